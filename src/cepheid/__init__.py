@@ -1,0 +1,1 @@
+"""Cepheid: complex event processing for PySpark."""

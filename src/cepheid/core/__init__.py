@@ -1,0 +1,1 @@
+"""Time, types and values: the vocabulary that everything else is written in."""

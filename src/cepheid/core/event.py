@@ -1,0 +1,66 @@
+"""Events: typed records in time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import TypeAlias
+
+from cepheid.core.time import Instant, format_instant, to_datetime
+
+# What an attribute may hold: a scalar, null, a list (array), a mapping (record) or an event.
+Value: TypeAlias = "str | bool | int | float | None | list[Value] | dict[str, Value] | Event"
+
+
+class Event(Mapping[str, Value]):
+    """A mapping of attributes with a type and an instant; never changed once made.
+
+    `statement` names what derived it (None for input), `causes` are the events behind it, and
+    `is_old` marks a row of the remove stream. Two events are equal only if they are the same one.
+    """
+
+    __slots__ = ("causes", "instant", "is_old", "sequence", "statement", "type", "values_")
+
+    def __init__(
+        self,
+        type: str,
+        instant: Instant,
+        values: dict[str, Value],
+        sequence: int = 0,
+        statement: str | None = None,
+        causes: tuple[Event, ...] = (),
+        is_old: bool = False,
+    ) -> None:
+        self.type = type
+        self.instant = instant
+        self.values_ = values
+        self.sequence = sequence
+        self.statement = statement
+        self.causes = causes
+        self.is_old = is_old
+
+    @property
+    def time(self) -> datetime:
+        return to_datetime(self.instant)
+
+    def __getitem__(self, name: str) -> Value:
+        return self.values_[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_)
+
+    def __len__(self) -> int:
+        return len(self.values_)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.values_
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        old = ", old" if self.is_old else ""
+        return f"{self.type}({format_instant(self.instant)}{old}, {self.values_!r})"

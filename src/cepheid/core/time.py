@@ -1,0 +1,177 @@
+"""Instants and periods.
+
+An instant is an integer number of microseconds since the epoch, UTC. A period has months, which
+are added on the UTC calendar, and microseconds, which are added exactly. Nothing here reads a clock.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+Instant = int
+TimeUnit = Literal[
+    "microseconds", "milliseconds", "seconds", "minutes", "hours", "days", "weeks"
+]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+SECOND = 1_000_000
+# The years that datetime can print; instants outside them are refused where they enter.
+FIRST_INSTANT = (datetime.min.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
+LAST_INSTANT = (datetime.max.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
+
+MICROSECONDS: dict[TimeUnit, int] = {
+    "microseconds": 1,
+    "milliseconds": 1_000,
+    "seconds": SECOND,
+    "minutes": 60 * SECOND,
+    "hours": 3_600 * SECOND,
+    "days": 86_400 * SECOND,
+    "weeks": 604_800 * SECOND,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A length of time; never negative."""
+
+    microseconds: int = 0
+    months: int = 0
+
+    def __post_init__(self) -> None:
+        if self.microseconds < 0 or self.months < 0:
+            raise ValueError("a period is never negative")
+
+    @property
+    def is_zero(self) -> bool:
+        return not (self.microseconds or self.months)
+
+    def after(self, instant: Instant) -> Instant:
+        """The instant that lies this period after the given one."""
+        if self.months:
+            instant = _add_months(instant, self.months)
+        return instant + self.microseconds
+
+    def __str__(self) -> str:
+        """As EPL writes it: `1 year 2 months 3 minutes`; zero is `0 seconds`."""
+        parts = []
+        years, months = divmod(self.months, 12)
+        rest = self.microseconds
+        counts = [(years, "year"), (months, "month")]
+        for unit in ("days", "hours", "minutes", "seconds", "milliseconds", "microseconds"):
+            count, rest = divmod(rest, MICROSECONDS[unit])  # type: ignore[index]
+            counts.append((count, unit[:-1]))
+        parts = [f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts if n]
+        return " ".join(parts) or "0 seconds"
+
+
+def _add_months(instant: Instant, months: int) -> Instant:
+    """Calendar months later, on the last day of the month where the day does not exist."""
+    moment = EPOCH + instant * MICROSECOND
+    total = moment.year * 12 + moment.month - 1 + months
+    year, month = divmod(total, 12)
+    day = min(moment.day, calendar.monthrange(year, month + 1)[1])
+    return to_instant(moment.replace(year=year, month=month + 1, day=day))
+
+
+def to_instant(moment: datetime) -> Instant:
+    """Microseconds since the epoch; a datetime without a zone is UTC."""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - EPOCH) // MICROSECOND
+
+
+def to_datetime(instant: Instant) -> datetime:
+    return EPOCH + instant * MICROSECOND
+
+
+def format_instant(instant: Instant) -> str:
+    """ISO 8601, UTC, with as few fractional digits as needed."""
+    moment = to_datetime(instant)
+    text = moment.replace(tzinfo=None, microsecond=0).isoformat()
+    if moment.microsecond:
+        text += "." + f"{moment.microsecond:06d}".rstrip("0")
+    return text + "Z"
+
+
+_FRACTION = re.compile(r"\.(\d{6})\d+")
+
+
+def parse_instant(value: object, unit: TimeUnit = "seconds") -> Instant:
+    """An instant from what people write: a number of units, a datetime, an ISO 8601 text.
+
+    Raises ValueError with a fact; callers add the place.
+    """
+    instant = _parse_instant(value, unit)
+    if not FIRST_INSTANT <= instant <= LAST_INSTANT:
+        raise ValueError(f"time {value!r} is outside the years 1 to 9999")
+    return instant
+
+
+def _parse_instant(value: object, unit: TimeUnit) -> Instant:
+    if isinstance(value, datetime):
+        return to_instant(value)
+    if isinstance(value, bool):
+        raise ValueError(f"{value!r} is not a time")
+    if isinstance(value, int):
+        return value * MICROSECONDS[unit]
+    if isinstance(value, float):
+        if value != value or value in (float("inf"), float("-inf")):
+            raise ValueError(f"{value!r} is not a time")
+        return round(value * MICROSECONDS[unit])
+    if isinstance(value, str):
+        try:
+            return to_instant(datetime.fromisoformat(_FRACTION.sub(r".\1", value.strip())))
+        except (ValueError, OverflowError):
+            raise ValueError(f"{value!r} is not an ISO 8601 time") from None
+    raise ValueError(f"{value!r} is not a time")
+
+
+_PERIOD_UNITS: dict[str, tuple[int, int]] = {
+    # spelling -> (months, microseconds)
+    **dict.fromkeys(("year", "years"), (12, 0)),
+    **dict.fromkeys(("month", "months"), (1, 0)),
+    **dict.fromkeys(("week", "weeks"), (0, MICROSECONDS["weeks"])),
+    **dict.fromkeys(("day", "days"), (0, MICROSECONDS["days"])),
+    **dict.fromkeys(("hour", "hours"), (0, MICROSECONDS["hours"])),
+    **dict.fromkeys(("minute", "minutes", "min"), (0, MICROSECONDS["minutes"])),
+    **dict.fromkeys(("second", "seconds", "sec"), (0, SECOND)),
+    **dict.fromkeys(("millisecond", "milliseconds", "msec"), (0, 1_000)),
+    **dict.fromkeys(("microsecond", "microseconds", "usec"), (0, 1)),
+}
+PERIOD_UNITS = frozenset(_PERIOD_UNITS)
+
+
+def period_of(parts: list[tuple[int | float, str]]) -> Period:
+    """A period from counted units, `[(1, 'min'), (2.5, 'sec')]`; ValueError with a fact."""
+    months, micros = 0, 0
+    for count, unit in parts:
+        unit_months, unit_micros = _PERIOD_UNITS[unit]
+        if unit_months and count != int(count):
+            raise ValueError(f"{unit} must be a whole number, not {count}")
+        months += int(count) * unit_months
+        micros += round(count * unit_micros)
+    return Period(micros, months)
+
+
+_PERIOD_TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
+
+
+def parse_period(text: str) -> Period:
+    """A period from text such as `3 seconds` or `1 min 30 sec`."""
+    parts: list[tuple[int | float, str]] = []
+    position = 0
+    while position < len(text):
+        match = _PERIOD_TEXT.match(text, position)
+        if not match or match[2].lower() not in PERIOD_UNITS:
+            raise ValueError(f"{text!r} is not a time period; write for example '3 seconds'")
+        number = float(match[1]) if "." in match[1] else int(match[1])
+        parts.append((number, match[2].lower()))
+        position = match.end()
+    if not parts:
+        raise ValueError(f"{text!r} is not a time period; write for example '3 seconds'")
+    return period_of(parts)

@@ -1,0 +1,167 @@
+"""What can go wrong, as data: diagnostics, their catalogue, and the exceptions that carry them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    NOTE = "note"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in a text; lines and columns count from one, the end is exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    file: str | None = None
+
+    def to(self, other: Span) -> Span:
+        """From the start of this span to the end of the other."""
+        return Span(self.line, self.column, other.end_line, other.end_column, self.file)
+
+
+# One line per code: what the finding means. `cepheid explain --code` and the reference print it.
+CATALOGUE: dict[str, str] = {
+    "syntax": "the text does not follow the grammar",
+    "too-deep": "an expression or pattern is nested deeper than the parser accepts",
+    "bad-number": "a number does not fit its type",
+    "bad-period": "a time period that makes no sense",
+    "bad-schedule": "a schedule field outside its range",
+    "unknown-type": "an event type that nothing declares or derives",
+    "no-schema": "a type whose attributes are known only when its events are read",
+    "unknown-attribute": "an attribute that the type does not have",
+    "unknown-name": "a name that is neither a tag nor an attribute here",
+    "unknown-function": "a function that does not exist",
+    "unknown-context": "a context that nothing declares",
+    "unknown-window": "a data window that does not exist",
+    "unbound-tag": "a tag used where nothing has bound it yet",
+    "ambiguous-name": "a name with more than one meaning here",
+    "duplicate-name": "a name declared twice",
+    "type-mismatch": "an operator or function applied to values of the wrong type",
+    "wrong-arguments": "a function called with the wrong number or kind of arguments",
+    "misplaced-aggregate": "an aggregate where no group of rows exists",
+    "nested-aggregate": "an aggregate inside an aggregate",
+    "impossible-repeat": "a repeat that can never be satisfied or never ends",
+    "misplaced-window": "a data window on something that has no rows to keep",
+    "bad-window": "a data window with impossible parameters",
+    "bad-output": "an output clause that makes no sense here",
+    "bad-context": "a context that does not fit its statement",
+    "bad-annotation": "an annotation with the wrong arguments",
+    "inheritance-cycle": "a type that inherits from itself",
+    "schema-conflict": "statements that insert different attributes into one type",
+    "unsupported": "a construct that Cepheid does not have",
+    "runaway": "one event caused more derived events than any sensible program",
+    "needs-start": "the program needs a start time and the input gives none",
+    "late-event": "an event before the clock",
+    "bad-line": "a line of input that cannot be read",
+    "bad-value": "a value that does not fit its attribute",
+    "bad-time": "an event time that cannot be read",
+    "missing-time": "an event without a time",
+    "missing-type": "an event without a type",
+    "missing-file": "a file that is not there",
+    "bad-file": "a file that cannot be read",
+    "bad-state": "saved state that does not belong to this program",
+    "usage": "a command or call that makes no sense",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding: a stable code, how bad it is, a fact, and where possible a place and a hint."""
+
+    code: str
+    severity: Severity
+    message: str
+    span: Span | None = None
+    hint: str | None = None
+    combined: bool = False  # appears only because several files form one program
+
+    def __post_init__(self) -> None:
+        if self.code not in CATALOGUE:
+            raise ValueError(f"no diagnostic code {self.code!r}")
+
+    def to_json(self) -> dict[str, object]:
+        span = self.span
+        return {
+            "code": self.code,
+            "severity": str(self.severity),
+            "message": self.message,
+            "file": span.file if span else None,
+            "line": span.line if span else None,
+            "column": span.column if span else None,
+            "hint": self.hint,
+            "combined": self.combined,
+        }
+
+    def __str__(self) -> str:
+        place = ""
+        if self.span:
+            place = f"{self.span.file or '<text>'}:{self.span.line}:{self.span.column}: "
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{place}{self.severity}[{self.code}]: {self.message}{hint}"
+
+
+def error(code: str, message: str, span: Span | None = None, hint: str | None = None) -> Diagnostic:
+    return Diagnostic(code, Severity.ERROR, message, span, hint)
+
+
+def warning(
+    code: str, message: str, span: Span | None = None, hint: str | None = None
+) -> Diagnostic:
+    return Diagnostic(code, Severity.WARNING, message, span, hint)
+
+
+def note(code: str, message: str, span: Span | None = None, hint: str | None = None) -> Diagnostic:
+    return Diagnostic(code, Severity.NOTE, message, span, hint)
+
+
+def suggest(name: str, known: Iterable[str], label: str = "known names") -> str | None:
+    """A hint that lists the names that exist, the likeliest first."""
+    names = sorted(set(known))
+    close = get_close_matches(name.lower(), [n.lower() for n in names], n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {next(n for n in names if n.lower() == close[0])!r}?"
+    if not names:
+        return None
+    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    return f"{label}: {shown}"
+
+
+class CepheidError(Exception):
+    """The root of everything that Cepheid raises on purpose."""
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__("\n".join(map(str, diagnostics)))
+        self.diagnostics = diagnostics
+
+    def __reduce__(self) -> tuple[type[CepheidError], tuple[Diagnostic, ...]]:
+        return type(self), self.diagnostics
+
+
+class ProgramError(CepheidError):
+    """A program that cannot run: syntax, names, types."""
+
+
+class InputError(CepheidError):
+    """Events that cannot be taken."""
+
+
+class LateEvent(InputError):
+    """An event, or a clock advance, before the clock."""
+
+
+class RunError(CepheidError):
+    """A run that had to end: a runaway cycle, foreign state."""
+
+
+class UsageError(CepheidError):
+    """A call or command that makes no sense."""

@@ -1,0 +1,1 @@
+"""Expressions as data: trees, their types, their values, and what functions exist."""

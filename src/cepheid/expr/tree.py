@@ -1,0 +1,187 @@
+"""Expression trees.
+
+A parser or the Python builder makes trees with `Ref`s; resolving (`expr.typing`) returns the same
+tree with every `Ref` turned into a `Column` and every node's `type` filled in. Types and places in
+the text never take part in equality.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Literal as OneOf
+
+from cepheid.core.types import ANY, DataType
+from cepheid.errors import Span
+
+BinaryOperator = OneOf[
+    "+", "-", "*", "/", "%", "||", "=", "!=", "<", "<=", ">", ">=", "is", "is not"
+]
+ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
+COMPARISON = frozenset({"=", "!=", "<", "<=", ">", ">=", "is", "is not"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expr:
+    type: DataType = field(default=ANY, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Expr):
+    """A constant. Its type is part of it: 1, 1L and 1.0 are three literals; null has type NULL."""
+
+    value: str | bool | int | float | None
+    type: DataType = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One step of a name: `a`, or `a[0]`."""
+
+    name: str
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ref(Expr):
+    """A name as written: `speed`, `a.speed`, `a[0].position.x`."""
+
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Expr):
+    """A resolved name: an attribute path into the event that a tag is bound to.
+
+    Tag None is the event at hand: the one a filter tests, or the one a stream statement reads.
+    An empty path is the event itself.
+    """
+
+    tag: str | None
+    path: tuple[Part, ...]
+    index: int | None = None  # of a tag bound to several events
+
+
+@dataclass(frozen=True, slots=True)
+class Negate(Expr):
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Expr):
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class And(Expr):
+    operands: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or(Expr):
+    operands: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Expr):
+    operator: BinaryOperator
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class InList(Expr):
+    operand: Expr
+    items: tuple[Expr, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InRange(Expr):
+    """`between` (both ends included) and `in [low:high]`, `in (low:high)` and their mixtures."""
+
+    operand: Expr
+    low: Expr
+    high: Expr
+    include_low: bool = True
+    include_high: bool = True
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Like(Expr):
+    operand: Expr
+    pattern: Expr
+    escape: str | None = None
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Regexp(Expr):
+    operand: Expr
+    pattern: Expr
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Expr):
+    """`case when c then v ...` or, with an operand, `case x when v then w ...`."""
+
+    operand: Expr | None
+    branches: tuple[tuple[Expr, Expr], ...]
+    otherwise: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Expr):
+    operand: Expr
+    target: DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Expr):
+    """A function of single values; names are lower case. `expr.functions` knows them all."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Expr):
+    """A function of many rows; no argument is `count(*)`."""
+
+    function: str
+    argument: Expr | None
+    distinct: bool = False
+
+
+def children(expr: Expr) -> Iterator[Expr]:
+    """The direct parts of an expression, from left to right."""
+    for f in fields(expr):
+        yield from _expressions(getattr(expr, f.name))
+
+
+def _expressions(value: object) -> Iterator[Expr]:
+    if isinstance(value, Expr):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _expressions(item)
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and everything in it, parents first."""
+    pending = [expr]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(reversed(list(children(node))))
+
+
+def negate(operand: Expr) -> Expr:
+    """Minus, folded into a numeric literal so that `-5` has one form only."""
+    if isinstance(operand, Literal) and isinstance(operand.value, int | float):
+        if not isinstance(operand.value, bool):
+            return Literal(-operand.value, type=operand.type, span=operand.span)
+    return Negate(operand, span=operand.span)

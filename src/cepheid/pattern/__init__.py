@@ -1,0 +1,1 @@
+"""The event algebra as data."""

@@ -1,0 +1,128 @@
+"""Pattern trees: what must happen, in which order, and in which time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+
+from cepheid.core.time import Period
+from cepheid.errors import Span
+from cepheid.expr.tree import Expr
+from cepheid.pattern.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Atom(Pattern):
+    """One event of a type that satisfies a condition: `a=Motorbike(speed >= 50)`."""
+
+    event_type: str
+    tag: str | None = None
+    condition: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Every(Pattern):
+    child: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class EveryDistinct(Pattern):
+    """Like every, but a key seen before, and not expired, gives no match."""
+
+    keys: tuple[Expr, ...]
+    child: Pattern
+    expiry: Period | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedBy(Pattern):
+    parts: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf(Pattern):
+    """`and`"""
+
+    parts: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf(Pattern):
+    """`or`"""
+
+    parts: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Absent(Pattern):
+    """`not`: true from the start, false for good when its child is true."""
+
+    child: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Pattern):
+    """`[low:high] child until end`; both bounds None is plain until; equal bounds is `[n]`."""
+
+    child: Pattern
+    low: int | None = None
+    high: int | None = None
+    until: Pattern | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        return self.low is not None and self.low == self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Within(Pattern):
+    """`where timer:within(p)`, and with a count `timer:withinmax(p, n)`."""
+
+    child: Pattern
+    period: Period
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class While(Pattern):
+    child: Pattern
+    condition: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Interval(Pattern):
+    """`timer:interval(p)`: true once the period has passed."""
+
+    period: Period
+
+
+@dataclass(frozen=True, slots=True)
+class At(Pattern):
+    """`timer:at(...)`: true at the next instant of a schedule."""
+
+    schedule: Schedule
+
+
+def children(pattern: Pattern) -> Iterator[Pattern]:
+    """The direct sub-patterns, from left to right."""
+    for f in fields(pattern):
+        value = getattr(pattern, f.name)
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, Pattern):
+                yield item
+
+
+def walk(pattern: Pattern) -> Iterator[Pattern]:
+    """The pattern and everything in it, parents first."""
+    yield pattern
+    for child in children(pattern):
+        yield from walk(child)
+
+
+def atoms(pattern: Pattern) -> Iterator[Atom]:
+    return (node for node in walk(pattern) if isinstance(node, Atom))

@@ -1,0 +1,1 @@
+"""Programs: declarations of types, contexts and statements, and the graph they form."""

@@ -1,0 +1,220 @@
+"""A program as data: an ordered tuple of declarations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from cepheid.core.time import Period
+from cepheid.core.types import Attribute
+from cepheid.errors import Span
+from cepheid.expr.tree import Expr
+from cepheid.pattern.tree import Pattern
+
+Scalar: TypeAlias = str | bool | int | float | None
+Stream: TypeAlias = Literal["istream", "rstream", "irstream"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Located:
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation(Located):
+    """`@Name('x')` has the argument (None, 'x'); `@EventTime(unit='minutes')` a named one."""
+
+    name: str
+    arguments: tuple[tuple[str | None, Scalar | tuple[Scalar, ...]], ...] = ()
+
+    def value(self, name: str | None = None) -> Scalar | tuple[Scalar, ...]:
+        """The argument of that name, or the unnamed one; None where there is none."""
+        return dict(self.arguments).get(name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema(Located):
+    """`create schema Name (attribute type, ...) inherits Parent, ...`"""
+
+    name: str
+    attributes: tuple[Attribute, ...] = ()
+    inherits: tuple[str, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ContextKey(Located):
+    """`a and b from Type`: the attributes that make the key of that type's events."""
+
+    event_type: str
+    attributes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context(Located):
+    """`create context Name partition by ...`: one instance of each statement per key."""
+
+    name: str
+    keys: tuple[ContextKey, ...]
+    annotations: tuple[Annotation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SelectExpr(Located):
+    expr: Expr
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SelectAll(Located):
+    """`*`, or with a tag `a.*`."""
+
+    tag: str | None = None
+
+
+SelectItem: TypeAlias = SelectExpr | SelectAll
+
+
+@dataclass(frozen=True, slots=True)
+class PatternSource(Located):
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSource(Located):
+    """`Type(condition) as alias`."""
+
+    event_type: str
+    condition: Expr | None = None
+    alias: str | None = None
+
+
+Source: TypeAlias = PatternSource | StreamSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window(Located):
+    """The root of the data windows: which rows of the source still count."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWindow(Window):
+    period: Period
+
+
+@dataclass(frozen=True, slots=True)
+class TimeBatch(Window):
+    """Rows of one period are released together at its end.
+
+    The first period starts at the first row, or at a reference instant (milliseconds since the
+    epoch) and its multiples. `start_eager` starts with the statement instead of the first row;
+    `force_update` releases empty periods too.
+    """
+
+    period: Period
+    reference: int | None = None
+    force_update: bool = False
+    start_eager: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LengthWindow(Window):
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class LengthBatch(Window):
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeepAll(Window):
+    """Rows never leave."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputRate(Located):
+    """`output [after x] [first|last|all|snapshot] every y`, or `output when condition`.
+
+    A whole number counts events, a period counts time. `mode` None is plain `every`.
+    """
+
+    mode: Literal["first", "last", "all", "snapshot"] | None = None
+    every: int | Period | None = None
+    after: int | Period | None = None
+    when: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OrderItem(Located):
+    expr: Expr
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limit(Located):
+    count: int
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement(Located):
+    """Consumes event types and derives one.
+
+    `stream` says which rows the statement reports (new ones, removed ones, both), `insert_stream`
+    which of them go into the target type.
+    """
+
+    select: tuple[SelectItem, ...]
+    source: Source
+    insert_into: str | None = None
+    insert_stream: Stream = "istream"
+    stream: Stream = "istream"
+    distinct: bool = False
+    window: Window | None = None
+    where: Expr | None = None
+    group_by: tuple[Expr, ...] = ()
+    having: Expr | None = None
+    output: OutputRate | None = None
+    order_by: tuple[OrderItem, ...] = ()
+    limit: Limit | None = None
+    context: str | None = None
+    annotations: tuple[Annotation, ...] = ()
+
+    def annotation(self, name: str) -> Annotation | None:
+        """The annotation of that name, whatever its case."""
+        for annotation in self.annotations:
+            if annotation.name.lower() == name.lower():
+                return annotation
+        return None
+
+    @property
+    def priority(self) -> int:
+        found = self.annotation("Priority")
+        value = found.value() if found else 0
+        return value if isinstance(value, int) else 0
+
+
+Declaration: TypeAlias = Schema | Context | Statement
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramTree:
+    """What the texts of a program say, in their order."""
+
+    declarations: tuple[Declaration, ...] = ()
+
+    @property
+    def schemas(self) -> tuple[Schema, ...]:
+        return tuple(d for d in self.declarations if isinstance(d, Schema))
+
+    @property
+    def contexts(self) -> tuple[Context, ...]:
+        return tuple(d for d in self.declarations if isinstance(d, Context))
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        return tuple(d for d in self.declarations if isinstance(d, Statement))
+
+    def __add__(self, other: ProgramTree) -> ProgramTree:
+        return ProgramTree(self.declarations + other.declarations)
