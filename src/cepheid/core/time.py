@@ -63,7 +63,7 @@ class Period:
         rest = self.microseconds
         counts = [(years, "year"), (months, "month")]
         for unit in ("days", "hours", "minutes", "seconds", "milliseconds", "microseconds"):
-            count, rest = divmod(rest, MICROSECONDS[unit])  # type: ignore[index]
+            count, rest = divmod(rest, MICROSECONDS[unit])
             counts.append((count, unit[:-1]))
         parts = [f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts if n]
         return " ".join(parts) or "0 seconds"

@@ -90,7 +90,7 @@ def wider(a: DataType, b: DataType) -> DataType | None:
         # A long beside a float keeps its digits only in a double.
         if {a, b} == {LONG, FLOAT}:
             return DOUBLE
-        return a if _NUMERIC_RANK[a] > _NUMERIC_RANK[b] else b  # type: ignore[index]
+        return a if _NUMERIC_RANK[a] > _NUMERIC_RANK[b] else b
     if isinstance(a, ArrayType) and isinstance(b, ArrayType):
         element = wider(a.element, b.element)
         return ArrayType(element) if element else None

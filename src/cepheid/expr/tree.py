@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Literal as OneOf
 
-from cepheid.core.types import ANY, DataType
+from cepheid.core.types import ANY, DataType, is_numeric
 from cepheid.errors import Span
 
 BinaryOperator = OneOf[
@@ -181,7 +181,6 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 def negate(operand: Expr) -> Expr:
     """Minus, folded into a numeric literal so that `-5` has one form only."""
-    if isinstance(operand, Literal) and isinstance(operand.value, int | float):
-        if not isinstance(operand.value, bool):
-            return Literal(-operand.value, type=operand.type, span=operand.span)
+    if isinstance(operand, Literal) and is_numeric(operand.type) and operand.value is not None:
+        return Literal(-operand.value, type=operand.type, span=operand.span)  # type: ignore[operator]
     return Negate(operand, span=operand.span)
