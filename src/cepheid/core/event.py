@@ -9,7 +9,7 @@ from typing import TypeAlias
 from cepheid.core.time import Instant, format_instant, to_datetime
 
 # What an attribute may hold: a scalar, null, a list (array), a mapping (record) or an event.
-Value: TypeAlias = "str | bool | int | float | None | list[Value] | dict[str, Value] | Event"
+Value: TypeAlias = "str | bool | int | float | list[Value] | dict[str, Value] | Event | None"
 
 
 class Event(Mapping[str, Value]):

@@ -7,15 +7,14 @@ are added on the UTC calendar, and microseconds, which are added exactly. Nothin
 from __future__ import annotations
 
 import calendar
+import math
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 Instant = int
-TimeUnit = Literal[
-    "microseconds", "milliseconds", "seconds", "minutes", "hours", "days", "weeks"
-]
+TimeUnit = Literal["microseconds", "milliseconds", "seconds", "minutes", "hours", "days", "weeks"]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -120,7 +119,7 @@ def _parse_instant(value: object, unit: TimeUnit) -> Instant:
     if isinstance(value, int):
         return value * MICROSECONDS[unit]
     if isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
+        if not math.isfinite(value):
             raise ValueError(f"{value!r} is not a time")
         return round(value * MICROSECONDS[unit])
     if isinstance(value, str):
