@@ -15,11 +15,20 @@ Value: TypeAlias = "str | bool | int | float | list[Value] | dict[str, Value] | 
 class Event(Mapping[str, Value]):
     """A mapping of attributes with a type and an instant; never changed once made.
 
-    `statement` names what derived it (None for input), `causes` are the events behind it, and
-    `is_old` marks a row of the remove stream. Two events are equal only if they are the same one.
+    `statement` names what derived it (None for input), `causes` are the events behind it, `is_old`
+    marks a row of the remove stream, `is_timeout` a partial match whose time ran out. Two events are equal only if they are the same one.
     """
 
-    __slots__ = ("causes", "instant", "is_old", "sequence", "statement", "type", "values_")
+    __slots__ = (
+        "causes",
+        "instant",
+        "is_old",
+        "is_timeout",
+        "sequence",
+        "statement",
+        "type",
+        "values_",
+    )
 
     def __init__(
         self,
@@ -30,6 +39,7 @@ class Event(Mapping[str, Value]):
         statement: str | None = None,
         causes: tuple[Event, ...] = (),
         is_old: bool = False,
+        is_timeout: bool = False,
     ) -> None:
         self.type = type
         self.instant = instant
@@ -38,6 +48,7 @@ class Event(Mapping[str, Value]):
         self.statement = statement
         self.causes = causes
         self.is_old = is_old
+        self.is_timeout = is_timeout
 
     @property
     def time(self) -> datetime:

@@ -1,0 +1,458 @@
+"""Raw values, from JSON, CSV cells, Python or Arrow, into the Python form of a static type.
+
+What comes out is what expressions compute with: `int` within 32 or 64 bits, `float` (rounded to
+32 bits for FLOAT), `str`, `bool`, lists, and dictionaries for nested records. Null fits every
+type. Dates and times are no static types; they become ISO 8601 texts. Decimals become doubles.
+A value that does not fit raises ValueError with a fact; callers add the place.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime, time
+from decimal import Decimal
+from functools import partial
+from typing import TypeAlias
+
+from cepheid.core.event import Event, Value
+from cepheid.core.time import format_instant, to_instant
+from cepheid.core.types import (
+    ANY,
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    NULL,
+    STRING,
+    ArrayType,
+    Attribute,
+    DataType,
+    EventRef,
+    EventType,
+    RecordType,
+)
+
+Coercion: TypeAlias = Callable[[object], Value]
+
+# What the form of an event says about it, beside its attributes.
+META_KEYS = frozenset({"@type", "@time", "@old"})
+# Deep enough for any real event, shallow enough for every recursion over a value.
+DEEPEST = 64
+NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def coerce(value: object, type: DataType, types: Mapping[str, EventType]) -> Value:
+    """The value as one of the type; ValueError with a fact where it does not fit."""
+    return Coercions(types).of(type)(value)
+
+
+def coerce_text(text: str, type: DataType, types: Mapping[str, EventType]) -> Value:
+    """A CSV cell as a value of the type: empty is null, nested values are JSON."""
+    return Coercions(types).of_text(type)(text)
+
+
+class Coercions:
+    """The conversions into the types of one program, each built once."""
+
+    def __init__(self, types: Mapping[str, EventType]) -> None:
+        self._types = types
+        self._members: dict[str, dict[str, Coercion]] = {}
+
+    def of(self, type: DataType) -> Coercion:
+        return _SCALARS[type] if type in _SCALARS else partial(_guarded, self._inner(type))
+
+    def of_text(self, type: DataType) -> Coercion:
+        convert = self.of(type)
+        reader = _TEXT_READERS.get(type, parse_json)
+        return partial(_from_text, reader, convert)
+
+    def _inner(self, type: DataType) -> Coercion:
+        """As `of`, for values that are known not to be nested too deeply."""
+        match type:
+            case ArrayType(element):
+                return partial(_array, self._inner(element), str(type))
+            case RecordType(attributes):
+                return partial(_record, str(type), self._coercions(attributes))
+            case EventRef(name):
+                return partial(self._reference, name)
+        return _SCALARS.get(type, _any)
+
+    def _coercions(self, attributes: Iterable[Attribute]) -> dict[str, Coercion]:
+        return {a.name: self._inner(a.type) for a in attributes}
+
+    def _reference(self, name: str, value: object) -> Value:
+        """An event of a named type, or of one that inherits from it."""
+        if value is None:
+            return None
+        if isinstance(value, Event):
+            if not self._is_kind(value.type, name):
+                raise ValueError(f"an event of type {value.type!r} is not {_article(name)}")
+            return value
+        fields = _mapping(value, name)
+        actual = fields.get("@type")
+        if not isinstance(actual, str) or not self._is_kind(actual, name):
+            actual = name
+        declared = self._types.get(actual)
+        if declared is None:
+            raise ValueError(f"no event type {actual!r}")
+        if declared.is_open:
+            return _any(fields)
+        # Found only now, so that a type may contain itself.
+        if actual not in self._members:
+            self._members[actual] = self._coercions(declared.attributes)
+        return _record(actual, self._members[actual], fields)
+
+    def _is_kind(self, actual: str, name: str) -> bool:
+        declared = self._types.get(actual)
+        return declared is not None and (actual == name or name in declared.ancestors)
+
+
+def shown(value: object) -> str:
+    """A value as messages name it: never long, never itself a failure."""
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, list | tuple | set | frozenset):
+        return "a list"
+    if isinstance(value, int) and value.bit_length() > 200:
+        return f"a number of {int(value.bit_length() * math.log10(2)) + 1} digits"
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _article(name: str) -> str:
+    return f"an {name}" if name[0] in "aeiouAEIOU" else f"a {name}"
+
+
+def _misfit(value: object, name: str) -> ValueError:
+    return ValueError(f"{shown(value)} is not {_article(name)}")
+
+
+def is_null(value: object) -> bool:
+    """None, or a null of pandas, which need not be loaded to know them."""
+    return value is None or type(value).__name__ in {"NAType", "NaTType"}
+
+
+def native(value: object) -> object:
+    """The plain Python form of a scalar of another library; anything else as it is."""
+    if is_null(value):
+        return None
+    if hasattr(value, "tolist"):  # a scalar or an array of NumPy
+        return value.tolist()
+    if isinstance(value, datetime):
+        try:
+            return format_instant(to_instant(value))
+        except OverflowError:
+            raise ValueError(f"time {value!r} is outside the years 1 to 9999") from None
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return value
+
+
+def _integer(name: str, bits: int, value: object) -> Value:
+    if type(value) is not int:
+        if value is None:
+            return None
+        value = _whole(native(value), name)
+        if value is None:
+            return None
+    if -(1 << bits - 1) <= value < 1 << bits - 1:
+        return value
+    raise ValueError(f"{shown(value)} does not fit {_article(name)} ({bits} bit)")
+
+
+def _whole(value: object, name: str) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, float | Decimal) and math.isfinite(value) and value == int(value):
+        return int(value)
+    raise _misfit(value, name)
+
+
+def _double(value: object, name: str = "double") -> float | None:
+    if type(value) is float:
+        return value
+    if value is None:
+        return None
+    value = native(value)
+    if value is None:
+        return None
+    if isinstance(value, str) and value in NOT_FINITE:
+        return NOT_FINITE[value]
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise _misfit(value, name)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{shown(value)} does not fit {_article(name)}") from None
+
+
+def _float(value: object) -> Value:
+    number = _double(value, "float")
+    if number is None:
+        return None
+    try:
+        rounded: float = struct.unpack("<f", struct.pack("<f", number))[0]
+    except OverflowError:
+        raise ValueError(f"{shown(number)} does not fit a float (32 bit)") from None
+    return rounded
+
+
+def _string(value: object) -> Value:
+    if type(value) is not str:
+        if value is None:
+            return None
+        value = native(value)
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise _misfit(value, "string")
+    if not value.isascii():
+        _check_writable(value)
+    return value
+
+
+def _check_writable(text: str) -> None:
+    """Half a surrogate pair is no character: no file could take the string back."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{shown(text)} holds half of a surrogate pair") from None
+
+
+def _boolean(value: object) -> Value:
+    if value is None or value is True or value is False:
+        return value
+    plain = native(value)
+    if plain is None or isinstance(plain, bool):
+        return plain
+    raise _misfit(plain, "boolean")
+
+
+def _any(value: object) -> Value:
+    if value is None or isinstance(value, bool | float | Event):
+        return value
+    value = native(value)
+    if value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, int):
+        return _integer("long", 64, value)
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, Mapping):
+        return {str(k): _any(v) for k, v in value.items() if k not in META_KEYS}
+    if isinstance(value, list | tuple):
+        return [_any(item) for item in value]
+    raise ValueError(f"{shown(value)} is nothing that an event can hold")
+
+
+def _guarded(convert: Coercion, value: object) -> Value:
+    if is_too_deep(value):
+        raise ValueError(f"nested deeper than {DEEPEST} levels")
+    return convert(value)
+
+
+def is_too_deep(value: object) -> bool:
+    """Whether lists and mappings lie in each other more than DEEPEST times; never recursive."""
+    level: list[object] = [value]
+    for _ in range(DEEPEST + 1):
+        level = [child for parent in level for child in _children(parent)]
+        if not level:
+            return False
+    return True
+
+
+def _children(value: object) -> Iterable[object]:
+    if isinstance(value, Event):
+        return ()
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _array(element: Coercion, name: str, value: object) -> Value:
+    value = native(value)
+    if value is None:
+        return None
+    if isinstance(value, str) and value.startswith("["):  # JSON, where a column holds no arrays
+        value = parse_json(value)
+    if not isinstance(value, list | tuple):
+        raise _misfit(value, name)
+    return [element(item) for item in value]
+
+
+def _mapping(value: object, name: str) -> Mapping[str, object]:
+    """The members of a nested record, which may also come as its JSON text."""
+    if isinstance(value, str) and value.startswith("{"):
+        value = parse_json(value)
+    if not isinstance(value, Mapping):
+        raise _misfit(value, name)
+    return value
+
+
+def _record(name: str, members: dict[str, Coercion], value: object) -> Value:
+    if value is None:
+        return None
+    result: dict[str, Value] = dict.fromkeys(members)
+    for key, raw in _mapping(value, name).items():
+        if key in members:
+            result[key] = members[key](raw)
+        elif key not in META_KEYS and raw is not None:
+            known = ", ".join(members) or "nothing"
+            raise ValueError(f"no attribute {shown(key)} in {name}, which has {known}")
+    return result
+
+
+_SCALARS: dict[DataType, Coercion] = {
+    STRING: _string,
+    BOOLEAN: _boolean,
+    INT: partial(_integer, "int", 32),
+    LONG: partial(_integer, "long", 64),
+    FLOAT: _float,
+    DOUBLE: _double,
+}
+
+
+# Text -----------------------------------------------------------------------------------------
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_BLANKS = frozenset(" \t\r\n")
+_SPACE = re.compile(r"[ \t\r\n]*")
+# More digits than any double has; int() itself refuses some thousands.
+_MOST_DIGITS = 400
+
+
+def _from_text(read: Callable[[str], object], convert: Coercion, text: object) -> Value:
+    if text == "" or text is None:
+        return None
+    if not isinstance(text, str):
+        raise _misfit(text, "text")
+    return convert(read(text))
+
+
+def number_from(text: str) -> int | float:
+    """A decimal number as people write it; ValueError where it is none or has no double."""
+    if _WHOLE.fullmatch(text):
+        return _printable(text)
+    if not _DECIMAL.fullmatch(text):
+        raise ValueError(f"{shown(text)} is not a number")
+    return _finite(text)
+
+
+def _printable(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise ValueError(f"a number of {len(text)} digits does not fit a long (64 bit)")
+    return int(text)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{shown(text)[1:-1]} does not fit a double")
+    return number
+
+
+def _number_cell(text: str) -> object:
+    """A number, or the text itself, which the coercion then refuses by its expected type."""
+    text = text.strip()
+    is_number = _WHOLE.fullmatch(text) or _DECIMAL.fullmatch(text)
+    return number_from(text) if is_number else text
+
+
+def _boolean_cell(text: str) -> object:
+    return {"true": True, "false": False}.get(text.strip().lower(), text)
+
+
+def _string_cell(text: str) -> object:
+    """An empty cell is null, so the empty string is written as two quotes.
+
+    For every string to be read back, those of nothing but quotes are written with two more.
+    """
+    return text[2:] if len(text) >= 2 and not text.strip('"') else text
+
+
+def string_to_cell(text: str) -> str:
+    return text if text.strip('"') else text + '""'
+
+
+def any_cell(text: str) -> object:
+    """What a cell seems to be where no schema says it: number, boolean, JSON, else text."""
+    if text.strip().lower() in {"true", "false"}:
+        return _boolean_cell(text)
+    if text in NOT_FINITE:
+        return NOT_FINITE[text]
+    if text[0] in "[{":
+        try:
+            return parse_json(text)
+        except ValueError:
+            return text
+    digits = text.lstrip("-")
+    # A leading zero or plus belongs to codes and telephone numbers.
+    if digits[:1] == "+" or (digits[:1] == "0" and digits[1:2].isdigit()):
+        return text
+    value = _number_cell(text)
+    return _string_cell(text) if isinstance(value, str) else value
+
+
+_TEXT_READERS: dict[DataType, Callable[[str], object]] = {
+    STRING: _string_cell,
+    BOOLEAN: _boolean_cell,
+    **dict.fromkeys((INT, LONG, FLOAT, DOUBLE), _number_cell),
+    **dict.fromkeys((ANY, NULL), any_cell),
+}
+
+
+def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {shown(twice)} appears twice")
+    return fields
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique_keys,
+    parse_int=_printable,
+    parse_float=_finite,
+    parse_constant=NOT_FINITE.__getitem__,
+)
+
+
+def parse_json(text: str) -> object:
+    """One JSON value; ValueError (with a column, if it is a JSONDecodeError) where it is none."""
+    value, end = read_json(text, 0)
+    if end != len(text):
+        raise json.JSONDecodeError("Extra data", text, end)
+    return value
+
+
+def read_json(text: str, start: int) -> tuple[object, int]:
+    """The JSON value at a position, and where the text goes on after it and white space."""
+    start = skip_space(text, start)
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except RecursionError:
+        raise ValueError(f"nested deeper than {DEEPEST} levels") from None
+    # Counting brackets is quick, and few values have enough of them to be looked into.
+    if text.count("[", start, end) + text.count("{", start, end) > DEEPEST and is_too_deep(value):
+        raise ValueError(f"nested deeper than {DEEPEST} levels")
+    if "\\ud" in text or "\\uD" in text:
+        _check_writable(json.dumps(value, ensure_ascii=False))
+    return value, skip_space(text, end)
+
+
+def skip_space(text: str, start: int) -> int:
+    if text[start : start + 1] not in _BLANKS:
+        return start
+    match = _SPACE.match(text, start)
+    return match.end() if match else start

@@ -1,0 +1,408 @@
+"""The functions of single values: how each is called, what it gives, and what it is for.
+
+Where a domain ends, results follow IEEE 754 (`sqrt(-1)` is NaN, `ln(0)` is -Infinity); no function
+raises. A null argument gives null except where the function is about nulls (`coalesce`, `nullif`).
+Positions in texts count from one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
+from enum import Enum
+
+from cepheid.core.event import Value
+from cepheid.core.types import (
+    ANY,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    LONG,
+    NULL,
+    STRING,
+    DataType,
+    is_integral,
+    is_numeric,
+    is_open,
+    wider,
+)
+from cepheid.expr.arithmetic import remainder
+from cepheid.expr.values import Number, can_convert, is_nan, is_number, same, sort_key
+
+
+class Kind(Enum):
+    """What an argument may be."""
+
+    NUMBER = "a number"
+    WHOLE = "a whole number"
+    STRING = "a string"
+    TEXT = "a string, number or boolean"  # turned into a string as `cast` does
+    ORDERED = "a number or a string"
+    VALUE = "a value"
+
+    def accepts(self, type: DataType) -> bool:
+        return is_open(type) or _ACCEPTS[self](type)
+
+    def admits(self, value: Value) -> bool:
+        """Whether a value without a static type will do."""
+        return _ADMITS[self](value)
+
+
+_ACCEPTS: dict[Kind, Callable[[DataType], bool]] = {
+    Kind.NUMBER: is_numeric,
+    Kind.WHOLE: is_integral,
+    Kind.STRING: lambda t: t == STRING,
+    Kind.TEXT: lambda t: can_convert(t, STRING),
+    Kind.ORDERED: lambda t: is_numeric(t) or t == STRING,
+    Kind.VALUE: lambda _: True,
+}
+_ADMITS: dict[Kind, Callable[[Value], bool]] = {
+    Kind.NUMBER: is_number,
+    Kind.WHOLE: lambda value: isinstance(value, int) and not isinstance(value, bool),
+    Kind.STRING: lambda value: isinstance(value, str),
+    Kind.TEXT: lambda value: isinstance(value, str | int | float),
+    Kind.ORDERED: lambda value: isinstance(value, str) or is_number(value),
+    Kind.VALUE: lambda _: True,
+}
+
+
+class Result(Enum):
+    """Result types that depend on the arguments."""
+
+    FIRST = "the type of the first argument"
+    COMMON = "the type that holds all arguments, which are converted to it"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function: `usage` shows how to call it, `apply` gets its converted arguments."""
+
+    usage: str
+    doc: str
+    parameters: tuple[Kind, ...]
+    result: DataType | Result
+    apply: Callable[..., Value]
+    optional: int = 0  # how many of the last parameters may be left out
+    repeats: bool = False  # the last parameter may be given any number of times
+    sees_nulls: bool = False
+    of_frame: bool = False  # `apply` gets the frame instead of arguments
+
+    def accepts_count(self, count: int) -> bool:
+        least = len(self.parameters) - self.optional
+        return least <= count and (self.repeats or count <= len(self.parameters))
+
+    def kind(self, position: int) -> Kind:
+        return self.parameters[min(position, len(self.parameters) - 1)]
+
+    def result_type(self, types: Sequence[DataType]) -> DataType | None:
+        """The type of a call with arguments of these types; None where they do not go together."""
+        if self.result is Result.COMMON:
+            return common_type(types)
+        if self.result is Result.FIRST:
+            return types[0]
+        assert isinstance(self.result, DataType)
+        return self.result
+
+
+def common_type(types: Sequence[DataType]) -> DataType | None:
+    """The type that holds values of all the types; ANY where one of them is not known."""
+    if ANY in types:
+        return ANY
+    common: DataType = NULL
+    for type in types:
+        held = wider(common, type)
+        if held is None:
+            return None
+        common = held
+    return common
+
+
+# -- numbers -----------------------------------------------------------------------------------
+
+
+def _ieee(function: Callable[[float], float]) -> Callable[[Number], float]:
+    """A function of a double whose domain errors give NaN and whose overflow is infinite."""
+
+    def apply(value: Number) -> float:
+        try:
+            return function(value)
+        except ValueError:
+            return math.nan
+        except OverflowError:
+            return math.inf
+
+    return apply
+
+
+def _logarithm(function: Callable[[float], float]) -> Callable[[Number], float]:
+    safe = _ieee(function)
+    return lambda value: -math.inf if value == 0 else safe(value)
+
+
+def _power(base: Number, exponent: Number) -> float:
+    x, y = float(base), float(exponent)
+    odd = math.fmod(y, 2.0) in (1.0, -1.0) if math.isfinite(y) else False
+    sign = math.copysign(1.0, x) if odd else 1.0
+    try:
+        return math.pow(x, y)
+    except OverflowError:
+        return sign * math.inf
+    except ValueError:
+        # C gives an infinity for a pole at zero; only a negative base has no real power.
+        return sign * math.inf if x == 0.0 else math.nan
+
+
+def _sign(value: Number) -> Number:
+    if math.isnan(value) or value == 0:
+        return value
+    one = 1 if isinstance(value, int) else 1.0
+    return one if value > 0 else -one
+
+
+def _towards(function: Callable[[float], int]) -> Callable[[Number], Number]:
+    def apply(value: Number) -> Number:
+        if isinstance(value, int) or not math.isfinite(value):
+            return value
+        return math.copysign(function(value), value)
+
+    return apply
+
+
+def _round(value: Number, digits: int = 0) -> Number:
+    """Half away from zero, of the shortest decimal that writes the number."""
+    if isinstance(value, int):
+        return _round_whole(value, -digits) if digits < 0 else value
+    if not math.isfinite(value) or digits > 350:
+        return value
+    if digits < -310:
+        return math.copysign(0.0, value)
+    step = Decimal(1).scaleb(-digits)
+    rounded = Decimal(repr(value)).quantize(step, ROUND_HALF_UP, Context(prec=800))
+    return math.copysign(float(rounded), value)
+
+
+def _round_whole(value: int, zeros: int) -> int:
+    if zeros > 19:
+        return 0
+    step = int(10**zeros)
+    rounded = (abs(value) + step // 2) // step * step
+    return -rounded if value < 0 else rounded
+
+
+def _least(*values: Value) -> Value:
+    return min(values, key=sort_key)
+
+
+def _greatest(*values: Value) -> Value:
+    return max(values, key=sort_key)
+
+
+# -- nulls -------------------------------------------------------------------------------------
+
+
+def _coalesce(*values: Value) -> Value:
+    return next((value for value in values if value is not None), None)
+
+
+def _nullif(value: Value, unwanted: Value) -> Value:
+    return None if same(value, unwanted) and not is_nan(value) else value
+
+
+# -- texts -------------------------------------------------------------------------------------
+
+_BLANKS = " \t\r\n"
+
+
+def _substring(text: str, start: int, length: int | None = None) -> str:
+    """The characters at the positions start, start + 1, ... that exist."""
+    end = len(text) if length is None else start - 1 + length
+    return text[max(start - 1, 0) : max(end, 0)]
+
+
+def _replace(text: str, old: str, new: str) -> str:
+    return text.replace(old, new) if old else text
+
+
+def _left(text: str, count: int) -> str:
+    return text[: max(count, 0)]
+
+
+def _right(text: str, count: int) -> str:
+    return text[max(len(text) - max(count, 0), 0) :]
+
+
+# -- the registry ------------------------------------------------------------------------------
+
+_N, _W, _S, _T, _O, _V = (
+    Kind.NUMBER,
+    Kind.WHOLE,
+    Kind.STRING,
+    Kind.TEXT,
+    Kind.ORDERED,
+    Kind.VALUE,
+)
+
+
+def _double(name: str, doc: str, apply: Callable[[Number], float]) -> Function:
+    return Function(f"{name}(number)", doc, (_N,), DOUBLE, apply)
+
+
+def _text(name: str, doc: str, apply: Callable[[str], str]) -> Function:
+    return Function(f"{name}(text)", doc, (_S,), STRING, apply)
+
+
+def _test(usage: str, doc: str, apply: Callable[[str, str], bool]) -> Function:
+    return Function(usage, doc, (_S, _S), BOOLEAN, apply)
+
+
+_POWER = Function("power(base, exponent)", "base to the exponent", (_N, _N), DOUBLE, _power)
+_LN = _double("ln", "natural logarithm", _logarithm(math.log))
+_CEILING = Function(
+    "ceiling(number)", "next whole number up", (_N,), Result.FIRST, _towards(math.ceil)
+)
+
+FUNCTIONS: dict[str, Function] = {
+    "abs": Function("abs(number)", "absolute value", (_N,), Result.FIRST, abs),
+    "sign": Function("sign(number)", "-1, 0 or 1", (_N,), Result.FIRST, _sign),
+    "sqrt": _double("sqrt", "square root", _ieee(math.sqrt)),
+    "power": _POWER,
+    "pow": _POWER,
+    "exp": _double("exp", "e to the number", _ieee(math.exp)),
+    "ln": _LN,
+    "log": _LN,
+    "log10": _double("log10", "decimal logarithm", _logarithm(math.log10)),
+    "sin": _double("sin", "sine of radians", _ieee(math.sin)),
+    "cos": _double("cos", "cosine of radians", _ieee(math.cos)),
+    "tan": _double("tan", "tangent of radians", _ieee(math.tan)),
+    "asin": _double("asin", "arc sine in radians", _ieee(math.asin)),
+    "acos": _double("acos", "arc cosine in radians", _ieee(math.acos)),
+    "atan": _double("atan", "arc tangent in radians", _ieee(math.atan)),
+    "atan2": Function("atan2(y, x)", "angle of a point in radians", (_N, _N), DOUBLE, math.atan2),
+    "radians": _double("radians", "degrees as radians", math.radians),
+    "degrees": _double("degrees", "radians as degrees", math.degrees),
+    "pi": Function("pi()", "the number pi", (), DOUBLE, lambda: math.pi),
+    "floor": Function(
+        "floor(number)", "next whole number down", (_N,), Result.FIRST, _towards(math.floor)
+    ),
+    "ceiling": _CEILING,
+    "ceil": _CEILING,
+    "round": Function(
+        "round(number[, digits])",
+        "rounds to digits after the point, halves away from zero",
+        (_N, _W),
+        Result.FIRST,
+        _round,
+        optional=1,
+    ),
+    "mod": Function(
+        "mod(number, divisor)", "the same as number % divisor", (_N, _N), Result.COMMON, remainder
+    ),
+    "min": Function("min(a, b, ...)", "the least", (_O, _O), Result.COMMON, _least, repeats=True),
+    "max": Function(
+        "max(a, b, ...)", "the greatest", (_O, _O), Result.COMMON, _greatest, repeats=True
+    ),
+    "coalesce": Function(
+        "coalesce(a, b, ...)",
+        "the first that is not null",
+        (_V,),
+        Result.COMMON,
+        _coalesce,
+        repeats=True,
+        sees_nulls=True,
+    ),
+    "nullif": Function(
+        "nullif(a, b)",
+        "null if a = b, else a",
+        (_V, _V),
+        Result.COMMON,
+        _nullif,
+        sees_nulls=True,
+    ),
+    "length": Function("length(text)", "number of characters", (_S,), INT, len),
+    "upper": _text("upper", "in capital letters", str.upper),
+    "lower": _text("lower", "in small letters", str.lower),
+    "trim": _text("trim", "without blanks at both ends", lambda text: text.strip(_BLANKS)),
+    "ltrim": _text("ltrim", "without blanks at the start", lambda text: text.lstrip(_BLANKS)),
+    "rtrim": _text("rtrim", "without blanks at the end", lambda text: text.rstrip(_BLANKS)),
+    "substring": Function(
+        "substring(text, start[, length])",
+        "the part from a position on",
+        (_S, _W, _W),
+        STRING,
+        _substring,
+        optional=1,
+    ),
+    "left": Function("left(text, count)", "the first characters", (_S, _W), STRING, _left),
+    "right": Function("right(text, count)", "the last characters", (_S, _W), STRING, _right),
+    "replace": Function(
+        "replace(text, old, new)", "every old replaced by new", (_S, _S, _S), STRING, _replace
+    ),
+    "concat": Function(
+        "concat(a, b, ...)",
+        "the texts joined, as || does",
+        (_T,),
+        STRING,
+        lambda *texts: "".join(texts),
+        repeats=True,
+    ),
+    "startswith": _test("startswith(text, part)", "whether it starts so", str.startswith),
+    "endswith": _test("endswith(text, part)", "whether it ends so", str.endswith),
+    "contains": _test("contains(text, part)", "whether the part occurs", str.__contains__),
+    "instr": Function(
+        "instr(text, part)",
+        "where the part first occurs, 0 if nowhere",
+        (_S, _S),
+        INT,
+        lambda text, part: text.find(part) + 1,
+    ),
+    "position": Function(
+        "position(part, text)",
+        "where the part first occurs, 0 if nowhere",
+        (_S, _S),
+        INT,
+        lambda part, text: text.find(part) + 1,
+    ),
+    "current_timestamp": Function(
+        "current_timestamp()",
+        "the clock in milliseconds since the epoch",
+        (),
+        LONG,
+        lambda frame: frame.now // 1000,
+        of_frame=True,
+    ),
+    "istream": Function(
+        "istream()",
+        "whether the row is new, not one that leaves",
+        (),
+        BOOLEAN,
+        lambda frame: frame.is_new,
+        of_frame=True,
+    ),
+}
+
+
+# -- functions of many rows --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateFunction:
+    """A function of many rows; `expr.aggregates` computes it."""
+
+    doc: str
+    parameter: Kind
+    result: DataType | Result
+
+
+AGGREGATES: dict[str, AggregateFunction] = {
+    "avg": AggregateFunction("the mean", _N, DOUBLE),
+    "count": AggregateFunction("how many are not null; count(*) counts rows", _V, LONG),
+    "first": AggregateFunction("the value of the first row still counted", _V, Result.FIRST),
+    "last": AggregateFunction("the value of the last row", _V, Result.FIRST),
+    "max": AggregateFunction("the greatest", _O, Result.FIRST),
+    "median": AggregateFunction("the middle value", _N, DOUBLE),
+    "min": AggregateFunction("the least", _O, Result.FIRST),
+    "stddev": AggregateFunction("the sample standard deviation", _N, DOUBLE),
+    "sum": AggregateFunction("the sum", _N, Result.FIRST),
+}

@@ -1,0 +1,397 @@
+"""Arrow, Parquet and pandas: tables as records, events as tables.
+
+pyarrow and pandas are imported where they are needed, so that text in and out never loads them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cepheid.core.event import Event, Value
+from cepheid.core.types import (
+    ANY,
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    STRING,
+    ArrayType,
+    Attribute,
+    DataType,
+    EventRef,
+    EventType,
+    RecordType,
+    is_open,
+    wider,
+)
+from cepheid.core.values import is_null
+from cepheid.errors import InputError, Span, UsageError, error
+from cepheid.io.encode import encode_value, to_cell
+from cepheid.io.jsonl import OnProblem
+from cepheid.io.records import Record, is_true, type_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+
+# Tables as records ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Some rows of a table, column by column."""
+
+    values: dict[str, list[object]]
+    types: dict[str, DataType]  # of the columns whose type the table states
+    first_row: int
+
+
+def parquet_records(path: Path, default_type: str, on_problem: OnProblem) -> Iterator[Record]:
+    """The rows of a Parquet file, read batch by batch."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if path.stat().st_size == 0:
+        return
+    try:
+        with pq.ParquetFile(path) as file:
+            batches = file.iter_batches()
+            yield from batch_records(batches, str(path), default_type, on_problem)
+    except pa.ArrowException as problem:
+        fact = f"{str(path)!r} is not a Parquet file that can be read"
+        raise InputError(error("bad-file", fact, hint=_first_line(problem))) from None
+
+
+def _first_line(problem: BaseException) -> str:
+    return str(problem).strip().partition("\n")[0]
+
+
+def batch_records(
+    batches: Iterable[pa.RecordBatch], name: str, default_type: str | None, on_problem: OnProblem
+) -> Iterator[Record]:
+    """The rows of Arrow batches; a span's line is the number of the row."""
+    row = 1
+    for batch in batches:
+        yield from _rows(_batch_columns(batch, row, name), name, default_type, on_problem)
+        row += batch.num_rows
+
+
+def frame_records(
+    frame: pd.DataFrame, name: str, default_type: str | None, on_problem: OnProblem
+) -> Iterator[Record]:
+    """The rows of a pandas frame. NaN is null here: pandas often has no other null."""
+    names = [str(column) for column in frame.columns]
+    _check_names(names, name)
+    values: dict[str, list[object]] = {}
+    types: dict[str, DataType] = {}
+    for position, column in enumerate(names):
+        values[column], stated = _series(frame.iloc[:, position])
+        if stated is not None:
+            types[column] = stated
+    yield from _rows(_Columns(values, types, 1), name, default_type, on_problem)
+
+
+def _series(series: pd.Series[Any]) -> tuple[list[object], DataType | None]:
+    import pyarrow as pa
+
+    try:
+        array: Any = pa.array(series, from_pandas=True)
+    except pa.ArrowException:  # objects of several kinds, which only their values describe
+        return [None if _is_missing(v) else v for v in series.tolist()], None
+    return _python_values(array), data_type(array.type)
+
+
+def _is_missing(value: object) -> bool:
+    return is_null(value) or (isinstance(value, float) and math.isnan(value))
+
+
+def _batch_columns(batch: pa.RecordBatch, first_row: int, name: str) -> _Columns:
+    names = list(batch.schema.names)
+    _check_names(names, name)
+    stated = {field.name: data_type(field.type) for field in batch.schema}
+    return _Columns(
+        values={n: _python_values(c) for n, c in zip(names, batch.columns, strict=True)},
+        types={n: t for n, t in stated.items() if t is not None},
+        first_row=first_row,
+    )
+
+
+def _check_names(names: Sequence[str], source: str) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            fact = f"two columns of {source!r} are named {name!r}"
+            raise InputError(error("bad-file", fact))
+
+
+def _python_values(array: Any) -> list[object]:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
+        array = array.cast(pa.timestamp("us", array.type.tz), safe=False)
+    try:
+        values: list[object] = array.to_pylist()
+    except (ValueError, OverflowError):
+        return [_python_value(scalar) for scalar in array]
+    return values
+
+
+def _python_value(scalar: Any) -> object:
+    """A timestamp that Python cannot hold becomes text, which the decoder then refuses."""
+    try:
+        value: object = scalar.as_py()
+    except (ValueError, OverflowError):
+        return f"{scalar.type} {scalar.value}"
+    return value
+
+
+def _rows(
+    columns: _Columns, name: str, default_type: str | None, on_problem: OnProblem
+) -> Iterator[Record]:
+    attributes = {n: v for n, v in columns.values.items() if n not in ("@type", "@time", "@old")}
+    count = len(next(iter(columns.values.values()), []))
+    nothing: list[object] = [None] * count
+    types, times, olds = (columns.values.get(n, nothing) for n in ("@type", "@time", "@old"))
+    has_types = "@type" in columns.values
+    rows = zip(*attributes.values(), strict=True) if attributes else iter([()] * count)
+    meta = zip(types, times, olds, rows, strict=True)
+    for number, (type, time, old, row) in enumerate(meta, columns.first_row):
+        span = Span(number, 1, number, 1, name)
+        values: dict[str, object] = dict(zip(attributes, row, strict=True))
+        if has_types:
+            # Where a table holds several types, a null may belong to the others' columns.
+            values = {key: value for key, value in values.items() if value is not None}
+        try:
+            actual = default_type if type is None and not has_types else _optional_name(type)
+            yield Record(actual, time, values, span, is_old=is_true(old), columns=columns.types)
+        except ValueError as problem:
+            on_problem(error("bad-line", str(problem), span))
+
+
+def _optional_name(type: object) -> str | None:
+    return None if type is None else type_name(type)
+
+
+# Types ----------------------------------------------------------------------------------------
+
+
+def data_type(type: Any) -> DataType | None:
+    """The static type of an Arrow column, None where only its values can say."""
+    import pyarrow as pa
+
+    is_ = pa.types
+    if is_.is_dictionary(type):
+        return data_type(type.value_type)
+    if is_.is_list(type) or is_.is_large_list(type) or is_.is_fixed_size_list(type):
+        element = data_type(type.value_type)
+        return ArrayType(element) if element else None
+    if is_.is_struct(type):
+        return _record_type(type)
+    for test, result in (
+        (is_.is_null, ANY),
+        (is_.is_boolean, BOOLEAN),
+        (is_.is_uint32, LONG),
+        (is_.is_int64, LONG),
+        (is_.is_uint64, LONG),
+        (is_.is_integer, INT),
+        (is_.is_float64, DOUBLE),
+        (is_.is_floating, FLOAT),
+        (is_.is_decimal, DOUBLE),
+        (is_.is_string, STRING),
+        (is_.is_large_string, STRING),
+        (is_.is_timestamp, STRING),
+        (is_.is_date, STRING),
+        (is_.is_time, STRING),
+    ):
+        if test(type):
+            return result
+    return None
+
+
+def _record_type(type: Any) -> DataType | None:
+    members = []
+    for field in type:
+        member = data_type(field.type)
+        if member is None:
+            return None
+        if not field.name.startswith("@"):
+            members.append(Attribute(field.name, member))
+    return RecordType(tuple(members))
+
+
+def _instant_type() -> pa.DataType:
+    import pyarrow as pa
+
+    return pa.timestamp("us", "UTC")
+
+
+class _ArrowTypes:
+    """Static types as Arrow types; None for what no Arrow type holds, which is written as text."""
+
+    def __init__(self, types: Mapping[str, EventType]) -> None:
+        import pyarrow as pa
+
+        self._types = types
+        self._inside: list[str] = []
+        self._scalars: dict[DataType, pa.DataType] = {
+            STRING: pa.string(),
+            BOOLEAN: pa.bool_(),
+            INT: pa.int32(),
+            LONG: pa.int64(),
+            FLOAT: pa.float32(),
+            DOUBLE: pa.float64(),
+        }
+
+    def of(self, type: DataType) -> pa.DataType | None:
+        import pyarrow as pa
+
+        match type:
+            case ArrayType(element):
+                inner = self.of(element)
+                return None if inner is None else pa.list_(inner)
+            case RecordType(attributes):
+                return self._struct([], attributes)
+            case EventRef(name):
+                return self._event(name)
+        return self._scalars.get(type)
+
+    def _event(self, name: str) -> pa.DataType | None:
+        """With the attributes of its descendants, one of which the event may be."""
+        import pyarrow as pa
+
+        if name in self._inside:
+            return None
+        kinds = [t for n, t in self._types.items() if n == name or name in t.ancestors]
+        if not kinds or any(kind.is_open for kind in kinds):
+            return None
+        members = {a.name: a for kind in kinds for a in kind.attributes}
+        meta = [pa.field("@type", pa.string()), pa.field("@time", _instant_type())]
+        self._inside.append(name)
+        try:
+            return self._struct(meta, members.values())
+        finally:
+            self._inside.pop()
+
+    def _struct(
+        self, meta: list[pa.Field[Any]], attributes: Iterable[Attribute]
+    ) -> pa.DataType | None:
+        import pyarrow as pa
+
+        fields = list(meta)
+        for attribute in attributes:
+            type = self.of(attribute.type)
+            if type is None:
+                return None
+            fields.append(pa.field(attribute.name, type))
+        return pa.struct(fields) if fields else None
+
+
+# Events as tables -----------------------------------------------------------------------------
+
+
+def to_arrow(events: Sequence[Event], types: Mapping[str, EventType]) -> pa.Table:
+    """The events as a table: '@type', '@time', '@old' where any is old, then all attributes.
+
+    An attribute that has types with nothing in common becomes text as in a CSV cell; nested
+    values that no Arrow type holds become JSON.
+    """
+    import pyarrow as pa
+
+    columns: dict[str, pa.Array[Any]] = {
+        "@type": pa.array([event.type for event in events], pa.string()),
+        "@time": pa.array([event.instant for event in events], _instant_type()),
+    }
+    if any(event.is_old for event in events):
+        columns["@old"] = pa.array([event.is_old for event in events], pa.bool_())
+    arrow_types = _ArrowTypes(types)
+    for name, type in attribute_types(events, types).items():
+        values = [event.values_.get(name) for event in events]
+        columns[name] = _column(values, type, arrow_types)
+    return pa.table(columns)
+
+
+def to_pandas(events: Sequence[Event], types: Mapping[str, EventType]) -> pd.DataFrame:
+    """As `to_arrow`, with the pandas types that keep whole numbers and booleans beside nulls."""
+    try:
+        import pandas as pd
+    except ImportError:
+        hint = "install cepheid[pandas]"
+        raise UsageError(error("usage", "pandas is not installed", hint=hint)) from None
+    import pyarrow as pa
+
+    keeping: dict[Any, Any] = {
+        pa.int32(): pd.Int32Dtype(),
+        pa.int64(): pd.Int64Dtype(),
+        pa.bool_(): pd.BooleanDtype(),
+    }
+    return to_arrow(events, types).to_pandas(types_mapper=keeping.get)
+
+
+def attribute_types(
+    events: Iterable[Event], types: Mapping[str, EventType]
+) -> dict[str, DataType | None]:
+    """The type of every attribute that the events have; None where they have no common one."""
+    found: dict[str, DataType | None] = {}
+    for name, sample in {event.type: event for event in events}.items():
+        declared = types.get(name) or EventType(name, (), is_open=True)
+        attributes = [a.name for a in declared.attributes] + list(sample)
+        for attribute in dict.fromkeys(attributes):
+            type = declared.find(attribute) or ANY
+            before = found.get(attribute, ANY)
+            found[attribute] = wider(before, type) if before is not None else None
+    return found
+
+
+def _column(values: list[Value], type: DataType | None, arrow_types: _ArrowTypes) -> pa.Array[Any]:
+    import pyarrow as pa
+
+    if type is None:
+        return _text(values)
+    if is_open(type):
+        return _untyped(values)
+    arrow_type = arrow_types.of(type)
+    if arrow_type is None:
+        return _json(values)
+    return pa.array(list(map(_arrow_value, values)), arrow_type)
+
+
+def _untyped(values: list[Value]) -> pa.Array[Any]:
+    """A column of which only the values tell what it holds."""
+    import pyarrow as pa
+
+    if any(isinstance(value, Event | dict | list) for value in values):
+        return _json(values)
+    try:
+        return pa.array(values)
+    except pa.ArrowException:
+        return _text(values)
+
+
+def _json(values: list[Value]) -> pa.Array[Any]:
+    import pyarrow as pa
+
+    texts = [None if v is None else json.dumps(encode_value(v)) for v in values]
+    return pa.array(texts, pa.string())
+
+
+def _text(values: list[Value]) -> pa.Array[Any]:
+    import pyarrow as pa
+
+    return pa.array([None if v is None else to_cell(v) for v in values], pa.string())
+
+
+def _arrow_value(value: Value) -> object:
+    if isinstance(value, Event):
+        members = {name: _arrow_value(member) for name, member in value.items()}
+        return {"@type": value.type, "@time": value.instant, **members}
+    if isinstance(value, dict):
+        return {name: _arrow_value(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_arrow_value(item) for item in value]
+    return value

@@ -1,0 +1,100 @@
+"""CSV files as records whose values are still text."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+
+from cepheid.errors import InputError, Span, error
+from cepheid.io.jsonl import BYTE_ORDER_MARK, OnProblem
+from cepheid.io.records import Record
+
+# The csv module refuses cells of more than 128 KiB, but nested values are cells too.
+_LONGEST_CELL = 2**31 - 1
+
+
+def cell_records(
+    lines: Iterable[bytes], name: str, default_type: str, on_problem: OnProblem
+) -> Iterator[Record]:
+    """One record per row, of the type in its '@type' column, else of the default type."""
+    rows = _rows(lines, name, on_problem)
+    header: list[str] | None = None
+    for number, row in rows:
+        if header is None:
+            header = _header(row, Span(number, 1, number, 1, name))
+            continue
+        span = Span(number, 1, number, 1, name)
+        if len(row) != len(header):
+            fact = f"{_count(row)} where the header has {len(header)}"
+            on_problem(error("bad-line", fact, span))
+            continue
+        try:
+            yield _record(dict(zip(header, row, strict=True)), default_type, span)
+        except ValueError as problem:
+            on_problem(error("bad-line", str(problem), span))
+
+
+def _count(row: list[str]) -> str:
+    return "1 cell" if len(row) == 1 else f"{len(row)} cells"
+
+
+def _rows(
+    lines: Iterable[bytes], name: str, on_problem: OnProblem
+) -> Iterator[tuple[int, list[str]]]:
+    """The rows with the lines on which they start."""
+    csv.field_size_limit(_LONGEST_CELL)
+    # Surrogates keep a row whole whose bytes are no UTF-8, so that only this row is refused.
+    texts = (line.decode("utf-8", "surrogateescape") for line in lines)
+    reader = csv.reader(_without_mark(texts), strict=True)
+    while True:
+        number = reader.line_num + 1
+        span = Span(number, 1, number, 1, name)
+        try:
+            row = next(reader)
+            "".join(row).encode()
+        except StopIteration:
+            return
+        except csv.Error as problem:
+            on_problem(error("bad-line", f"not CSV: {problem}", span))
+        except UnicodeEncodeError as problem:
+            byte = ord(problem.object[problem.start]) - 0xDC00
+            on_problem(error("bad-line", f"byte {byte:#04x} is not UTF-8", span))
+        else:
+            if row:
+                yield number, row
+
+
+def _without_mark(texts: Iterator[str]) -> Iterator[str]:
+    for first in texts:
+        yield first.removeprefix(BYTE_ORDER_MARK)
+        yield from texts
+
+
+def _header(row: list[str], span: Span) -> list[str]:
+    names = [name.strip() for name in row]
+    for position, name in enumerate(names, 1):
+        if not name:
+            raise InputError(error("bad-file", f"column {position} has no name", span))
+        if names.count(name) > 1:
+            raise InputError(error("bad-file", f"two columns are named {name!r}", span))
+    return names
+
+
+def _record(cells: dict[str, str], default_type: str, span: Span) -> Record:
+    is_old = _is_old(cells.pop("@old", ""))
+    time = cells.pop("@time", "") or None
+    if "@type" not in cells:
+        return Record(default_type, time, dict(cells), span, is_text=True, is_old=is_old)
+    type = cells.pop("@type") or None
+    # Where one file holds several types, an empty cell may belong to the others' columns.
+    values: dict[str, object] = {name: cell for name, cell in cells.items() if cell}
+    return Record(type, time, values, span, is_text=True, is_old=is_old)
+
+
+def _is_old(cell: str) -> bool:
+    match cell.strip().lower():
+        case "" | "false":
+            return False
+        case "true":
+            return True
+    raise ValueError(f"'@old' is true or false, not {cell!r}")

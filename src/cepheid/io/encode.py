@@ -1,0 +1,54 @@
+"""Events and their values in the form in which files hold them."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from cepheid.core.event import Event, Value
+from cepheid.core.time import format_instant
+from cepheid.core.values import string_to_cell
+
+
+def encode(event: Event) -> dict[str, object]:
+    """The JSON form: '@type', '@time', '@old' for old rows alone, then the attributes."""
+    fields: dict[str, object] = {"@type": event.type, "@time": format_instant(event.instant)}
+    if event.is_old:
+        fields["@old"] = True
+    for name, value in event.values_.items():
+        fields[name] = encode_value(value)
+    return fields
+
+
+def encode_value(value: Value) -> object:
+    """Nested events are objects with '@type' and '@time', NaN and the infinities are strings."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _not_finite(value)
+    if isinstance(value, Event):
+        return encode(value)
+    if isinstance(value, dict):
+        return {name: encode_value(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [encode_value(item) for item in value]
+    return value
+
+
+def _not_finite(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"
+
+
+def to_cell(value: Value) -> str:
+    """The text of a CSV cell: empty is null, nested values are JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return string_to_cell(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    plain = encode_value(value)
+    return plain if isinstance(plain, str) else to_json(plain)
+
+
+to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode

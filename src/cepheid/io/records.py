@@ -1,0 +1,179 @@
+"""Records, events as they were read, and the decoder that checks them against their types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import cast
+
+from cepheid.core.event import Event, Value
+from cepheid.core.time import Instant, TimeUnit, parse_instant
+from cepheid.core.types import ANY, DataType, EventType
+from cepheid.core.values import Coercion, Coercions, is_null, native, number_from, shown
+from cepheid.errors import InputError, Span, error, suggest
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One event as read, before its type is known to be right."""
+
+    type: str | None  # None: only lets time pass
+    time: object | None  # raw '@time'
+    values: dict[str, object]
+    span: Span | None
+    is_text: bool = False  # the values are CSV cells
+    is_old: bool = False  # a row of the remove stream, '@old'
+    columns: Mapping[str, DataType] | None = None  # types that the source itself declares
+
+
+def record_from(
+    fields: Mapping[str, object], span: Span | None, default_type: str | None = None
+) -> Record:
+    """A record from the keys '@type', '@time', '@old' and the attributes; ValueError with a fact."""
+    values = dict(fields)
+    type = values.pop("@type", None)
+    name = default_type if type is None else type_name(type)
+    time = values.pop("@time", None)
+    is_old = is_true(values.pop("@old", None))
+    return Record(name, None if is_null(time) else time, values, span, is_old=is_old)
+
+
+def type_name(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"'@type' is the name of an event type, not {shown(value)}")
+    return value
+
+
+def is_true(value: object) -> bool:
+    """The raw '@old' of a record."""
+    if value is None:
+        return False
+    value = native(value)
+    if value is not None and not isinstance(value, bool):
+        raise ValueError(f"'@old' is true or false, not {shown(value)}")
+    return bool(value)
+
+
+class Decoder:
+    """Turns records into events of the given types.
+
+    An attribute that a record leaves out is null. Where a type takes its time from an attribute,
+    that attribute wins over '@time', which stands in where the attribute is null. Rows of a remove
+    stream become events with `is_old`; what they mean is for the engine to say.
+    """
+
+    def __init__(self, types: Mapping[str, EventType]) -> None:
+        self._types = types
+        self._coercions = Coercions(types)
+        self._decoders: dict[str, _TypeDecoder] = {}
+
+    def decode(self, record: Record, sequence: int) -> Event | Instant:
+        """The event, or for a record without a type the instant up to which time passes."""
+        if record.type is None:
+            return self._time_alone(record)
+        decoder = self._decoders.get(record.type) or self._compile(record.type, record.span)
+        values = decoder.values(record)
+        instant = decoder.instant(record, values)
+        return Event(record.type, instant, values, sequence, is_old=record.is_old)
+
+    def _time_alone(self, record: Record) -> Instant:
+        if record.values or record.time is None:
+            raise InputError(
+                error(
+                    "missing-type",
+                    "an event without a type",
+                    record.span,
+                    "a line with '@time' alone lets time pass; an event needs '@type'",
+                )
+            )
+        return _instant(record, _time_value(record), "seconds")
+
+    def _compile(self, name: str, span: Span | None) -> _TypeDecoder:
+        if name not in self._types:
+            hint = suggest(name, self._types, "event types")
+            raise InputError(error("unknown-type", f"no event type {shown(name)}", span, hint))
+        decoder = self._decoders[name] = _TypeDecoder(self._types[name], self._coercions)
+        return decoder
+
+
+class _TypeDecoder:
+    """What decoding needs to know of one type, worked out once."""
+
+    def __init__(self, type: EventType, coercions: Coercions) -> None:
+        self._type = type
+        self._names = [a.name for a in type.attributes]
+        self._plain = {a.name: coercions.of(a.type) for a in type.attributes}
+        self._text = {a.name: coercions.of_text(a.type) for a in type.attributes}
+        self._open_plain = coercions.of(ANY)
+        self._open_text = coercions.of_text(ANY)
+
+    def values(self, record: Record) -> dict[str, Value]:
+        """The attributes in the order of the schema."""
+        coercions = self._text if record.is_text else self._plain
+        values: dict[str, Value] = dict.fromkeys(self._names)
+        for name, raw in record.values.items():
+            convert = coercions.get(name) or self._undeclared(name, record)
+            try:
+                values[name] = convert(raw)
+            except ValueError as problem:
+                fact = f"attribute {shown(name)} of {self._type.name}: {problem}"
+                raise InputError(error("bad-value", fact, record.span)) from None
+        return values
+
+    def _undeclared(self, name: str, record: Record) -> Coercion:
+        if self._type.is_open:
+            return self._open_text if record.is_text else self._open_plain
+        fact = f"no attribute {shown(name)} in {self._type.name}"
+        hint = suggest(str(name), self._names, f"attributes of {self._type.name}")
+        raise InputError(error("unknown-attribute", fact, record.span, hint))
+
+    def instant(self, record: Record, values: dict[str, Value]) -> Instant:
+        rule = self._type.time
+        if rule is not None and values.get(rule.attribute) is not None:
+            return _instant(record, values[rule.attribute], cast("TimeUnit", rule.unit))
+        if record.time is None or record.time == "":
+            need = f"give '@time' or the attribute {rule.attribute!r}" if rule else "give '@time'"
+            fact = f"an event of type {self._type.name} without a time"
+            raise InputError(error("missing-time", fact, record.span, need))
+        return _instant(record, _time_value(record), "seconds")
+
+
+def _instant(record: Record, raw: object, unit: TimeUnit) -> Instant:
+    try:
+        if isinstance(raw, int) and abs(raw) > _FARTHEST:
+            raise OverflowError
+        return int(parse_instant(raw, unit))
+    except OverflowError:
+        fact = f"time {shown(raw)} is outside the years 1 to 9999"
+    except ValueError as problem:
+        fact = str(problem)
+    raise InputError(error("bad-time", fact, record.span, _TIME_HINT))
+
+
+_TIME_HINT = "write ISO 8601, such as 2026-01-01T00:09:00Z, or a number of seconds"
+
+
+def _time_value(record: Record) -> object:
+    """The raw '@time' as the time reader takes it: cells of digits are numbers of seconds."""
+    raw = record.time
+    if isinstance(raw, datetime) or (type(raw) is str and not record.is_text):
+        return raw
+    if isinstance(raw, date):
+        return datetime(raw.year, raw.month, raw.day, tzinfo=UTC)
+    raw = native(raw)
+    if isinstance(raw, Decimal):
+        return float(raw)
+    return _number_or_text(raw.strip()) if record.is_text and isinstance(raw, str) else raw
+
+
+# No unit reaches beyond it, and its digits can still be printed.
+_FARTHEST = 10**40
+
+
+def _number_or_text(text: str) -> object:
+    try:
+        return number_from(text)
+    except ValueError:
+        return text

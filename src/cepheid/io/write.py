@@ -1,0 +1,83 @@
+"""Events to files: JSON Lines, CSV and Parquet, each readable as input again."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, TextIO, TypeAlias
+
+from cepheid.core.event import Event
+from cepheid.core.time import format_instant
+from cepheid.core.types import EventType
+from cepheid.errors import UsageError, error
+from cepheid.io.arrow import attribute_types, to_arrow
+from cepheid.io.encode import encode, to_cell, to_json
+
+Format: TypeAlias = Literal["jsonl", "csv", "parquet"]
+
+
+def write_file(
+    events: Iterable[Event], path: str | Path, format: Format, types: Mapping[str, EventType]
+) -> None:
+    """All events into one file, whatever its name."""
+    try:
+        if format == "parquet":
+            write_parquet(list(events), path, types)
+            return
+        with open(path, "w", encoding="utf-8", newline="") as stream:
+            write = write_jsonl if format == "jsonl" else write_csv
+            write(events, stream)
+    except OSError as problem:
+        fact = f"cannot write {str(path)!r}: {problem.strerror or problem}"
+        raise UsageError(error("bad-file", fact)) from None
+
+
+def write_jsonl(events: Iterable[Event], stream: TextIO) -> None:
+    """One line per event, written as the events come."""
+    for event in events:
+        stream.write(to_json(encode(event)) + "\n")
+
+
+def write_csv(events: Iterable[Event], stream: TextIO) -> None:
+    """'@type', '@time', '@old' where any row is old, then the attributes of all types.
+
+    The type is a column even where there is only one, so that the text says what it is under any
+    file name. Null is an empty cell, and the empty string two quotes.
+    """
+    rows = list(events)
+    names = list(dict.fromkeys(name for event in rows for name in event))
+    meta = ["@type", "@time"] + ["@old"] * any(event.is_old for event in rows)
+    writer = csv.writer(_NewLines(stream), lineterminator="\r\n")
+    writer.writerow(meta + names)
+    for event in rows:
+        start = (event.type, format_instant(event.instant), "true" if event.is_old else "")
+        cells = [to_cell(event.values_.get(name)) for name in names]
+        writer.writerow([*start[: len(meta)], *cells])
+
+
+class _NewLines:
+    """Ends rows with a plain new line.
+
+    The csv module quotes only the characters that end its lines, so it must be told of both.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, row: str) -> None:
+        self._stream.write(row.removesuffix("\r\n") + "\n")
+
+
+def write_parquet(
+    events: Sequence[Event], path: str | Path, types: Mapping[str, EventType]
+) -> None:
+    """One table as `to_arrow` makes it; attributes without a common type are refused."""
+    for name, type in attribute_types(events, types).items():
+        if type is None:
+            fact = f"attribute {name!r} has types that one Parquet column cannot hold"
+            hint = "write one file per type, or JSON Lines"
+            raise UsageError(error("usage", fact, hint=hint))
+    import pyarrow.parquet as pq
+
+    pq.write_table(to_arrow(events, types), path)

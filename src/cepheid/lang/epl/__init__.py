@@ -1,0 +1,1 @@
+"""EPL: text into program trees, program trees into text."""

@@ -1,0 +1,486 @@
+"""Parses expressions: operators by precedence with an explicit stack, primaries by recursion."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import cast
+
+from cepheid.core.types import (
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    NULL,
+    SCALARS,
+    STRING,
+    ArrayType,
+    DataType,
+    EventRef,
+)
+from cepheid.errors import ProgramError, Span, error
+from cepheid.expr.functions import AGGREGATES
+from cepheid.expr.tree import (
+    Aggregate,
+    And,
+    Binary,
+    BinaryOperator,
+    Call,
+    Case,
+    Cast,
+    Expr,
+    InList,
+    InRange,
+    Like,
+    Literal,
+    Not,
+    Or,
+    Part,
+    Ref,
+    Regexp,
+    children,
+    negate,
+)
+from cepheid.lang.epl.cursor import MAX_HEIGHT, Cursor
+from cepheid.lang.epl.lexer import RESERVED, Kind, Token
+
+# Loosest first.
+OR, AND, NOT, COMPARISON, CONCAT, SUM, PRODUCT, SIGN = range(1, 9)
+PRECEDENCE: dict[str, int] = {
+    "or": OR,
+    "and": AND,
+    **dict.fromkeys(("=", "!=", "<", "<=", ">", ">=", "is", "is not"), COMPARISON),
+    "||": CONCAT,
+    **dict.fromkeys(("+", "-"), SUM),
+    **dict.fromkeys(("*", "/", "%"), PRODUCT),
+}
+TYPE_NAMES: dict[str, DataType] = {**SCALARS, "bool": BOOLEAN}
+_PREDICATES = ("in", "between", "like", "regexp")
+_INTEGER_LIMITS: dict[DataType, int] = {INT: 2**31, LONG: 2**63}
+_PREVIOUS_ROWS = frozenset({"prev", "prevtail", "prevcount", "prevwindow", "prior"})
+_FLAT: dict[str, type[And | Or]] = {"and": And, "or": Or}
+
+
+def expression(cursor: Cursor) -> Expr:
+    """A whole expression, refused if its tree is too high to work with."""
+    result = _operand(cursor)
+    if _is_too_high(result):
+        message = f"an expression with more than {MAX_HEIGHT} operators inside one another"
+        raise ProgramError(error("too-deep", message, result.span))
+    return result
+
+
+def expressions(cursor: Cursor) -> tuple[Expr, ...]:
+    """One or more, separated by commas."""
+    found = [expression(cursor)]
+    while cursor.take_symbol(","):
+        found.append(expression(cursor))
+    return tuple(found)
+
+
+def condition(cursor: Cursor, opened: Token) -> Expr | None:
+    """The rest of a filter, `v > 1, k = a.k)`; a comma means `and`."""
+    if cursor.take_symbol(")"):
+        return None
+    found = expressions(cursor)
+    cursor.close(")", opened, "condition")
+    if len(found) == 1:
+        return found[0]
+    operands = [o for e in found for o in (e.operands if isinstance(e, And) else (e,))]
+    return And(tuple(operands), span=_between(found[0], found[-1]))
+
+
+def data_type(cursor: Cursor) -> DataType:
+    token = cursor.name("a type")
+    found: DataType = EventRef(str(token.value) if token.kind is Kind.QUOTED else token.text)
+    if token.kind is Kind.WORD:
+        found = TYPE_NAMES.get(str(token.value), found)
+    while cursor.take_symbol("["):
+        cursor.expect_symbol("]")
+        found = ArrayType(found)
+    return found
+
+
+def name_text(token: Token) -> str:
+    return str(token.value) if token.kind is Kind.QUOTED else token.text
+
+
+def _is_too_high(root: Expr) -> bool:
+    level, height = [root], 0
+    while level:
+        height += 1
+        if height > MAX_HEIGHT:
+            return True
+        level = [child for node in level for child in children(node)]
+    return False
+
+
+def _between(first: Expr, last: Expr) -> Span | None:
+    return first.span.to(last.span) if first.span and last.span else None
+
+
+# Operators.
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """An operator whose right side is not complete yet."""
+
+    operator: str
+    precedence: int
+    prefix: Token | None = None
+
+
+class _Operators:
+    """Operands and operators not yet joined.
+
+    The stack is explicit so that a nesting level costs few frames, whatever operators it has.
+    """
+
+    def __init__(self, cursor: Cursor) -> None:
+        self.cursor = cursor
+        self.operands: list[Expr] = []
+        self.pending: list[_Pending] = []
+        self.predicate: Expr | None = None  # the last `in`, `between`, `like` or `regexp`
+
+    def parse(self, floor: int) -> Expr:
+        """Operators that bind at least as tightly as the floor, and what they join."""
+        while True:
+            self.take_prefixes()
+            self.operands.append(_primary(self.cursor))
+            operator = self.take_infix(floor)
+            if not operator:
+                self.reduce(0)
+                return self.operands[0]
+            self.pending.append(_Pending(operator, PRECEDENCE[operator]))
+
+    def take_prefixes(self) -> None:
+        cursor = self.cursor
+        while True:
+            if cursor.token.is_symbol("-") and cursor.next.kind is not Kind.NUMBER:
+                self.pending.append(_Pending("-", SIGN, cursor.advance()))
+            elif cursor.token.is_word("not"):
+                self.pending.append(_Pending("not", NOT, cursor.advance()))
+            else:
+                return
+
+    def take_infix(self, floor: int) -> str:
+        """The next operator that joins two operands; predicates before it are completed."""
+        while True:
+            operator = _infix(self.cursor)
+            precedence = COMPARISON if operator in _PREDICATES else PRECEDENCE.get(operator, 0)
+            if precedence < floor:
+                return ""
+            # A flat chain stays pending as a whole; a chain of comparisons is to be seen.
+            waits = precedence in (OR, AND, COMPARISON)
+            self.reduce(precedence + waits)
+            if precedence == COMPARISON:
+                self.refuse_chain()
+            if operator not in _PREDICATES:
+                return _take_operator(self.cursor, operator)
+            self.predicate = _predicate(self.cursor, self.operands.pop())
+            self.operands.append(self.predicate)
+
+    def refuse_chain(self) -> None:
+        compared = self.pending and self.pending[-1].precedence == COMPARISON
+        if compared or self.operands[-1] is self.predicate:
+            message = f"{self.cursor.token} follows another comparison"
+            hint = "join comparisons with 'and', or put one in parentheses"
+            self.cursor.refuse(message, self.cursor.token.span, hint)
+
+    def reduce(self, floor: int) -> None:
+        """Join what the pending operators that bind at least as tightly stand for."""
+        while self.pending and self.pending[-1].precedence >= floor:
+            done = self.pending.pop()
+            if done.prefix:
+                self.operands.append(_prefixed(self.cursor, done.prefix, self.operands.pop()))
+            elif done.operator in _FLAT:
+                self.join_flat(done.operator)
+            else:
+                right, left = self.operands.pop(), self.operands.pop()
+                operator = cast("BinaryOperator", done.operator)
+                self.operands.append(Binary(operator, left, right, span=_between(left, right)))
+
+    def join_flat(self, operator: str) -> None:
+        count = 2
+        while self.pending and self.pending[-1].operator == operator:
+            self.pending.pop()
+            count += 1
+        parts = tuple(self.operands[-count:])
+        self.operands[-count:] = [_FLAT[operator](parts, span=_between(parts[0], parts[-1]))]
+
+
+def _infix(cursor: Cursor) -> str:
+    """The operator that stands here, or an empty text."""
+    token = cursor.token
+    if token.kind is Kind.SYMBOL:
+        return "!=" if token.text == "<>" else token.text
+    if token.is_word("not") and cursor.next.is_word(*_PREDICATES):
+        return str(cursor.next.value)
+    return str(token.value) if token.is_word("and", "or", "is", *_PREDICATES) else ""
+
+
+def _take_operator(cursor: Cursor, operator: str) -> str:
+    cursor.advance()
+    return "is not" if operator == "is" and cursor.take_word("not") else operator
+
+
+def _prefixed(cursor: Cursor, prefix: Token, operand: Expr) -> Expr:
+    span = prefix.span.to(operand.span) if operand.span else prefix.span
+    if prefix.is_word("not"):
+        return Not(operand, span=span)
+    negated = replace(negate(operand), span=span)
+    if isinstance(negated, Literal) and not _fits(negated):
+        cursor.report("bad-number", f"{negated.value} does not fit {negated.type}", span)
+    return negated
+
+
+def _operand(cursor: Cursor, floor: int = OR) -> Expr:
+    """An expression inside another one."""
+    return _Operators(cursor).parse(floor)
+
+
+# What follows an operand: in, between, like, regexp.
+
+
+def _predicate(cursor: Cursor, operand: Expr) -> Expr:
+    negated = cursor.take_word("not") is not None
+    word = cursor.advance()
+    found = _PREDICATE_PARSERS[str(word.value)](cursor, operand, negated)
+    return replace(found, span=cursor.span_from(operand.span or word))
+
+
+def _in(cursor: Cursor, operand: Expr, negated: bool) -> Expr:
+    opened = cursor.take_symbol("(", "[") or cursor.unexpected("'(' or '[' after 'in'")
+    if opened.text == "(" and cursor.token.is_word("select"):
+        _refuse_subquery(cursor)
+    first = _operand(cursor)
+    if cursor.take_symbol(":"):
+        high = _operand(cursor)
+        closed = cursor.take_symbol(")", "]") or cursor.close(")", opened, "range")
+        return InRange(operand, first, high, opened.text == "[", closed.text == "]", negated)
+    if opened.text == "[":
+        cursor.unexpected("':' in the range after 'in'")
+    items = [first]
+    while cursor.take_symbol(","):
+        items.append(_operand(cursor))
+    cursor.close(")", opened, "list")
+    return InList(operand, tuple(items), negated)
+
+
+def _range_between(cursor: Cursor, operand: Expr, negated: bool) -> Expr:
+    low = _operand(cursor, CONCAT)
+    cursor.expect_word("and", " between the ends of 'between'")
+    return InRange(operand, low, _operand(cursor, CONCAT), negated=negated)
+
+
+def _like(cursor: Cursor, operand: Expr, negated: bool) -> Expr:
+    pattern = _operand(cursor, CONCAT)
+    if not cursor.take_word("escape"):
+        return Like(operand, pattern, None, negated)
+    token = cursor.token
+    if token.kind is not Kind.STRING or len(str(token.value)) != 1:
+        cursor.unexpected("a string of one character after 'escape'")
+    return Like(operand, pattern, str(cursor.advance().value), negated)
+
+
+def _regexp(cursor: Cursor, operand: Expr, negated: bool) -> Expr:
+    return Regexp(operand, _operand(cursor, CONCAT), negated)
+
+
+_PREDICATE_PARSERS: dict[str, Callable[[Cursor, Expr, bool], Expr]] = {
+    "in": _in,
+    "between": _range_between,
+    "like": _like,
+    "regexp": _regexp,
+}
+
+
+# Primaries.
+
+
+def _primary(cursor: Cursor) -> Expr:
+    token = cursor.token
+    if token.kind is Kind.WORD:
+        return _word(cursor)
+    if token.kind is Kind.QUOTED:
+        return _reference(cursor)
+    if token.kind is Kind.NUMBER or token.is_symbol("-"):
+        return _signed_number(cursor)
+    if token.kind is Kind.STRING:
+        return Literal(token.value, type=STRING, span=cursor.advance().span)
+    if token.is_symbol("("):
+        return _parenthesised(cursor)
+    return cursor.unexpected("an expression")
+
+
+def _word(cursor: Cursor) -> Expr:
+    token, calls = cursor.token, cursor.next.is_symbol("(")
+    special = _SPECIAL_WORDS.get(str(token.value))
+    if special and (calls or token.value in RESERVED):
+        return special(cursor)
+    if calls and (token.value not in RESERVED or token.value in ("istream", "rstream")):
+        return _call(cursor)
+    if token.value == "current_timestamp":
+        return Call("current_timestamp", (), span=cursor.advance().span)
+    if token.value in RESERVED:
+        cursor.unexpected("an expression", hint=f"'{token.text}' is a reserved word")
+    return _reference(cursor)
+
+
+def _parenthesised(cursor: Cursor) -> Expr:
+    opened = cursor.advance()
+    if cursor.token.is_word("select"):
+        _refuse_subquery(cursor)
+    cursor.enter(opened, "parentheses")
+    inner = _operand(cursor)
+    cursor.leave()
+    cursor.close(")", opened, "parenthesis")
+    return replace(inner, span=cursor.span_from(opened))
+
+
+def _refuse_subquery(cursor: Cursor) -> None:
+    cursor.unsupported("subqueries are", cursor.token.span)
+
+
+def _signed_number(cursor: Cursor) -> Expr:
+    minus = cursor.take_symbol("-")
+    token = cursor.advance()
+    literal = number(token, negative=minus is not None)
+    if minus:
+        literal = replace(literal, span=cursor.span_from(minus))
+    if not _fits(literal):
+        message = f"{'-' if minus else ''}{token.text} does not fit {literal.type}"
+        cursor.report("bad-number", message, token.span)
+    return literal
+
+
+def number(token: Token, *, negative: bool = False) -> Literal:
+    """The literal of a number token, of the smallest type that its suffix allows."""
+    value = -token.value if negative else token.value  # type: ignore[operator]
+    suffix = token.text[-1].lower()
+    kind: DataType = DOUBLE
+    if suffix == "f":
+        value, kind = _single(float(value)), FLOAT
+    elif suffix == "d":
+        value = float(value)
+    elif isinstance(value, int):
+        small = -(2**31) <= value < 2**31 and suffix != "l"
+        kind = INT if small else LONG
+    elif suffix == "l" or token.text.isdecimal():
+        kind = LONG
+    return Literal(value, type=kind, span=token.span)
+
+
+def _single(value: float) -> float:
+    """The nearest number that 32 bits hold."""
+    try:
+        return float(struct.unpack("f", struct.pack("f", value))[0])
+    except OverflowError:
+        return math.inf
+
+
+def _fits(literal: Literal) -> bool:
+    value, limit = literal.value, _INTEGER_LIMITS.get(literal.type)
+    if limit is not None:
+        return isinstance(value, int) and -limit <= value < limit
+    return isinstance(value, float) and math.isfinite(value)
+
+
+def _constant(kind: DataType, value: bool | None) -> Callable[[Cursor], Expr]:
+    return lambda cursor: Literal(value, type=kind, span=cursor.advance().span)
+
+
+def _reference(cursor: Cursor) -> Expr:
+    start = cursor.token
+    parts = [_part(cursor, cursor.name("a name"))]
+    while cursor.token.is_symbol(".") and cursor.next.kind in (Kind.WORD, Kind.QUOTED):
+        cursor.advance()
+        parts.append(_part(cursor, cursor.advance()))
+    if cursor.token.is_symbol("("):
+        if start.kind is Kind.QUOTED or len(parts) > 1:
+            cursor.unsupported("methods of attributes are", cursor.span_from(start))
+        cursor.unexpected("an operator")
+    return Ref(tuple(parts), span=cursor.span_from(start))
+
+
+def _part(cursor: Cursor, token: Token) -> Part:
+    if not cursor.take_symbol("["):
+        return Part(name_text(token))
+    index = cursor.whole_number("a whole number as an index")
+    if index < 0:
+        cursor.refuse(f"the index {index} is negative", cursor.span_from(token))
+    cursor.expect_symbol("]", " after the index")
+    return Part(name_text(token), index)
+
+
+def _call(cursor: Cursor) -> Expr:
+    start = cursor.advance()
+    name = str(start.value)
+    if name in _PREVIOUS_ROWS:
+        cursor.unsupported(f"{name}() is", start.span)
+    opened = cursor.advance()
+    cursor.enter(opened, "calls")
+    distinct = name in AGGREGATES and cursor.take_word("distinct") is not None
+    counts_rows = name == "count" and not distinct and cursor.take_symbol("*") is not None
+    arguments = () if counts_rows else _arguments(cursor)
+    cursor.leave()
+    cursor.close(")", opened, f"arguments of {name}")
+    span = cursor.span_from(start)
+    if name not in AGGREGATES or (name in ("min", "max") and len(arguments) > 1 and not distinct):
+        return Call(name, arguments, span=span)
+    if len(arguments) != 1 and not counts_rows:
+        message = f"{name} takes one argument, not {len(arguments)}"
+        cursor.report("wrong-arguments", message, span)
+    return Aggregate(name, arguments[0] if arguments else None, distinct, span=span)
+
+
+def _arguments(cursor: Cursor) -> tuple[Expr, ...]:
+    if cursor.token.is_symbol(")"):
+        return ()
+    found = [_operand(cursor)]
+    while cursor.take_symbol(","):
+        found.append(_operand(cursor))
+    return tuple(found)
+
+
+def _case(cursor: Cursor) -> Expr:
+    start = cursor.advance()
+    cursor.enter(start, "case expressions")
+    operand = None if cursor.token.is_word("when") else _operand(cursor)
+    branches = []
+    while cursor.take_word("when"):
+        when = _operand(cursor)
+        cursor.expect_word("then", " after the condition of 'when'")
+        branches.append((when, _operand(cursor)))
+    if not branches:
+        cursor.unexpected("'when'", ("when",))
+    otherwise = _operand(cursor) if cursor.take_word("else") else None
+    cursor.leave()
+    cursor.expect_word("end", f" to close the case that starts at line {start.span.line}")
+    return Case(operand, tuple(branches), otherwise, span=cursor.span_from(start))
+
+
+def _cast(cursor: Cursor) -> Expr:
+    start = cursor.advance()
+    opened = cursor.advance()
+    cursor.enter(opened, "casts")
+    operand = _operand(cursor)
+    cursor.leave()
+    if not (cursor.take_symbol(",") or cursor.take_word("as")):
+        cursor.unexpected("',' or 'as' and a type in cast")
+    target = data_type(cursor)
+    cursor.close(")", opened, "cast")
+    return Cast(operand, target, span=cursor.span_from(start))
+
+
+_SPECIAL_WORDS: dict[str, Callable[[Cursor], Expr]] = {
+    "case": _case,
+    "cast": _cast,
+    "true": _constant(BOOLEAN, value=True),
+    "false": _constant(BOOLEAN, value=False),
+    "null": _constant(NULL, value=None),
+}

@@ -1,0 +1,62 @@
+"""Parses time periods and named things with arguments: `timer:within(3 seconds)`, `length(5)`."""
+
+from __future__ import annotations
+
+from cepheid.core.time import PERIOD_UNITS, Period
+from cepheid.errors import suggest
+from cepheid.lang.epl import lower
+from cepheid.lang.epl.cursor import Cursor
+from cepheid.lang.epl.expressions import expression
+from cepheid.lang.epl.lexer import Kind
+from cepheid.lang.epl.lower import Argument, Named
+
+
+def at_period(cursor: Cursor) -> bool:
+    following = cursor.next
+    return (
+        cursor.token.kind is Kind.NUMBER
+        and following.kind is Kind.WORD
+        and following.value in PERIOD_UNITS
+    )
+
+
+def period(cursor: Cursor) -> Period:
+    """One or more counted units: `1 min 30 sec`; a finding about it gives no time at all."""
+    start = cursor.token
+    parts = []
+    while at_period(cursor):
+        count, unit = cursor.advance().value, cursor.advance().value
+        if not isinstance(count, str):
+            parts.append((count, str(unit)))
+    if not parts:
+        cursor.unexpected("a time period, for example '3 seconds'")
+    return cursor.lowered(lower.period, parts, cursor.span_from(start)) or Period()
+
+
+def named(cursor: Cursor, name: str) -> Named:
+    """The arguments that follow a name, which has been taken."""
+    start = cursor.previous or cursor.token
+    found: list[Argument] = []
+    opened = cursor.take_symbol("(")
+    if opened and not cursor.take_symbol(")"):
+        found.append(_argument(cursor))
+        while cursor.take_symbol(","):
+            found.append(_argument(cursor))
+        cursor.close(")", opened, f"arguments of {name}")
+    return Named(name, tuple(found), cursor.span_from(start))
+
+
+def _argument(cursor: Cursor) -> Argument:
+    start = cursor.token
+    if start.kind is Kind.NUMBER and cursor.next.kind is Kind.WORD:
+        _refuse_unknown_unit(cursor)
+        value = period(cursor)
+        return Argument(value, cursor.span_from(start))
+    return Argument(expression(cursor), cursor.span_from(start))
+
+
+def _refuse_unknown_unit(cursor: Cursor) -> None:
+    unit = cursor.next
+    if unit.value not in PERIOD_UNITS and unit.kind is Kind.WORD:
+        hint = suggest(unit.text, PERIOD_UNITS, "time units")
+        cursor.refuse(f"no time unit '{unit.text}'", unit.span, hint)

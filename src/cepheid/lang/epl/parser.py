@@ -1,0 +1,85 @@
+"""The entry: EPL text into a program tree and everything that is wrong with the text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cepheid.errors import Diagnostic, ProgramError, Span
+from cepheid.lang.epl.cursor import Cursor
+from cepheid.lang.epl.lexer import Comment, Kind, tokenize
+from cepheid.lang.epl.statements import STARTERS, declaration
+from cepheid.program.tree import Declaration, ProgramTree
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A program as far as the text gives one.
+
+    For each declaration, `starts` has the places where its clauses start; with the comments that
+    is what rewriting the text needs besides the tree.
+    """
+
+    tree: ProgramTree
+    problems: tuple[Diagnostic, ...]
+    comments: tuple[Comment, ...]
+    starts: tuple[Mapping[str, Span], ...]
+
+
+def parse(text: str, file: str | None = None) -> Parsed:
+    """The declarations of a text and all its problems; one broken declaration hides no other."""
+    tokens = tokenize(text, file)
+    cursor = Cursor(tokens.tokens)
+    declarations: list[Declaration] = []
+    starts: list[Mapping[str, Span]] = []
+    while _skip_semicolons(cursor):
+        begun = cursor.index
+        cursor.nesting, cursor.starts = 0, {}
+        try:
+            declarations.append(declaration(cursor))
+            starts.append(cursor.starts)
+            _expect_end(cursor)
+        except ProgramError as refused:
+            cursor.problems.extend(refused.diagnostics)
+            _recover(cursor, begun)
+    problems = sorted([*tokens.problems, *cursor.problems], key=_place)
+    return Parsed(ProgramTree(tuple(declarations)), tuple(problems), tokens.comments, tuple(starts))
+
+
+def _skip_semicolons(cursor: Cursor) -> bool:
+    """Whether another declaration follows."""
+    while cursor.take_symbol(";"):
+        pass
+    return cursor.token.kind is not Kind.END
+
+
+def _expect_end(cursor: Cursor) -> None:
+    token = cursor.token
+    if token.kind is Kind.END or token.is_symbol(";"):
+        return
+    if token.is_word(*STARTERS) or token.is_symbol("@"):
+        message = f"expected ';' before the declaration that starts with {token}"
+        cursor.report("syntax", message, token.span, "declarations end with ';'")
+        return
+    cursor.unexpected("';' or another clause")
+
+
+def _recover(cursor: Cursor, begun: int) -> None:
+    """To the next place where a declaration plainly starts."""
+    while cursor.token.kind is not Kind.END and not cursor.token.is_symbol(";"):
+        if cursor.index > begun and _starts_declaration(cursor):
+            return
+        cursor.advance()
+
+
+def _starts_declaration(cursor: Cursor) -> bool:
+    """Words that stand nowhere else, at the start of a line."""
+    token, previous = cursor.token, cursor.previous
+    if previous and previous.span.end_line == token.span.line:
+        return False
+    is_insert = token.is_word("insert") and cursor.next.is_word("into")
+    return is_insert or token.is_word("create") or token.is_symbol("@")
+
+
+def _place(problem: Diagnostic) -> tuple[int, int]:
+    return (problem.span.line, problem.span.column) if problem.span else (0, 0)

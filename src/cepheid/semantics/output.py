@@ -1,0 +1,368 @@
+"""What `output` means: when the results of a statement are let out, and which of them.
+
+A rate listens to deltas. A *condition* says when it is time: after so many rows, at the ends of
+equal periods that start with the first delta, or when an expression holds. A *mode* says what goes
+out then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from cepheid.core.event import Event
+from cepheid.core.time import Instant, Period
+from cepheid.expr.evaluate import Frame, compile_condition
+from cepheid.program.resolve import ResolvedStatement, Shape
+from cepheid.program.tree import OutputRate
+from cepheid.semantics.pattern import Timer
+from cepheid.semantics.selection import Key, Output, Outputs, Selection
+from cepheid.semantics.windows import Delta, Window
+
+
+class Owner(Protocol):
+    """What a rate needs from its statement."""
+
+    now: Instant
+    selection: Selection
+    window: Window
+
+    def arm(self, timer: Timer, due: Instant) -> None: ...
+    def deliver(self, outputs: Outputs) -> None: ...
+
+
+class OutputPlan:
+    """The output clause of a statement, compiled; it never changes."""
+
+    __slots__ = ("after", "every", "mode", "shape", "when")
+
+    def __init__(self, statement: ResolvedStatement) -> None:
+        clause = statement.tree.output or OutputRate()
+        self.mode = clause.mode
+        self.every = clause.every
+        self.after = clause.after
+        self.when: Callable[[Frame], bool] | None = None
+        if statement.output_when is not None:
+            self.when = compile_condition(statement.output_when)
+        self.shape = statement.shape
+
+    @property
+    def is_direct(self) -> bool:
+        return self.every is None and self.when is None
+
+    @property
+    def keeps_groups(self) -> bool:
+        return self.mode == "all" and self.shape.is_grouped
+
+    def start(self, owner: Owner) -> Rate:
+        if self.is_direct:
+            return Direct(self, owner)
+        if self.mode == "first" and self.shape.is_grouped:
+            return FirstPerGroup(self, owner)
+        return MODES[self.mode, self.keeps_groups](self, owner)
+
+
+class Rate:
+    """The root of the modes."""
+
+    __slots__ = ("counters", "order", "owner", "plan", "satisfied", "started", "ticking")
+
+    def __init__(self, plan: OutputPlan, owner: Owner) -> None:
+        self.plan = plan
+        self.owner = owner
+        self.order = 0
+        self.started = owner.now
+        self.satisfied = 0  # rows counted towards `after`
+        self.ticking = False  # whether the periods of `every` have begun
+        self.counters = Counters()
+
+    def take(self, delta: Delta) -> None:
+        """A delta that has passed `where`."""
+        if not self.is_past_after(len(delta.new)):
+            # Aggregates and groups see what comes before; plain rows of that time are dropped.
+            if self.plan.shape is not Shape.ROW:
+                self.add(delta)
+            return
+        self.add(delta)
+        self.count(delta)
+
+    def add(self, delta: Delta) -> None:
+        raise NotImplementedError
+
+    def release(self) -> Outputs:
+        raise NotImplementedError
+
+    def is_past_after(self, new_rows: int) -> bool:
+        after = self.plan.after
+        if isinstance(after, Period):
+            return self.owner.now >= after.after(self.started)
+        if after is not None:
+            self.satisfied = min(self.satisfied + new_rows, after + 1)
+            return self.satisfied > after
+        return True
+
+    def count(self, delta: Delta) -> None:
+        """Lets the delta count, and releases if it is time."""
+        every = self.plan.every
+        self.counters.add(len(delta.new), len(delta.old))
+        if isinstance(every, Period):
+            if not self.ticking:
+                self.ticking = True
+                self.owner.arm(self, every.after(self.owner.now))
+        elif every is not None:
+            if max(self.counters.new, self.counters.old) >= every:
+                self.let_out()
+        elif self.plan.when is not None and self.plan.when(self.counters.frame(self.owner.now)):
+            self.let_out()
+
+    def fire(self) -> None:
+        assert isinstance(self.plan.every, Period)
+        self.owner.arm(self, self.plan.every.after(self.owner.now))
+        self.let_out()
+
+    def let_out(self) -> None:
+        self.counters.reset(self.owner.now)
+        self.owner.deliver(self.release())
+
+
+class Counters:
+    """How many rows have come since the last output, and in all."""
+
+    __slots__ = ("last_output", "new", "new_total", "old", "old_total")
+
+    def __init__(self) -> None:
+        self.new = self.old = self.new_total = self.old_total = 0
+        self.last_output: Instant | None = None
+
+    def add(self, new: int, old: int) -> None:
+        self.new += new
+        self.old += old
+        self.new_total += new
+        self.old_total += old
+
+    def reset(self, now: Instant) -> None:
+        self.new = self.old = 0
+        self.last_output = now
+
+    def frame(self, now: Instant) -> Frame:
+        """The names that `output when` may use."""
+        values = {
+            "count_insert": self.new,
+            "count_insert_total": self.new_total,
+            "count_remove": self.old,
+            "count_remove_total": self.old_total,
+            "last_output_timestamp": None if self.last_output is None else self.last_output // 1000,
+        }
+        return Frame(event=Event("output", now, values), now=now)
+
+
+class Direct(Rate):
+    """No rate: the results of each delta go out at once; `output after n events` counts results."""
+
+    __slots__ = ()
+
+    def take(self, delta: Delta) -> None:
+        outputs = self.owner.selection.process(delta, self.owner.now)
+        if self.is_past_after(len(outputs.new)):
+            self.owner.deliver(outputs)
+
+
+class Buffered(Rate):
+    """Plain `output every`: all results since the last time.
+
+    Where a row stands for all rows together it is let out at each tick, even if nothing came.
+    """
+
+    __slots__ = ("waiting_new", "waiting_old")
+
+    def __init__(self, plan: OutputPlan, owner: Owner) -> None:
+        super().__init__(plan, owner)
+        self.waiting_new: list[Output] = []
+        self.waiting_old: list[Output] = []
+
+    def add(self, delta: Delta) -> None:
+        outputs = self.owner.selection.process(delta, self.owner.now)
+        self.waiting_new += outputs.new
+        self.waiting_old += outputs.old
+
+    def release(self) -> Outputs:
+        outputs = Outputs(tuple(self.waiting_new), tuple(self.waiting_old))
+        self.waiting_new, self.waiting_old = [], []
+        if not outputs and self.plan.shape is Shape.TOTAL:
+            return repeat_total(self.owner)
+        return outputs
+
+
+def repeat_total(owner: Owner) -> Outputs:
+    """The unchanged aggregates once more, as the new and, where asked for, as the old row."""
+    total = owner.selection.total(owner.now)
+    return Outputs(total, total if owner.selection.select.needs_old else ())
+
+
+class Last(Rate):
+    """`output last every`: the last result since the last time, for each group if there are groups.
+
+    Its old counterpart is what held before: for aggregates the first old value, else the last.
+    """
+
+    __slots__ = ("new", "old")
+
+    def __init__(self, plan: OutputPlan, owner: Owner) -> None:
+        super().__init__(plan, owner)
+        self.new: dict[Key, Output] = {}
+        self.old: dict[Key, Output] = {}
+
+    def add(self, delta: Delta) -> None:
+        outputs = self.owner.selection.process(delta, self.owner.now)
+        for output in outputs.new:
+            self.new[output.key] = output
+        for output in outputs.old:
+            if self.plan.shape in (Shape.TOTAL, Shape.GROUP):
+                self.old.setdefault(output.key, output)
+            else:
+                self.old[output.key] = output
+
+    def release(self) -> Outputs:
+        outputs = Outputs(tuple(self.new.values()), tuple(self.old.values()))
+        self.new, self.old = {}, {}
+        if not outputs and self.plan.shape is Shape.TOTAL:
+            return repeat_total(self.owner)
+        return outputs
+
+
+class AllGroups(Rate):
+    """`output all every` with groups: the present row of every group ever seen.
+
+    Where rows stand for single rows, those since the last time come first, each row that leaves
+    shows its group once more, and groups that stood still follow with their last row.
+    """
+
+    __slots__ = ("old", "seen", "waiting_new", "waiting_old")
+
+    def __init__(self, plan: OutputPlan, owner: Owner) -> None:
+        super().__init__(plan, owner)
+        self.waiting_new: list[Output] = []
+        self.waiting_old: list[Output] = []
+        self.old: dict[Key, Output] = {}
+        self.seen: dict[Key, None] = {}
+
+    def add(self, delta: Delta) -> None:
+        selection = self.owner.selection
+        outputs = selection.process(delta, self.owner.now)
+        if self.plan.shape is Shape.GROUP:
+            for output in outputs.old:
+                self.old.setdefault(output.key, output)
+            return
+        self.waiting_new += outputs.new
+        self.waiting_old += outputs.old
+        leaving = dict.fromkeys(row.key for row in delta.old)
+        self.waiting_new += self.present(leaving)
+        self.seen.update(dict.fromkeys(row.key for row in delta.new + delta.old))
+
+    def present(self, keys: dict[Key, None]) -> tuple[Output, ...]:
+        """The rows that the groups have now, by the last row that entered each."""
+        selection = self.owner.selection
+        rows = {key: selection.last_rows[key] for key in keys}
+        return selection.rows_of_groups(rows, self.owner.now, is_new=True)
+
+    def release(self) -> Outputs:
+        still = {key: None for key in self.owner.selection.last_rows if key not in self.seen}
+        new = tuple(self.waiting_new) + self.present(still)
+        old = tuple(self.waiting_old) + tuple(self.old.values())
+        self.waiting_new, self.waiting_old, self.old, self.seen = [], [], {}, {}
+        return Outputs(new, old)
+
+
+class First(Rate):
+    """`output first every`: the first results, then silence until it is time again."""
+
+    __slots__ = ("is_silent",)
+
+    def __init__(self, plan: OutputPlan, owner: Owner) -> None:
+        super().__init__(plan, owner)
+        self.is_silent = False
+
+    def add(self, delta: Delta) -> None:
+        outputs = self.owner.selection.process(delta, self.owner.now)
+        if outputs and not self.is_silent:
+            self.is_silent = True
+            self.owner.deliver(outputs)
+
+    def let_out(self) -> None:
+        self.counters.reset(self.owner.now)
+        self.is_silent = False
+
+
+class FirstPerGroup(Rate):
+    """`output first every` with groups: each group has a silence of its own.
+
+    New and leaving rows count towards the end of a silence apart; there are no old results.
+    """
+
+    __slots__ = ("silences",)
+
+    def __init__(self, plan: OutputPlan, owner: Owner) -> None:
+        super().__init__(plan, owner)
+        self.silences: dict[Key, Silence] = {}
+
+    def add(self, delta: Delta) -> None:
+        selection, now = self.owner.selection, self.owner.now
+        selection.process(delta, now)
+        speaking: dict[Key, Output] = {}
+        for rows, is_new in ((delta.new, True), (delta.old, False)):
+            for row in rows:
+                output = selection.output(row, now, row.key, is_new=True)
+                silence = self.silences.setdefault(row.key, Silence())
+                if output is not None and silence.ends(self.plan.every, now, is_new=is_new):
+                    speaking[row.key] = output
+        self.owner.deliver(Outputs(tuple(speaking.values())))
+
+    def count(self, delta: Delta) -> None:
+        """Each group counts for itself."""
+
+
+class Silence:
+    """Since when a group has been silent, and what has come since."""
+
+    __slots__ = ("new", "old", "since")
+
+    def __init__(self) -> None:
+        self.new = self.old = 0
+        self.since: Instant | None = None
+
+    def ends(self, every: int | Period | None, now: Instant, *, is_new: bool) -> bool:
+        self.new += is_new
+        self.old += not is_new
+        if self.since is None:
+            is_over = True
+        elif isinstance(every, Period):
+            is_over = now >= every.after(self.since)
+        else:
+            assert every is not None
+            is_over = max(self.new, self.old) >= every
+        if is_over:
+            self.since, self.new, self.old = now, 0, 0
+        return is_over
+
+
+class Snapshot(Rate):
+    """`output snapshot every`: the results for all rows that count at that time."""
+
+    __slots__ = ()
+
+    def add(self, delta: Delta) -> None:
+        self.owner.selection.process(delta, self.owner.now)
+
+    def release(self) -> Outputs:
+        owner = self.owner
+        return Outputs(owner.selection.snapshot(owner.window.contents(), owner.now))
+
+
+MODES: dict[tuple[str | None, bool], type[Rate]] = {
+    (None, False): Buffered,
+    ("all", False): Buffered,
+    ("all", True): AllGroups,
+    ("last", False): Last,
+    ("first", False): First,
+    ("snapshot", False): Snapshot,
+}

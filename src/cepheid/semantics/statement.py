@@ -1,0 +1,192 @@
+"""One running statement: a source feeds a window, its deltas feed the selection and the rate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+from cepheid.core.event import Event, Value
+from cepheid.core.time import Instant
+from cepheid.core.types import EventType
+from cepheid.expr.evaluate import Evaluator, Frame, compile_condition, compile_expr
+from cepheid.expr.values import group_key, sort_key
+from cepheid.program.resolve import ResolvedStatement, Shape
+from cepheid.semantics.output import OutputPlan
+from cepheid.semantics.pattern import Atom, Binding, Node, Root, Timer, compile_pattern
+from cepheid.semantics.selection import Key, Output, Outputs, Select, Selection
+from cepheid.semantics.windows import Delta, Row, make_window
+
+
+class Plan:
+    """Everything about a statement that never changes."""
+
+    def __init__(
+        self, statement: ResolvedStatement, rank: int, types: Mapping[str, EventType]
+    ) -> None:
+        self.statement = statement
+        self.name = statement.name
+        self.target = statement.target
+        self.rank = rank
+        self.node: Node | None = None
+        if statement.pattern is not None:
+            self.node = compile_pattern(statement.pattern)
+        self.condition: Callable[[Frame], bool] = compile_condition(statement.condition)
+        self.window = statement.tree.window
+        self.select = Select(statement)
+        self.output = OutputPlan(statement)
+        self.columns = tuple(c.name for c in statement.columns)
+        self.descending = tuple(item.descending for item in statement.order_by)
+        self.timeout_columns = self._timeout_columns()
+        # For each type that may arrive: the declared types it counts as.
+        self.lineage = {
+            name: tuple(t for t in statement.inputs if t == name or t in type.ancestors)
+            for name, type in types.items()
+        }
+
+    def _timeout_columns(self) -> tuple[Evaluator, ...] | None:
+        """How a timed-out partial match is shown; only plain pattern statements can."""
+        statement = self.statement
+        if statement.pattern is None or statement.shape is not Shape.ROW:
+            return None
+        if statement.tree.window is not None or statement.tree.output is not None:
+            return None
+        return tuple(compile_expr(c.expr) for c in statement.columns)
+
+    def consumes(self, event_type: str) -> bool:
+        return bool(self.lineage.get(event_type))
+
+    def key(self, event: Event) -> Key:
+        """The key of the context partition that an event belongs to."""
+        for name in self.lineage[event.type]:
+            attributes = self.statement.key_of(name)
+            if attributes is not None:
+                return tuple(group_key(event.values_.get(a)) for a in attributes)
+        return ()
+
+
+class Engine(Protocol):
+    """What a running statement needs from the machine."""
+
+    clock: Instant
+
+    def arm(self, timer: Timer, due: Instant, rank: int) -> None: ...
+    def disarm(self, timer: Timer) -> None: ...
+    def emit(self, plan: Plan, new: Iterable[Output], old: Iterable[Output]) -> None: ...
+    def emit_timeout(self, plan: Plan, values: Iterable[Value], row: Row) -> None: ...
+    def reached(self, node: Node) -> None: ...
+
+
+class Running:
+    """The state of a statement, or of one partition of it."""
+
+    __slots__ = (
+        "engine",
+        "frame",
+        "listened",
+        "listeners",
+        "plan",
+        "rate",
+        "root",
+        "selection",
+        "window",
+    )
+
+    def __init__(self, plan: Plan, engine: Engine) -> None:
+        self.plan = plan
+        self.engine = engine
+        self.frame = Frame()
+        self.listeners: dict[str, dict[Atom, None]] = {}
+        self.listened = 0  # how many atoms have ever listened: their order
+        self.window = make_window(plan.window, self)
+        self.selection = Selection(plan.select, keep_groups=plan.output.keeps_groups)
+        self.rate = plan.output.start(self)
+        self.root = Root(plan.node, self) if plan.node is not None else None
+
+    @property
+    def now(self) -> Instant:
+        return self.engine.clock
+
+    def start(self) -> None:
+        self.window.start()
+        if self.root is not None:
+            self.root.start()
+
+    # The source.
+
+    def take(self, event: Event) -> None:
+        self.frame.now = self.now
+        if self.root is None:
+            self.frame.event = event
+            if self.plan.condition(self.frame):
+                self.window.push(Row(event=event))
+            return
+        # Only those that listen already: an instance started by this event does not see it.
+        for atom in self.listening(event.type):
+            if atom.alive:
+                atom.offer(event, self.frame)
+
+    def listening(self, event_type: str) -> list[Atom]:
+        """The atoms that wait for such an event, in the order in which they were armed."""
+        names = self.plan.lineage[event_type]
+        atoms = [atom for name in names for atom in self.listeners.get(name, ())]
+        if len(names) > 1:
+            atoms.sort(key=lambda atom: atom.order)
+        return atoms
+
+    def listen(self, atom: Atom) -> None:
+        self.listened += 1
+        atom.order = self.listened
+        self.listeners.setdefault(atom.event_type, {})[atom] = None
+
+    def unlisten(self, atom: Atom) -> None:
+        del self.listeners[atom.event_type][atom]
+
+    def arm(self, timer: Timer, due: Instant) -> None:
+        self.engine.arm(timer, due, self.plan.rank)
+
+    def disarm(self, timer: Timer) -> None:
+        self.engine.disarm(timer)
+
+    def reached(self, node: Node) -> None:
+        self.engine.reached(node)
+
+    def matched(self, binding: Binding) -> None:
+        self.window.push(Row(tags=binding))
+
+    def timed_out(self, binding: Binding) -> None:
+        if self.plan.timeout_columns is not None:
+            row = Row(tags=binding)
+            frame = Frame(tags=binding, now=self.now)
+            values = [evaluate(frame) for evaluate in self.plan.timeout_columns]
+            self.engine.emit_timeout(self.plan, values, row)
+
+    # From the window to the result.
+
+    def changed(self, delta: Delta) -> None:
+        passed = self.selection.filter(delta, self.now)
+        if passed is not None:
+            self.rate.take(passed)
+
+    def deliver(self, outputs: Outputs) -> None:
+        if outputs:
+            self.engine.emit(self.plan, self.arrange(outputs.new), self.arrange(outputs.old))
+
+    def arrange(self, outputs: tuple[Output, ...]) -> tuple[Output, ...]:
+        """distinct, then order by, then limit."""
+        statement = self.plan.statement.tree
+        if statement.distinct:
+            by_value = {tuple(map(group_key, o.values)): o for o in reversed(outputs)}
+            outputs = tuple(reversed(by_value.values()))
+        # Sorting is stable, so the last criterion is applied first.
+        for place in reversed(range(len(self.plan.descending))):
+            outputs = tuple(
+                sorted(
+                    outputs,
+                    key=lambda o: sort_key(o.order[place]),  # noqa: B023
+                    reverse=self.plan.descending[place],
+                )
+            )
+        if statement.limit is not None:
+            first = statement.limit.offset
+            outputs = outputs[first : first + statement.limit.count]
+        return outputs
