@@ -31,7 +31,7 @@ def curve(seed: int) -> Iterator[float]:
         for step, value in enumerate(values)
     }
     for second in range(SECONDS):
-        calm = round(90 + noise.uniform(-5, 5), 1)
+        calm = 90 + noise.randrange(-10, 11) / 2
         yield scripted.get(second, calm)
 
 

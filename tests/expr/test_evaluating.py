@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 from hypothesis import given
@@ -25,6 +25,7 @@ from cepheid.core.types import (
     EventRef,
     EventType,
 )
+from cepheid.errors import Diagnostic
 from cepheid.expr.evaluate import Frame, compile_condition, compile_expr
 from cepheid.expr.tree import (
     Aggregate,
@@ -83,13 +84,14 @@ def truth(value: bool | None) -> Literal:
     return Literal(value, type=BOOLEAN)
 
 
-def hidden(value: Scalar) -> Literal:
-    return Literal(value, type=ANY)
+def hidden(value: Scalar) -> Expr:
+    """A value of which nothing is known before the run."""
+    return Call("coalesce", (Literal(value, type=ANY),))
 
 
 def value_of(expr: Expr, frame: Frame | None = None) -> Value:
-    problems: list[object] = []
-    resolved = resolve(expr, SCOPE, problems)  # type: ignore[arg-type]
+    problems: list[Diagnostic] = []
+    resolved = resolve(expr, SCOPE, problems)
     assert problems == []
     return compile_expr(resolved)(frame or Frame())
 
@@ -104,7 +106,7 @@ def compare(left: Scalar, operator: BinaryOperator, right: Scalar) -> Value:
 # -- logic -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("operands", itertools.product(TRUTHS, repeat=3))
+@pytest.mark.parametrize("operands", list(itertools.product(TRUTHS, repeat=3)))
 def test_and_is_the_least_and_or_the_greatest_of_false_null_true(
     operands: tuple[bool | None, ...],
 ) -> None:
@@ -175,7 +177,10 @@ def test_values_that_turn_out_not_to_be_comparable_give_null(
     assert value_of(Binary(operator, hidden(left), hidden(right))) is None
 
 
-@given(st.one_of(st.integers(), st.floats()), st.one_of(st.integers(), st.floats()))
+NUMBERS = st.one_of(st.integers(-(2**63), 2**63 - 1), st.floats())
+
+
+@given(NUMBERS, NUMBERS)
 def test_numbers_compare_by_their_exact_values(left: float, right: float) -> None:
     assert compare(left, "<", right) is (left < right)
     assert compare(left, ">=", right) is (left >= right)
@@ -227,7 +232,8 @@ def test_arrays_records_and_events_are_equal_when_their_parts_are() -> None:
 )
 def test_in_a_list(value: Scalar, items: tuple[Scalar, ...], result: bool | None) -> None:
     negated = None if result is None else not result
-    for make in (lit, hidden):
+    makers: tuple[Callable[[Scalar], Expr], ...] = (lit, hidden)
+    for make in makers:
         parts = tuple(make(item) for item in items)
         assert value_of(InList(make(value), parts)) is result
         assert value_of(InList(make(value), parts, negated=True)) is negated
@@ -253,7 +259,8 @@ def test_in_a_list(value: Scalar, items: tuple[Scalar, ...], result: bool | None
 def test_in_a_range(
     value: Scalar, low: Scalar, high: Scalar, closed: bool | None, open: bool | None
 ) -> None:
-    for make in (lit, hidden):
+    makers: tuple[Callable[[Scalar], Expr], ...] = (lit, hidden)
+    for make in makers:
         ends = make(value), make(low), make(high)
         assert value_of(InRange(*ends)) is closed
         assert value_of(InRange(*ends, include_low=False, include_high=False)) is open
@@ -409,8 +416,8 @@ def test_functions_of_the_frame() -> None:
 def test_aggregates_are_read_from_their_slots() -> None:
     total, count = Aggregate("sum", Column(None, (Part("n"),), type=INT)), Aggregate("count", None)
     slots: Mapping[Aggregate, int] = {total: 1, count: 0}
-    problems: list[object] = []
-    expr = resolve(Binary("-", total, count), SCOPE, problems)  # type: ignore[arg-type]
+    problems: list[Diagnostic] = []
+    expr = resolve(Binary("-", total, count), SCOPE, problems)
     frame = Frame(aggregates=[3, 10])
     assert compile_expr(expr, slots)(frame) == 7
     condition = Binary(">", total, lit(9))

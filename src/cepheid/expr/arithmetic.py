@@ -75,7 +75,7 @@ def _on_numbers_only(function: Exact) -> BinaryFunction:
     def apply(left: Value, right: Value) -> Value:
         if not (is_number(left) and is_number(right)):
             return None
-        result = function(fit(left), fit(right))
+        result = function(left, right)
         return None if result is None else fit(result)
 
     return apply
@@ -99,7 +99,7 @@ _MAKERS: dict[DataType, Callable[[Exact], BinaryFunction]] = {
 def arithmetic(symbol: str, type: DataType) -> BinaryFunction:
     """The function of an operator on operands that were converted to a common type."""
     if symbol == "/":
-        return _on_numbers_only(divide) if type == ANY else divide
+        return divide if type == DOUBLE else _on_numbers_only(divide)
     if symbol == "%":
         if type in (INT, LONG):
             return remainder_of_integers

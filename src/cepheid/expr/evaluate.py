@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
-from cepheid.core.types import ANY, BOOLEAN, DOUBLE, FLOAT, STRING, DataType, is_open
+from cepheid.core.types import ANY, BOOLEAN, DOUBLE, FLOAT, NULL, STRING, DataType, is_open
 from cepheid.expr.arithmetic import arithmetic, like_pattern, regular_expression
 from cepheid.expr.compare import Comparison, comparison, identity
 from cepheid.expr.functions import FUNCTIONS, Function, Kind, Result, common_type
@@ -131,9 +131,8 @@ def _join_constant(left: Evaluator, second: Value, function: Callable[..., Value
     return evaluate
 
 
-def _widened(expr: Expr, target: DataType, slots: Slots) -> Evaluator:
-    """The expression as a number of a wider type."""
-    evaluate = _compile(expr, slots)
+def _widened(evaluate: Evaluator, expr: Expr, target: DataType) -> Evaluator:
+    """The value of an expression as a number of a wider type."""
     widen = widening(expr.type, target)
     if widen is None:
         return evaluate
@@ -301,8 +300,11 @@ def _binary(expr: Binary, slots: Slots) -> Evaluator:
 
 def _arithmetic(expr: Binary, slots: Slots) -> Evaluator:
     common = common_type((expr.left.type, expr.right.type)) or ANY
+    if expr.operator == "/" and not is_open(common):
+        common = DOUBLE
     function = arithmetic(expr.operator, common)
-    left, right = _widened(expr.left, common, slots), _widened(expr.right, common, slots)
+    left = _widened(_compile(expr.left, slots), expr.left, common)
+    right = _widened(_compile(expr.right, slots), expr.right, common)
     return _join(left, right, function)
 
 
@@ -421,10 +423,11 @@ def _matches(text: str, pattern: str) -> bool | None:
 @_compile.register
 def _case(expr: Case, slots: Slots) -> Evaluator:
     branches = [
-        (_case_test(test, expr.operand, slots), _widened(value, expr.type, slots))
+        (_case_test(test, expr.operand, slots), _widened(_compile(value, slots), value, expr.type))
         for test, value in expr.branches
     ]
-    otherwise = _widened(expr.otherwise, expr.type, slots) if expr.otherwise else _constant(None)
+    final = expr.otherwise or Literal(None, type=NULL)
+    otherwise = _widened(_compile(final, slots), final, expr.type)
 
     def evaluate(frame: Frame) -> Value:
         for holds, value in branches:
@@ -469,7 +472,7 @@ def _argument(
     argument: Expr, function: Function, kind: Kind, result: DataType, slots: Slots
 ) -> Evaluator:
     if function.result is Result.COMMON and not is_open(argument.type):
-        return _widened(argument, result, slots)
+        return _widened(_compile(argument, slots), argument, result)
     if kind is Kind.TEXT:
         return _text(argument, slots)
     return _of_kind(argument, kind, slots)

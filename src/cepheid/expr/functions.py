@@ -60,7 +60,7 @@ _ACCEPTS: dict[Kind, Callable[[DataType], bool]] = {
 }
 _ADMITS: dict[Kind, Callable[[Value], bool]] = {
     Kind.NUMBER: is_number,
-    Kind.WHOLE: lambda value: isinstance(value, int) and not isinstance(value, bool),
+    Kind.WHOLE: lambda value: isinstance(value, int) and is_number(value),
     Kind.STRING: lambda value: isinstance(value, str),
     Kind.TEXT: lambda value: isinstance(value, str | int | float),
     Kind.ORDERED: lambda value: isinstance(value, str) or is_number(value),

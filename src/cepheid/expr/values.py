@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Hashable
 from ctypes import c_float
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from cepheid.core.event import Event, Value
 from cepheid.core.types import (
@@ -72,8 +72,11 @@ def rounding(type: DataType) -> Callable[..., Number]:
     return _ROUNDINGS.get(type, _round_number)
 
 
-def is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def is_number(value: object) -> TypeGuard[Number]:
+    """Whether a value without a static type is a double or fits a long."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return isinstance(value, float)
+    return LONG_RANGE[0] <= value <= LONG_RANGE[1]
 
 
 def is_nan(value: object) -> bool:
@@ -142,7 +145,7 @@ def _to_boolean(value: Value) -> Value:
 def _to_number(value: Value) -> Number | None:
     if isinstance(value, str):
         return parse_number(value)
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return value if is_number(value) else None
 
 
 def _to_integer(low: int, high: int) -> Conversion:

@@ -337,11 +337,13 @@ def attribute_types(
     events: Iterable[Event], types: Mapping[str, EventType]
 ) -> dict[str, DataType | None]:
     """The type of every attribute that the events have; None where they have no common one."""
+    seen: dict[str, dict[str, Value]] = {}
+    for event in events:  # an event of an open type may have attributes that no other has
+        seen.setdefault(event.type, {}).update(event.values_)
     found: dict[str, DataType | None] = {}
-    for name, sample in {event.type: event for event in events}.items():
+    for name, samples in seen.items():
         declared = types.get(name) or EventType(name, (), is_open=True)
-        attributes = [a.name for a in declared.attributes] + list(sample)
-        for attribute in dict.fromkeys(attributes):
+        for attribute in dict.fromkeys([*(a.name for a in declared.attributes), *samples]):
             type = declared.find(attribute) or ANY
             before = found.get(attribute, ANY)
             found[attribute] = wider(before, type) if before is not None else None

@@ -44,7 +44,9 @@ def read_records(path: str | Path, *, on_problem: OnProblem) -> Iterator[Record]
     return _reporting(path, reader(path, on_problem))
 
 
-def read_stream(stream: IO[str] | IO[bytes], name: str, on_problem: OnProblem) -> Iterator[Record]:
+def read_stream(
+    stream: Iterable[str] | Iterable[bytes], name: str, on_problem: OnProblem
+) -> Iterator[Record]:
     """JSON Lines as they arrive."""
     # The bytes under a text stream, so that one bad byte spoils one line only.
     return line_records(getattr(stream, "buffer", stream), name, on_problem)

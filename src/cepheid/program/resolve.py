@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from types import MappingProxyType
 
 from cepheid.core.types import (
     ANY,
@@ -108,6 +109,7 @@ class ResolvedProgram:
     types: Mapping[str, EventType]
     statements: tuple[ResolvedStatement, ...]
     problems: tuple[Diagnostic, ...]
+    given: Mapping[str, EventType]  # known from files or frames
 
     @property
     def input_types(self) -> tuple[str, ...]:
@@ -129,22 +131,22 @@ def statement_names(statements: Iterable[Statement]) -> list[str]:
 
 
 def resolve_program(
-    tree: ProgramTree, given: Mapping[str, EventType] | None = None
+    tree: ProgramTree, given: Mapping[str, EventType] = MappingProxyType({})
 ) -> ResolvedProgram:
     """Resolves a program; `given` are the types known from files or frames."""
     problems: list[Diagnostic] = []
     named = list(zip(statement_names(tree.statements), tree.statements, strict=True))
-    declared = declared_types(tree.schemas, given or {}, problems)
+    declared = declared_types(tree.schemas, given, problems)
     _check_names(named, declared, problems)
-    types = _all_types(named, {**(given or {}), **declared}, problems)
+    types = _all_types(named, {**given, **declared}, problems)
     contexts = _contexts(tree.contexts, types, problems)
     statements = tuple(
         _StatementResolver(types, contexts, problems).resolve(name, statement)
         for name, statement in named
     )
-    fixed = {*(given or {}), *declared}
+    fixed = {*given, *declared}
     conformed = tuple(_conform(s, types, s.target in fixed, problems) for s in statements)
-    return ResolvedProgram(tree, types, conformed, tuple(dict.fromkeys(problems)))
+    return ResolvedProgram(tree, types, conformed, tuple(dict.fromkeys(problems)), given)
 
 
 def target_of(name: str, statement: Statement) -> str:
@@ -405,11 +407,8 @@ class _StatementResolver:
         aliases = {c.name: c.expr for c in columns}
         items = []
         for item in statement.order_by:
-            name = item.expr.parts[0].name if _is_plain_name(item.expr) else None  # type: ignore[attr-defined]
-            if name in aliases:
-                items.append(replace(item, expr=aliases[name]))
-            else:
-                items.append(replace(item, expr=resolve(item.expr, scope, self.problems)))
+            expr = aliases.get(_plain_name(item.expr)) or resolve(item.expr, scope, self.problems)
+            items.append(replace(item, expr=expr))
         return tuple(items)
 
     def _output_when(self, statement: Statement) -> Expr | None:
@@ -442,8 +441,11 @@ class _StatementResolver:
         return context
 
 
-def _is_plain_name(expr: Expr) -> bool:
-    return isinstance(expr, Ref) and len(expr.parts) == 1 and expr.parts[0].index is None
+def _plain_name(expr: Expr) -> str:
+    """The name that an expression consists of; empty where it is anything else."""
+    if isinstance(expr, Ref) and len(expr.parts) == 1 and expr.parts[0].index is None:
+        return expr.parts[0].name
+    return ""
 
 
 def _column_name(expr: Expr) -> str:
@@ -491,8 +493,8 @@ def _conform(
     missing = [a.name for a in target.attributes if a.name not in own]
     if missing and not is_declared:
         fact = f"another statement inserts '{missing[0]}' into {target.name}, this one does not"
-        hint = f"select the same columns, or declare them: create schema {target.name} (...)"
-        problems.append(error("schema-conflict", fact, span, hint))
+        advice = f"select the same columns, or declare them: create schema {target.name} (...)"
+        problems.append(error("schema-conflict", fact, span, advice))
     for name, column in own.items():
         expected = target.find(name)
         if expected is None:

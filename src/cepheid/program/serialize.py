@@ -226,9 +226,12 @@ def _build(cls: type, data: dict[str, object], path: str) -> object:
     missing = [n for n, field in kept.items() if field.default is MISSING and n not in data]
     if missing:
         raise _problem(path, f"the field {missing[0]!r} of {cls.__name__} is missing")
-    values = {
-        name: _decode(data[name], hints[name], f"{path}.{name}") for name in kept if name in data
-    }
+    values: dict[str, Any] = {}
+    for name in [name for name in kept if name in data]:
+        values[name] = _decode(data[name], hints[name], f"{path}.{name}")
+    for name in _NEVER_EMPTY.get(cls, ()):
+        if not values[name]:
+            raise _problem(f"{path}.{name}", "a list with at least one item is needed")
     try:
         node = cls(**values)
     except ValueError as problem:
@@ -246,6 +249,17 @@ _LITERAL_VALUES: dict[DataType, type | UnionType] = {
     FLOAT: int | float,
     DOUBLE: int | float,
     NULL: type(None),
+}
+
+
+# What the parser never leaves empty and everything after it relies on.
+_NEVER_EMPTY: dict[type, tuple[str, ...]] = {
+    expr_tree.Ref: ("parts",),
+    expr_tree.Case: ("branches",),
+    pattern_tree.FollowedBy: ("parts",),
+    pattern_tree.AllOf: ("parts",),
+    pattern_tree.AnyOf: ("parts",),
+    program_tree.Statement: ("select",),
 }
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from cepheid.core.event import Event
+from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant, Period
 from cepheid.expr.evaluate import Frame, compile_condition
 from cepheid.program.resolve import ResolvedStatement, Shape
@@ -23,10 +23,11 @@ from cepheid.semantics.windows import Delta, Window
 class Owner(Protocol):
     """What a rate needs from its statement."""
 
-    now: Instant
     selection: Selection
     window: Window
 
+    @property
+    def now(self) -> Instant: ...
     def arm(self, timer: Timer, due: Instant) -> None: ...
     def deliver(self, outputs: Outputs) -> None: ...
 
@@ -146,7 +147,7 @@ class Counters:
 
     def frame(self, now: Instant) -> Frame:
         """The names that `output when` may use."""
-        values = {
+        values: dict[str, Value] = {
             "count_insert": self.new,
             "count_insert_total": self.new_total,
             "count_remove": self.old,

@@ -25,8 +25,8 @@ Binding: TypeAlias = "dict[str, Event | list[Event]]"
 class Host(Protocol):
     """What live patterns need from the statement that runs them."""
 
-    now: Instant
-
+    @property
+    def now(self) -> Instant: ...
     def listen(self, atom: Atom) -> None: ...
     def unlisten(self, atom: Atom) -> None: ...
     def arm(self, timer: Timer, due: Instant) -> None: ...
@@ -58,6 +58,12 @@ class Node:
     def start(self, parent: Live, binding: Binding) -> Live:
         """A fresh instance, not yet begun: its parent records it before it can report."""
         return self.live(self, parent, binding)
+
+    def walk(self) -> Iterator[Node]:
+        """The node and everything below it, parents first."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
 
 
 def compile_pattern(pattern: tree.Pattern) -> Node:

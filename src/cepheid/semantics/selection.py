@@ -87,7 +87,7 @@ class Select:
 
 def _argument(node: Aggregate) -> Expr:
     """What an aggregate aggregates; `count(*)` counts a constant."""
-    return node.argument if node.argument is not None else Literal(True, type=BOOLEAN)
+    return node.argument if node.argument is not None else Literal(value=True, type=BOOLEAN)
 
 
 class Group:

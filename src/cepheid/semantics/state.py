@@ -16,7 +16,6 @@ from hashlib import sha256
 from cepheid.errors import Diagnostic, RunError, error
 from cepheid.program.serialize import to_json
 from cepheid.semantics.machine import Machine
-from cepheid.semantics.pattern import Node
 
 VERSION = 1
 _MAGIC = b"cepheid-reference-state"
@@ -78,14 +77,8 @@ def _static(machine: Machine) -> Iterator[object]:
     for plan in machine.plans:
         yield from (plan, plan.select, plan.output, plan.window)
         if plan.node is not None:
-            yield from _nodes(plan.node)
+            yield from plan.node.walk()
         yield from plan.select.aggregates
-
-
-def _nodes(node: Node) -> Iterator[Node]:
-    yield node
-    for child in node.children:
-        yield from _nodes(child)
 
 
 class _Pickler(pickle.Pickler):

@@ -81,7 +81,6 @@ class Running:
 
     __slots__ = (
         "engine",
-        "frame",
         "listened",
         "listeners",
         "plan",
@@ -94,7 +93,6 @@ class Running:
     def __init__(self, plan: Plan, engine: Engine) -> None:
         self.plan = plan
         self.engine = engine
-        self.frame = Frame()
         self.listeners: dict[str, dict[Atom, None]] = {}
         self.listened = 0  # how many atoms have ever listened: their order
         self.window = make_window(plan.window, self)
@@ -114,16 +112,15 @@ class Running:
     # The source.
 
     def take(self, event: Event) -> None:
-        self.frame.now = self.now
+        frame = Frame(event, now=self.now)
         if self.root is None:
-            self.frame.event = event
-            if self.plan.condition(self.frame):
+            if self.plan.condition(frame):
                 self.window.push(Row(event=event))
             return
         # Only those that listen already: an instance started by this event does not see it.
         for atom in self.listening(event.type):
             if atom.alive:
-                atom.offer(event, self.frame)
+                atom.offer(event, frame)
 
     def listening(self, event_type: str) -> list[Atom]:
         """The atoms that wait for such an event, in the order in which they were armed."""
@@ -182,7 +179,7 @@ class Running:
             outputs = tuple(
                 sorted(
                     outputs,
-                    key=lambda o: sort_key(o.order[place]),  # noqa: B023
+                    key=lambda o: sort_key(o.order[place]),
                     reverse=self.plan.descending[place],
                 )
             )

@@ -49,8 +49,8 @@ class Delta:
 class Owner(Protocol):
     """What a window needs from its statement."""
 
-    now: Instant
-
+    @property
+    def now(self) -> Instant: ...
     def arm(self, timer: Timer, due: Instant) -> None: ...
     def changed(self, delta: Delta) -> None: ...
 

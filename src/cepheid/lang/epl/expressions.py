@@ -360,19 +360,24 @@ def _signed_number(cursor: Cursor) -> Expr:
 
 def number(token: Token, *, negative: bool = False) -> Literal:
     """The literal of a number token, of the smallest type that its suffix allows."""
-    value = -token.value if negative else token.value  # type: ignore[operator]
+    value = token.value if isinstance(token.value, int | float) else math.nan
     suffix = token.text[-1].lower()
-    kind: DataType = DOUBLE
     if suffix == "f":
-        value, kind = _single(float(value)), FLOAT
+        value = _single(float(value))
     elif suffix == "d":
         value = float(value)
-    elif isinstance(value, int):
-        small = -(2**31) <= value < 2**31 and suffix != "l"
-        kind = INT if small else LONG
-    elif suffix == "l" or token.text.isdecimal():
-        kind = LONG
-    return Literal(value, type=kind, span=token.span)
+    value = -value if negative else value  # last, so that zero keeps its sign where it has one
+    return Literal(value, type=_number_type(token.text, value), span=token.span)
+
+
+def _number_type(text: str, value: float) -> DataType:
+    if text[-1] in "fF":
+        return FLOAT
+    if text[-1] in "lL":
+        return LONG
+    if text.isdecimal():
+        return INT if -(2**31) <= value < 2**31 else LONG
+    return DOUBLE
 
 
 def _single(value: float) -> float:

@@ -342,7 +342,8 @@ def _refuse_more_sources(cursor: Cursor) -> None:
 
 def _grouping(cursor: Cursor) -> Any:
     cursor.expect_word("by", " after 'group'")
-    if cursor.token.is_word("rollup", "cube", "grouping") and cursor.next.kind is Kind.SYMBOL:
+    several = cursor.token.is_word("rollup", "cube") and cursor.next.is_symbol("(")
+    if several or (cursor.token.is_word("grouping") and cursor.next.is_word("sets")):
         cursor.unsupported(f"'{cursor.token.text}' is", cursor.token.span)
     return expressions(cursor)
 

@@ -1,0 +1,1 @@
+"""Findings about a program, one file per analysis."""

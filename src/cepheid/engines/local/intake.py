@@ -1,0 +1,89 @@
+"""From any source to typed events in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from cepheid.core.event import Event
+from cepheid.core.time import Instant
+from cepheid.errors import Diagnostic, InputError, ProgramError, Severity
+from cepheid.io import Decoder, Record, infer_types
+from cepheid.program.resolve import ResolvedProgram, resolve_program
+
+OnProblem = Callable[[Diagnostic], None]
+
+
+@dataclass(slots=True)
+class Intake:
+    """Bounded input, decoded and sorted by (time, sequence)."""
+
+    program: ResolvedProgram
+    events: list[Event] = field(default_factory=list)
+    first: Instant | None = None  # the smallest time in the input, lines that only carry one included
+    last: Instant | None = None
+    moved: int = 0  # events that were not in the order of their times
+    removed: int = 0  # rows of a remove stream, which are no events
+
+
+def runnable(program: ResolvedProgram) -> ResolvedProgram:
+    """The program, or ProgramError with all that is wrong with it."""
+    errors = [p for p in program.problems if p.severity is Severity.ERROR]
+    if errors:
+        raise ProgramError(*errors)
+    return program
+
+
+def take_in(
+    program: ResolvedProgram, records: Iterable[Record], on_problem: OnProblem
+) -> Intake:
+    """All events of bounded input; a type without a schema takes it from its records."""
+    open_types = {t.name for t in program.types.values() if t.is_open}
+    if open_types:
+        records = list(records)
+        program = _with_inferred_types(program, records, open_types)
+    intake = Intake(runnable(program))
+    for item in decode(program, records, on_problem):
+        instant = item.instant if isinstance(item, Event) else item
+        intake.first = instant if intake.first is None else min(intake.first, instant)
+        intake.last = instant if intake.last is None else max(intake.last, instant)
+        if isinstance(item, Event) and item.is_old:
+            intake.removed += 1
+        elif isinstance(item, Event):
+            intake.events.append(item)
+    intake.moved = _out_of_order(intake.events)
+    if intake.moved:
+        intake.events.sort(key=lambda event: (event.instant, event.sequence))
+    return intake
+
+
+def _with_inferred_types(
+    program: ResolvedProgram, records: Sequence[Record], open_types: set[str]
+) -> ResolvedProgram:
+    known = {name: type for name, type in program.types.items() if name not in open_types}
+    inferred = infer_types((r for r in records if r.type in open_types), known)
+    return resolve_program(program.tree, {**program.given, **inferred})
+
+
+def decode(
+    program: ResolvedProgram, records: Iterable[Record], on_problem: OnProblem
+) -> Iterator[Event | Instant]:
+    """Events, and instants up to which time passes; what cannot be taken is a problem."""
+    decoder = Decoder(program.types)
+    for sequence, record in enumerate(records):
+        try:
+            yield decoder.decode(record, sequence)
+        except InputError as refused:
+            for problem in refused.diagnostics:
+                on_problem(problem)
+
+
+def _out_of_order(events: Sequence[Event]) -> int:
+    """How many events come after one with a later time."""
+    moved, latest = 0, None
+    for event in events:
+        if latest is not None and event.instant < latest:
+            moved += 1
+        else:
+            latest = event.instant
+    return moved

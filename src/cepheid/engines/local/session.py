@@ -1,0 +1,76 @@
+"""Events pushed one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from cepheid.core.event import Event
+from cepheid.core.time import Instant, parse_instant
+from cepheid.engines.local.intake import runnable
+from cepheid.errors import InputError, error
+from cepheid.io import Decoder, Record
+from cepheid.program.resolve import ResolvedProgram
+from cepheid.semantics import state
+from cepheid.semantics.machine import Machine
+
+Time = int | float | str | datetime
+
+
+class Session:
+    """A running program: send events, let time pass, save and go on later.
+
+    Both `send` and `advance` return the rows they bring, those of timers first.
+    """
+
+    def __init__(
+        self,
+        program: ResolvedProgram,
+        start: Instant | None = None,
+        saved: bytes | None = None,
+        *,
+        timed_out: bool = False,
+        why: bool = False,
+    ) -> None:
+        self._machine = Machine(runnable(program), timed_out=timed_out, trace=why)
+        self._decoder = Decoder(program.types)
+        self._sent = 0
+        if saved is not None:
+            state.load(self._machine, saved)
+        elif start is not None:
+            self._machine.start(start)
+
+    @property
+    def machine(self) -> Machine:
+        return self._machine
+
+    def send(
+        self, type: str, values: Mapping[str, object] | None = None, time: Time | None = None
+    ) -> list[Event]:
+        """An event happens. A time before the clock raises LateEvent, and nothing changes."""
+        record = Record(type, time, dict(values or {}), None)
+        event = self._decoder.decode(record, self._sent)
+        assert isinstance(event, Event)
+        return self.take(event)
+
+    def take(self, event: Event) -> list[Event]:
+        """A typed event happens."""
+        rows = self._machine.take(event)
+        self._sent += 1
+        return rows
+
+    def advance(self, time: Time) -> list[Event]:
+        """Time passes, up to and including an instant."""
+        return self._machine.advance(instant_of(time))
+
+    def save(self) -> bytes:
+        """The state between two events; `open(program, state=...)` goes on from it."""
+        return state.save(self._machine)
+
+
+def instant_of(time: Time) -> Instant:
+    """An instant from a number of seconds, a datetime or an ISO text; InputError otherwise."""
+    try:
+        return parse_instant(time)
+    except (ValueError, OverflowError) as problem:
+        raise InputError(error("bad-time", str(problem))) from None

@@ -1,0 +1,100 @@
+"""What a run found: a sequence of events that shows itself well."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, overload
+
+from cepheid.core.event import Event
+from cepheid.core.time import format_instant
+from cepheid.core.types import EventType
+from cepheid.errors import Diagnostic
+from cepheid.io import encode, to_arrow, to_pandas
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+_SHOWN = 50  # rows of the table that notebooks show
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How often a step of a statement's pattern was reached."""
+
+    statement: str
+    step: str
+    count: int
+
+
+class Result(Sequence[Event]):
+    """The derived events of a run, in order, and what happened on the way."""
+
+    def __init__(
+        self,
+        events: Sequence[Event],
+        types: Mapping[str, EventType],
+        *,
+        taken: int = 0,
+        moved: int = 0,
+        skipped: Sequence[Diagnostic] = (),
+        steps: Sequence[Step] = (),
+    ) -> None:
+        self.events = events
+        self.types = types
+        self.taken = taken  # input events
+        self.moved = moved  # of them, those that were out of order
+        self.skipped = skipped  # what could not be taken, where problems were to be skipped
+        self.steps = steps
+
+    @overload
+    def __getitem__(self, index: int) -> Event: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Event]: ...
+    def __getitem__(self, index: int | slice) -> Event | Sequence[Event]:
+        return self.events[index]
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.events)
+
+    def of(self, type: str) -> list[Event]:
+        """The events of one type."""
+        return [event for event in self.events if event.type == type]
+
+    def to_arrow(self) -> pa.Table:
+        return to_arrow(self.events, self.types)
+
+    def to_pandas(self) -> pd.DataFrame:
+        return to_pandas(self.events, self.types)
+
+    def __repr__(self) -> str:
+        counts: dict[str, int] = {}
+        for event in self.events:
+            counts[event.type] = counts.get(event.type, 0) + 1
+        found = ", ".join(f"{count} {type}" for type, count in counts.items())
+        return f"<Result: {found or 'nothing found'}>"
+
+    def _repr_html_(self) -> str:
+        """One table per type, for notebooks."""
+        types = dict.fromkeys(event.type for event in self.events)
+        return "".join(_html_table(type, self.of(type)) for type in types) or "<p>nothing found</p>"
+
+
+def _html_table(type: str, events: Sequence[Event]) -> str:
+    names = list(events[0])
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in ["time", *names])
+    body = "".join(_html_row(event, names) for event in events[:_SHOWN])
+    rest = f"<p>{len(events) - _SHOWN} more rows</p>" if len(events) > _SHOWN else ""
+    caption = f"<caption>{html.escape(type)} ({len(events)})</caption>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+
+def _html_row(event: Event, names: Sequence[str]) -> str:
+    values = encode(event)
+    cells = [format_instant(event.instant), *("" if values[n] is None else values[n] for n in names)]
+    return "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in cells) + "</tr>"

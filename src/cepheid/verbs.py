@@ -1,0 +1,213 @@
+"""The public verbs: text becomes a program, a program is checked, run, or opened for events.
+
+The whole pipeline in one place:
+
+    text --parse--> tree --resolve--> typed program --check--> findings
+                                           |
+                                           +--run--> rows        (bounded input)
+                                           +--open--> session    (events one at a time)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from cepheid.analysis.findings import check_program
+from cepheid.core.types import EventType
+from cepheid.engines.local.intake import take_in
+from cepheid.engines.local.run import run as run_locally
+from cepheid.engines.local.session import Session, Time, instant_of
+from cepheid.errors import Diagnostic, ProgramError, Severity, UsageError, error, suggest
+from cepheid.io import fail, records_of
+from cepheid.lang import LANGUAGES, Language
+from cepheid.program.resolve import ResolvedProgram, resolve_program
+from cepheid.program.serialize import from_json, to_json
+from cepheid.pattern.tree import walk
+from cepheid.program.tree import PatternSource, ProgramTree
+from cepheid.result import Result, Step
+from cepheid.semantics.machine import Machine
+
+ENGINES = ("local", "reference")
+
+
+class Program:
+    """A program: data, equal to any other that says the same, and printable.
+
+    `types` are event types known from elsewhere, for those that the program does not declare.
+    """
+
+    def __init__(
+        self,
+        tree: ProgramTree,
+        types: Mapping[str, EventType] | None = None,
+        sources: Mapping[str, str] | None = None,
+    ) -> None:
+        self.tree = tree
+        self.types = dict(types or {})
+        self.sources = dict(sources or {})  # file -> text, to show places in it
+
+    def resolve(self) -> ResolvedProgram:
+        """The program with its names and types resolved, and what is wrong with it."""
+        return resolve_program(self.tree, self.types)
+
+    def check(self) -> list[Diagnostic]:
+        """Everything that can be said about the program before it runs."""
+        return check_program(self.tree, self.types)
+
+    def to_json(self) -> str:
+        return json.dumps(to_json(self.tree), indent=2, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Program:
+        try:
+            data = json.loads(text)
+        except ValueError as problem:
+            raise UsageError(error("usage", f"this is not JSON: {problem}")) from None
+        return cls(from_json(data))
+
+    def to_text(self, language: str = "epl") -> str:
+        return LANGUAGES[language].print_program(self.tree)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Program) and self.tree == other.tree
+
+    def __hash__(self) -> int:
+        return hash(self.tree)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return f"<Program: {len(self.tree.statements)} statements>"
+
+
+def parse(
+    text: str,
+    language: str = "epl",
+    *,
+    file: str | None = None,
+    types: Mapping[str, EventType] | None = None,
+) -> Program:
+    """A program from text; ProgramError with all that is wrong where its syntax is."""
+    return _combine([(file or "<text>", text, language)], types)
+
+
+def load(*paths: str | Path, types: Mapping[str, EventType] | None = None) -> Program:
+    """One program from one or several files."""
+    return _combine([(str(path), read_program_text(path), "epl") for path in paths], types)
+
+
+def _combine(
+    texts: Sequence[tuple[str, str, str]], types: Mapping[str, EventType] | None
+) -> Program:
+    tree = ProgramTree()
+    problems: list[Diagnostic] = []
+    for file, text, language in texts:
+        parsed = _language(language).parse(text, file)
+        tree += parsed.tree
+        problems += parsed.problems
+    program = Program(tree, types, {file: text for file, text, _ in texts})
+    if problems:
+        raise ProgramError(*problems, *_certain(program.check()))
+    return program
+
+
+def _certain(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """What is wrong even if the declarations that could not be read say what is missing."""
+    return [f for f in findings if f.severity is Severity.ERROR and f.code not in _MISSING]
+
+
+_MISSING = {"unknown-type", "unknown-context", "bad-context"}
+
+
+def _language(name: str) -> Language:
+    if name not in LANGUAGES:
+        hint = suggest(name, LANGUAGES, "languages")
+        raise UsageError(error("usage", f"no language '{name}'", hint=hint))
+    return LANGUAGES[name]
+
+
+def read_program_text(path: str | Path) -> str:
+    """The text of a program file; UsageError where it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as problem:
+        line = problem.object[: problem.start].count(b"\n") + 1
+        fact = f"'{path}' is not UTF-8 on line {line}"
+        raise UsageError(error("bad-file", fact)) from None
+    except OSError as problem:
+        code = "missing-file" if isinstance(problem, FileNotFoundError) else "bad-file"
+        fact = f"cannot read '{path}': {(problem.strerror or str(problem)).lower()}"
+        raise UsageError(error(code, fact)) from None
+
+
+def run(
+    program: Program,
+    *events: object,
+    start: Time | None = None,
+    engine: str = "local",
+    timed_out: bool = False,
+    why: bool = False,
+    on_error: Literal["fail", "skip"] = "fail",
+    progress: Callable[[int], None] = lambda _: None,
+) -> Result:
+    """Runs a program over bounded input: paths, dictionaries, Arrow tables, pandas frames.
+
+    The clock starts at `start`, else at the smallest time of the input, and ends at its largest.
+    `timed_out` adds a row for every partial match that `timer:within` ends; `why` keeps the causes
+    of causes; `on_error="skip"` leaves out what cannot be read and lists it in `result.skipped`.
+    """
+    _check_engine(engine)
+    skipped: list[Diagnostic] = []
+    on_problem = skipped.append if on_error == "skip" else fail
+    records = records_of(list(events), on_problem=on_problem)
+    intake = take_in(program.resolve(), records, on_problem)
+    machine = Machine(intake.program, timed_out=timed_out, trace=why)
+    begin = None if start is None else instant_of(start)
+    rows = list(run_locally(intake, machine, begin, progress))
+    return Result(
+        rows,
+        intake.program.types,
+        taken=len(intake.events),
+        moved=intake.moved,
+        skipped=skipped,
+        steps=_steps(machine),
+    )
+
+
+def open(
+    program: Program,
+    *,
+    start: Time | None = None,
+    state: bytes | None = None,
+    engine: str = "local",
+    timed_out: bool = False,
+    why: bool = False,
+) -> Session:
+    """Opens a program for events one at a time; `state` goes on from what a session saved."""
+    _check_engine(engine)
+    begin = None if start is None else instant_of(start)
+    return Session(program.resolve(), begin, state, timed_out=timed_out, why=why)
+
+
+def _check_engine(name: str) -> None:
+    if name not in ENGINES:
+        hint = suggest(name, ENGINES, "engines")
+        raise UsageError(error("usage", f"no engine '{name}'", hint=hint))
+
+
+def _steps(machine: Machine) -> list[Step]:
+    """How often each event and timer of each pattern was reached, in the order of the text."""
+    steps = []
+    for plan in sorted(machine.plans, key=lambda plan: machine.program.statements.index(plan.statement)):
+        source = plan.statement.tree.source
+        if plan.node is None or not isinstance(source, PatternSource):
+            continue
+        for written, node in zip(walk(source.pattern), plan.node.walk(), strict=True):
+            if not node.children:
+                step = LANGUAGES["epl"].print_pattern(written)
+                steps.append(Step(plan.name, step, machine.steps[node]))
+    return steps

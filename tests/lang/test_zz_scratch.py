@@ -1,0 +1,59 @@
+"""What the printer writes, the parser reads back."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+
+from cepheid.errors import Severity
+from cepheid.expr.tree import Expr
+from cepheid.lang.epl.formatter import format_text
+from cepheid.lang.epl.parser import parse
+from cepheid.lang.epl.printer import print_declaration, print_expr, print_pattern, print_program
+from cepheid.pattern.tree import Pattern
+from cepheid.program.tree import (
+    PatternSource,
+    ProgramTree,
+    SelectExpr,
+    Statement,
+    StreamSource,
+)
+from tests.strategies import expressions, patterns, program_trees, statements
+
+
+def errors_of(text: str) -> list[str]:
+    return [str(p) for p in parse(text).problems if p.severity is Severity.ERROR]
+
+
+@settings(max_examples=4000, deadline=None)
+@given(expressions())
+def test_an_expression_reads_back_as_printed(expr: Expr) -> None:
+    text = f"select {print_expr(expr)} as x from A"
+    assert errors_of(text) == []
+    wanted = Statement(select=(SelectExpr(expr, "x"),), source=StreamSource("A"))
+    assert parse(text).tree == ProgramTree((wanted,))
+
+
+@settings(max_examples=4000, deadline=None)
+@given(patterns())
+def test_a_pattern_reads_back_as_printed(pattern: Pattern) -> None:
+    text = f"select 1 as x from pattern [{print_pattern(pattern)}]"
+    assert errors_of(text) == []
+    statement = parse(text).tree.statements[0]
+    assert statement.source == PatternSource(pattern)
+
+
+@settings(max_examples=4000, deadline=None)
+@given(statements())
+def test_a_statement_reads_back_as_printed(statement: Statement) -> None:
+    text = print_declaration(statement)
+    assert errors_of(text) == []
+    assert parse(text).tree.declarations == (statement,)
+
+
+@settings(max_examples=4000, deadline=None)
+@given(program_trees())
+def test_a_program_reads_back_as_printed_and_is_in_canonical_form(tree: ProgramTree) -> None:
+    text = print_program(tree)
+    assert errors_of(text) == []
+    assert parse(text).tree == tree
+    assert format_text(text) == text

@@ -1,0 +1,147 @@
+"""Golden scenarios: small EPL programs over small event sequences, with the rows they must give.
+
+A file has named event sequences and cases:
+
+    events morning: A1@1000 B1@2000{k="x",v=3} @5000
+
+    [001] morning
+    select * from pattern [every (a=A -> b=B)]
+    =>
+    2000 a=A1 b=B1
+
+Events are named after their type, which their letters give, and have the attributes id, k, v and
+ts; times are in milliseconds; `@5000` only lets time pass. A row has its time, `old` if it is one,
+the statement where there are several, and its attributes; null ones are left out. A program that is
+wrong has `=> error` and the codes of what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import cepheid as cep
+from cepheid.core.event import Event
+from cepheid.core.types import INT, LONG, STRING, Attribute, EventType
+from cepheid.engines.local.session import Session
+
+FOLDER = Path(__file__).parent / "golden"
+ATTRIBUTES = tuple(
+    Attribute(name, type) for name, type in dict(id=STRING, k=STRING, v=INT, ts=LONG).items()
+)
+TYPES = {letter: EventType(letter, ATTRIBUTES) for letter in "ABCDEFG"}
+_EVENT = re.compile(r"([A-Z]\w*)?@(\d+)(\{[^}]*\})?")
+_CASE = re.compile(r"\[(\w+)\] (\w+)")
+
+
+@dataclass
+class Case:
+    name: str
+    events: str
+    text: str
+    expected: list[str]
+    comments: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Scenarios:
+    """One golden file."""
+
+    path: Path
+    head: list[str]
+    sequences: dict[str, str]
+    cases: list[Case]
+
+
+def read(path: Path) -> Scenarios:
+    scenarios = Scenarios(path, [], {}, [])
+    for block in path.read_text().split("\n\n"):
+        lines = block.strip("\n").split("\n")
+        comments = [line for line in lines if line.startswith("#")]
+        lines = [line for line in lines if not line.startswith("#")]
+        if not lines:
+            scenarios.head += comments
+        elif lines[0].startswith("events "):
+            for line in lines:
+                name, _, sequence = line.removeprefix("events ").partition(": ")
+                scenarios.sequences[name] = sequence
+        else:
+            scenarios.cases.append(_case(lines, comments))
+    return scenarios
+
+
+def _case(lines: list[str], comments: list[str]) -> Case:
+    header = _CASE.fullmatch(lines[0])
+    assert header, lines[0]
+    end = next(i for i, line in enumerate(lines) if line.startswith("=>"))
+    outcome = [lines[end]] if lines[end] != "=>" else []
+    expected = outcome + lines[end + 1 :]
+    return Case(header[1], header[2], "\n".join(lines[1:end]), expected, comments)
+
+
+def write(scenarios: Scenarios) -> None:
+    blocks = ["\n".join(scenarios.head)] if scenarios.head else []
+    blocks.append("\n".join(f"events {n}: {s}" for n, s in scenarios.sequences.items()))
+    for case in scenarios.cases:
+        outcome = case.expected if case.expected[:1] and case.expected[0][:2] == "=>" else None
+        rows = outcome or ["=>", *case.expected]
+        lines = [*case.comments, f"[{case.name}] {case.events}", case.text, *rows]
+        blocks.append("\n".join(lines))
+    scenarios.path.write_text("\n\n".join(blocks) + "\n")
+
+
+def parse_events(sequence: str) -> Iterator[Event | int]:
+    """Events, and instants up to which time passes."""
+    for item in sequence.split(" "):
+        match = _EVENT.fullmatch(item)
+        assert match, item
+        name, time, rest = match[1], int(match[2]), match[3]
+        if name is None:
+            yield time * 1000
+            continue
+        given = re.findall(r'(\w+)=("[^"]*"|[^,}]+)', rest or "")
+        values = {"id": name, "k": None, "v": None, "ts": time}
+        values.update((key, json.loads(value)) for key, value in given)
+        yield Event(name.rstrip("0123456789"), time * 1000, values)
+
+
+def outcome(text: str, sequence: str, *, restart: bool = False) -> list[str]:
+    """What a program makes of a sequence, in the form of the golden files.
+
+    With `restart`, the program is saved and opened again after every event.
+    """
+    try:
+        program = cep.parse(text, types=TYPES)
+        session = cep.open(program, start=0)
+    except cep.ProgramError as wrong:
+        return ["=> error " + " ".join(sorted({d.code for d in wrong.diagnostics}))]
+    rows: list[Event] = []
+    for item in parse_events(sequence):
+        rows += session.take(item) if isinstance(item, Event) else _advance(session, item)
+        if restart:
+            session = cep.open(program, state=session.save())
+    is_one = len(program.tree.statements) == 1
+    return [show(row, with_statement=not is_one) for row in rows]
+
+
+def _advance(session: Session, instant: int) -> list[Event]:
+    return session.advance(instant / 1_000_000)
+
+
+def show(row: Event, *, with_statement: bool) -> str:
+    parts = [f"{row.instant / 1000:g}"]
+    parts += ["old"] if row.is_old else []
+    parts += [f"{row.statement}:"] if with_statement else []
+    shown = {name: show_value(value) for name, value in row.items() if value is not None}
+    return " ".join(parts + [f"{name}={value}" for name, value in shown.items()])
+
+
+def show_value(value: object) -> str:
+    if isinstance(value, Event):
+        return str(value["id"])
+    if isinstance(value, list):
+        return "[" + ",".join(map(show_value, value)) + "]"
+    return json.dumps(value)

@@ -1,0 +1,41 @@
+"""Every golden scenario gives its rows, also when it is restarted after every event."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.semantics.scenarios import FOLDER, outcome, read, write
+
+FILES = sorted(FOLDER.glob("*.txt"))
+CASES = [(file, case.name) for file in FILES for case in read(file).cases]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_golden_scenarios_give_their_rows(file, rewrite: bool) -> None:  # type: ignore[no-untyped-def]
+    scenarios = read(file)
+    wrong = []
+    for case in scenarios.cases:
+        rows = outcome(case.text, scenarios.sequences[case.events])
+        if rows != case.expected:
+            wrong.append((case.name, case.text, case.expected, rows))
+            case.expected = rows
+    if rewrite:
+        write(scenarios)
+    else:
+        assert not wrong
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_restarting_after_every_event_changes_nothing(file) -> None:  # type: ignore[no-untyped-def]
+    scenarios = read(file)
+    for case in scenarios.cases:
+        rows = outcome(case.text, scenarios.sequences[case.events], restart=True)
+        assert rows == case.expected, (case.name, case.text)
+
+
+def test_golden_files_are_written_as_they_are_read(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    for file in FILES:
+        scenarios = read(file)
+        scenarios.path = tmp_path / file.name
+        write(scenarios)
+        assert scenarios.path.read_text() == file.read_text()

@@ -1,0 +1,349 @@
+"""Random trees as a parser could make them: flat chains, folded signs, tags used once."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from functools import cache
+from typing import Any, TypeVar
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from cepheid.core.time import Period
+from cepheid.core.types import (
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    NULL,
+    STRING,
+    ArrayType,
+    Attribute,
+    DataType,
+    EventRef,
+)
+from cepheid.expr.functions import AGGREGATES
+from cepheid.expr.tree import (
+    ARITHMETIC,
+    COMPARISON,
+    Aggregate,
+    And,
+    Binary,
+    Call,
+    Case,
+    Cast,
+    Expr,
+    InList,
+    InRange,
+    Like,
+    Literal,
+    Not,
+    Or,
+    Part,
+    Ref,
+    Regexp,
+    negate,
+)
+from cepheid.pattern.schedule import RANGES, Schedule
+from cepheid.pattern.tree import (
+    Absent,
+    AllOf,
+    AnyOf,
+    At,
+    Atom,
+    Every,
+    EveryDistinct,
+    FollowedBy,
+    Interval,
+    Pattern,
+    Repeat,
+    While,
+    Within,
+)
+from cepheid.program.tree import (
+    Annotation,
+    Context,
+    ContextKey,
+    Declaration,
+    KeepAll,
+    LengthBatch,
+    LengthWindow,
+    Limit,
+    OrderItem,
+    OutputRate,
+    PatternSource,
+    ProgramTree,
+    Schema,
+    SelectAll,
+    SelectExpr,
+    Source,
+    Statement,
+    StreamSource,
+    TimeBatch,
+    TimeWindow,
+    Window,
+)
+
+T = TypeVar("T")
+
+TYPES = st.sampled_from(["A", "B", "C", "Pattern", "Some type"])
+# Keywords that are no reserved words, reserved words, words with a meaning, and no words at all.
+NAMES = st.sampled_from(
+    (
+        *("a", "b", "speed", "count", "last", "min", "order", "by", "end", "select", "Every"),
+        *("when", "current_timestamp", "istream", "timer", "pattern", "desc"),
+        *("größe", "two words", "1st", "x$"),
+    )
+)
+STREAMS = st.sampled_from(["istream", "rstream", "irstream"])
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+
+
+def several(of: SearchStrategy[T], least: int = 1, most: int = 3) -> SearchStrategy[tuple[T, ...]]:
+    return st.lists(of, min_size=least, max_size=most).map(tuple)
+
+
+def optional(of: SearchStrategy[T]) -> SearchStrategy[T | None]:
+    return st.none() | of
+
+
+def periods(least: int = 0) -> SearchStrategy[Period]:
+    micros = st.integers(least, 3) | st.integers(least, 10**12)
+    return st.builds(Period, micros, st.integers(0, 30))
+
+
+# Expressions.
+
+
+@cache
+def literals() -> SearchStrategy[Literal]:
+    return st.one_of(
+        st.integers(-(2**31), 2**31 - 1).map(lambda v: Literal(v, type=INT)),
+        st.integers(-(2**63), 2**63 - 1).map(lambda v: Literal(v, type=LONG)),
+        st.floats(allow_nan=False, allow_infinity=False).map(lambda v: Literal(v, type=DOUBLE)),
+        st.floats(allow_nan=False, allow_infinity=False, width=32).map(
+            lambda v: Literal(v, type=FLOAT)
+        ),
+        TEXTS.map(lambda v: Literal(v, type=STRING)),
+        st.booleans().map(lambda v: Literal(v, type=BOOLEAN)),
+        st.just(Literal(None, type=NULL)),
+    )
+
+
+@cache
+def references() -> SearchStrategy[Ref]:
+    parts = st.builds(Part, NAMES, optional(st.integers(0, 3)))
+    return several(parts).map(Ref)
+
+
+@cache
+def data_types() -> SearchStrategy[DataType]:
+    plain = st.sampled_from([STRING, BOOLEAN, INT, LONG, FLOAT, DOUBLE]) | st.builds(
+        EventRef, st.sampled_from(["A", "int", "Bool", "select"])
+    )
+    return plain | plain.map(ArrayType) | plain.map(ArrayType).map(ArrayType)
+
+
+@cache
+def expressions() -> SearchStrategy[Expr]:
+    nullary = st.sampled_from(["current_timestamp", "istream"]).map(lambda name: Call(name, ()))
+    leaves = literals() | references() | nullary | st.just(Aggregate("count", None))
+    return st.recursive(leaves, _compound_expressions, max_leaves=6)
+
+
+def _compound_expressions(inner: SearchStrategy[Expr]) -> SearchStrategy[Expr]:
+    operators = st.sampled_from(sorted(ARITHMETIC | COMPARISON | {"||"}))
+    escapes = optional(st.characters(exclude_categories=["Cs"]))
+    return st.one_of(
+        st.builds(Binary, operators, inner, inner),
+        several(inner, 2).map(And),
+        several(inner, 2).map(Or),
+        inner.map(Not),
+        inner.map(_negated),
+        st.builds(InList, inner, several(inner), st.booleans()),
+        st.builds(InRange, inner, inner, inner, st.booleans(), st.booleans(), st.booleans()),
+        st.builds(Like, inner, inner, escapes, st.booleans()),
+        st.builds(Regexp, inner, inner, st.booleans()),
+        st.builds(Case, optional(inner), several(st.tuples(inner, inner)), optional(inner)),
+        st.builds(Cast, inner, data_types()),
+        st.builds(Call, st.sampled_from(["abs", "coalesce", "last_day"]), several(inner, 0)),
+        st.builds(Call, st.sampled_from(["min", "max"]), several(inner, 2)),
+        st.builds(Aggregate, st.sampled_from(sorted(AGGREGATES)), inner, st.booleans()),
+    )
+
+
+def _negated(operand: Expr) -> Expr:
+    """The least integers have no opposite."""
+    least = isinstance(operand, Literal) and operand.value in (-(2**31), -(2**63))
+    return operand if least else negate(operand)
+
+
+# Patterns.
+
+
+@cache
+def schedules() -> SearchStrategy[Schedule]:
+    def values(name: str) -> SearchStrategy[frozenset[int] | None]:
+        low, high = RANGES[name]
+        return optional(st.frozensets(st.integers(low, high), min_size=1, max_size=5))
+
+    return st.builds(Schedule, **{name: values(name) for name in RANGES})
+
+
+@cache
+def patterns() -> SearchStrategy[Pattern]:
+    conditions = optional(expressions())
+    atoms = st.builds(Atom, TYPES, optional(st.just("tag")), conditions)
+    timers = periods().map(Interval) | schedules().map(At)
+    return st.recursive(atoms | timers, _compound_patterns, max_leaves=5).map(_with_own_tags)
+
+
+def _compound_patterns(inner: SearchStrategy[Pattern]) -> SearchStrategy[Pattern]:
+    return st.one_of(
+        inner.map(Every),
+        inner.map(Absent),
+        several(inner, 2).map(FollowedBy),
+        several(inner, 2).map(AllOf),
+        several(inner, 2).map(AnyOf),
+        st.builds(EveryDistinct, several(expressions()), inner, optional(periods())),
+        st.builds(lambda child, n: Repeat(child, n, n), inner, st.integers(1, 3)),
+        st.builds(_ended_repeat, inner, bounds(), inner),
+        st.builds(Within, inner, periods(), optional(st.integers(0, 3))),
+        st.builds(While, inner, expressions()),
+    )
+
+
+@cache
+def bounds() -> SearchStrategy[tuple[int | None, int | None]]:
+    pairs = st.tuples(optional(st.integers(0, 3)), optional(st.integers(1, 3)))
+    return pairs.filter(lambda p: p[0] is None or p[1] is None or p[0] <= p[1])
+
+
+def _ended_repeat(child: Pattern, ends: tuple[int | None, int | None], until: Pattern) -> Pattern:
+    return Repeat(child, *ends, until)
+
+
+def _with_own_tags(pattern: Pattern) -> Pattern:
+    return _retagged(pattern, iter(f"t{n}" for n in itertools.count()))
+
+
+def _retagged(pattern: Pattern, tags: Iterator[str]) -> Pattern:
+    """The same pattern, every tag in it another one."""
+    changes: dict[str, Any] = {}
+    for field in fields(pattern):
+        value = getattr(pattern, field.name)
+        if isinstance(value, Pattern):
+            changes[field.name] = _retagged(value, tags)
+        elif field.name == "parts":
+            changes["parts"] = tuple(_retagged(part, tags) for part in value)
+        elif field.name == "tag" and value is not None:
+            changes["tag"] = next(tags)
+    return replace(pattern, **changes)
+
+
+# Programs.
+
+
+@cache
+def windows() -> SearchStrategy[Window]:
+    size = st.integers(1, 5)
+    reference = optional(st.integers(-(2**63), 2**63 - 1))
+    return st.one_of(
+        periods(1).map(TimeWindow),
+        st.builds(TimeBatch, periods(1), reference, st.booleans(), st.booleans()),
+        size.map(LengthWindow),
+        size.map(LengthBatch),
+        st.just(KeepAll()),
+    )
+
+
+@cache
+def annotation_nodes() -> SearchStrategy[Annotation]:
+    number = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    scalar = TEXTS | st.booleans() | number | st.none()
+    argument = st.tuples(optional(NAMES), scalar | several(scalar, 0))
+    names = st.sampled_from(["Name", "Priority", "Audit", "org.acme.Tag", "select"])
+    return st.builds(Annotation, names, several(argument, 0))
+
+
+@cache
+def schemas() -> SearchStrategy[Schema]:
+    return st.builds(
+        Schema,
+        name=TYPES,
+        attributes=several(st.builds(Attribute, NAMES, data_types()), 0, 4),
+        inherits=several(TYPES, 0),
+        annotations=several(annotation_nodes(), 0, 2),
+    )
+
+
+@cache
+def contexts() -> SearchStrategy[Context]:
+    return st.builds(
+        Context,
+        name=NAMES,
+        keys=several(st.builds(ContextKey, TYPES, several(NAMES))),
+        annotations=several(annotation_nodes(), 0, 2),
+    )
+
+
+@cache
+def output_rates() -> SearchStrategy[OutputRate]:
+    every = st.integers(1, 5) | periods(1)
+    after = st.integers(0, 5) | periods()
+    modes = optional(st.sampled_from(["first", "last", "all", "snapshot"]))
+    return st.one_of(
+        st.builds(OutputRate, mode=modes, every=every, after=optional(after)),
+        st.builds(OutputRate, after=after),
+        st.builds(OutputRate, when=expressions()),
+    )
+
+
+@cache
+def sources() -> SearchStrategy[Source]:
+    streams = st.builds(StreamSource, TYPES, optional(expressions()), optional(NAMES))
+    return streams | patterns().map(PatternSource)
+
+
+@cache
+def statements() -> SearchStrategy[Statement]:
+    items = st.builds(SelectExpr, expressions(), optional(NAMES)) | st.builds(
+        SelectAll, optional(NAMES)
+    )
+    found = st.builds(
+        Statement,
+        select=several(items),
+        source=sources(),
+        insert_into=optional(TYPES),
+        insert_stream=STREAMS,
+        stream=STREAMS,
+        distinct=st.booleans(),
+        window=optional(windows()),
+        where=optional(expressions()),
+        group_by=several(expressions(), 0, 2),
+        having=optional(expressions()),
+        output=optional(output_rates()),
+        order_by=several(st.builds(OrderItem, expressions(), st.booleans()), 0, 2),
+        limit=optional(st.builds(Limit, st.integers(0, 9), st.integers(0, 9))),
+        context=optional(NAMES),
+        annotations=several(annotation_nodes(), 0, 2),
+    )
+    return found.map(_without_idle_stream)
+
+
+def _without_idle_stream(statement: Statement) -> Statement:
+    """What goes into the target type is written only where there is one."""
+    return statement if statement.insert_into else replace(statement, insert_stream="istream")
+
+
+@cache
+def declarations() -> SearchStrategy[Declaration]:
+    return schemas() | contexts() | statements()
+
+
+@cache
+def program_trees() -> SearchStrategy[ProgramTree]:
+    return several(declarations(), 0).map(ProgramTree)
