@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Examples are found by search, not by the clock: a busy machine must not fail a test.
+settings.register_profile("cepheid", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("cepheid")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -23,9 +23,10 @@ from cepheid.engines.local.session import Session, Time, instant_of
 from cepheid.errors import Diagnostic, ProgramError, Severity, UsageError, error, suggest
 from cepheid.io import fail, records_of
 from cepheid.lang import LANGUAGES, Language
-from cepheid.program.resolve import ResolvedProgram, resolve_program
-from cepheid.program.serialize import from_json, to_json
 from cepheid.pattern.tree import walk
+from cepheid.program.resolve import resolve_program
+from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.serialize import from_json, to_json
 from cepheid.program.tree import PatternSource, ProgramTree
 from cepheid.result import Result, Step
 from cepheid.semantics.machine import Machine
@@ -202,7 +203,9 @@ def _check_engine(name: str) -> None:
 def _steps(machine: Machine) -> list[Step]:
     """How often each event and timer of each pattern was reached, in the order of the text."""
     steps = []
-    for plan in sorted(machine.plans, key=lambda plan: machine.program.statements.index(plan.statement)):
+    for plan in sorted(
+        machine.plans, key=lambda plan: machine.program.statements.index(plan.statement)
+    ):
         source = plan.statement.tree.source
         if plan.node is None or not isinstance(source, PatternSource):
             continue

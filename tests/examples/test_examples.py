@@ -21,7 +21,8 @@ from cepheid.io.encode import encode
 from cepheid.io.records import Decoder
 from cepheid.io.sources import records_of
 from cepheid.lang.epl.parser import parse
-from cepheid.program.resolve import ResolvedProgram, resolve_program
+from cepheid.program.resolve import resolve_program
+from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics.machine import Machine
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -24,7 +24,7 @@ def errors_of(text: str) -> list[str]:
     return [str(p) for p in parse(text).problems if p.severity is Severity.ERROR]
 
 
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=2000, deadline=None)
 @given(expressions())
 def test_an_expression_reads_back_as_printed(expr: Expr) -> None:
     text = f"select {print_expr(expr)} as x from A"
@@ -33,7 +33,7 @@ def test_an_expression_reads_back_as_printed(expr: Expr) -> None:
     assert parse(text).tree == ProgramTree((wanted,))
 
 
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=2000, deadline=None)
 @given(patterns())
 def test_a_pattern_reads_back_as_printed(pattern: Pattern) -> None:
     text = f"select 1 as x from pattern [{print_pattern(pattern)}]"
@@ -42,7 +42,7 @@ def test_a_pattern_reads_back_as_printed(pattern: Pattern) -> None:
     assert statement.source == PatternSource(pattern)
 
 
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=2000, deadline=None)
 @given(statements())
 def test_a_statement_reads_back_as_printed(statement: Statement) -> None:
     text = print_declaration(statement)
@@ -50,7 +50,7 @@ def test_a_statement_reads_back_as_printed(statement: Statement) -> None:
     assert parse(text).tree.declarations == (statement,)
 
 
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=2000, deadline=None)
 @given(program_trees())
 def test_a_program_reads_back_as_printed_and_is_in_canonical_form(tree: ProgramTree) -> None:
     text = print_program(tree)

@@ -172,7 +172,7 @@ PROGRAMS = st.lists(STATEMENTS | SCHEMAS | CONTEXTS, max_size=2).map(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(PROGRAMS)
 def test_every_program_survives_json(tree: t.ProgramTree) -> None:
     text = json.dumps(to_json(tree), allow_nan=False)
@@ -181,7 +181,7 @@ def test_every_program_survives_json(tree: t.ProgramTree) -> None:
     assert repr(again) == repr(tree)
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(PROGRAMS, st.data())
 def test_damaged_json_gives_a_diagnostic_or_a_program(
     tree: t.ProgramTree, data: st.DataObject

@@ -97,6 +97,7 @@ def format_instant(instant: Instant) -> str:
     return text + "Z"
 
 
+_LONGEST_EXACT = len("2026-01-01T00:00:00.123456Z")
 _FRACTION = re.compile(r"\.(\d{6})\d+")
 
 
@@ -124,7 +125,10 @@ def _parse_instant(value: object, unit: TimeUnit) -> Instant:
         return round(value * MICROSECONDS[unit])
     if isinstance(value, str):
         try:
-            return to_instant(datetime.fromisoformat(_FRACTION.sub(r".\1", value.strip())))
+            text = value.strip()
+            if len(text) > _LONGEST_EXACT:  # more than six fractional digits: the rest is dropped
+                text = _FRACTION.sub(r".\1", text)
+            return to_instant(datetime.fromisoformat(text))
         except (ValueError, OverflowError):
             raise ValueError(f"{value!r} is not an ISO 8601 time") from None
     raise ValueError(f"{value!r} is not a time")

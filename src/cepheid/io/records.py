@@ -9,8 +9,15 @@ from decimal import Decimal
 from typing import cast
 
 from cepheid.core.event import Event, Value
-from cepheid.core.time import Instant, TimeUnit, parse_instant
-from cepheid.core.types import ANY, DataType, EventType
+from cepheid.core.time import MICROSECONDS, Instant, TimeUnit, format_instant, parse_instant
+from cepheid.core.types import (
+    ANY,
+    STRING,
+    DataType,
+    EventTime,
+    EventType,
+    is_integral,
+)
 from cepheid.core.values import Coercion, Coercions, is_null, native, number_from, shown
 from cepheid.errors import InputError, Span, error, suggest
 
@@ -60,7 +67,7 @@ class Decoder:
     """Turns records into events of the given types.
 
     An attribute that a record leaves out is null. Where a type takes its time from an attribute,
-    that attribute wins over '@time', which stands in where the attribute is null. Rows of a remove
+    that attribute wins over '@time'; where it is null, '@time' stands in and fills it. Rows of a remove
     stream become events with `is_old`; what they mean is for the engine to say.
     """
 
@@ -137,7 +144,18 @@ class _TypeDecoder:
             need = f"give '@time' or the attribute {rule.attribute!r}" if rule else "give '@time'"
             fact = f"an event of type {self._type.name} without a time"
             raise InputError(error("missing-time", fact, record.span, need))
-        return _instant(record, _time_value(record), "seconds")
+        instant = _instant(record, _time_value(record), "seconds")
+        if rule is not None:
+            values[rule.attribute] = self._time_attribute(instant, rule)
+        return instant
+
+    def _time_attribute(self, instant: Instant, rule: EventTime) -> Value:
+        """What the time attribute would have said, so that patterns can rely on it."""
+        type = self._type.find(rule.attribute)
+        if type == STRING:
+            return format_instant(instant)
+        unit = MICROSECONDS[cast("TimeUnit", rule.unit)]
+        return instant // unit if is_integral(type or ANY) else instant / unit
 
 
 def _instant(record: Record, raw: object, unit: TimeUnit) -> Instant:

@@ -14,7 +14,7 @@ from heapq import heapify, heappop, heappush
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant, format_instant
 from cepheid.errors import LateEvent, RunError, error
-from cepheid.program.resolve import ResolvedProgram
+from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics.pattern import Node, Timer
 from cepheid.semantics.selection import Key, Output
 from cepheid.semantics.statement import Plan, Running

@@ -13,7 +13,7 @@ from typing import Protocol
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant, Period
 from cepheid.expr.evaluate import Frame, compile_condition
-from cepheid.program.resolve import ResolvedStatement, Shape
+from cepheid.program.resolved import ResolvedStatement, Shape
 from cepheid.program.tree import OutputRate
 from cepheid.semantics.pattern import Timer
 from cepheid.semantics.selection import Key, Output, Outputs, Selection

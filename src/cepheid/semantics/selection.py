@@ -1,7 +1,7 @@
 """What select, where, group by and having mean: how a delta of rows becomes rows of the result.
 
 Aggregates run: a row entering adds to them, a row leaving takes away, new rows before old ones.
-The shape of a statement decides what its rows stand for (`program.resolve.Shape`):
+The shape of a statement decides what its rows stand for (`program.resolved.Shape`):
 
 - ROW: each new row gives a new result, each old row an old one.
 - TOTAL: one new result with the aggregates after the delta, one old one with those before it.
@@ -24,7 +24,7 @@ from cepheid.expr.jsonvalue import JSON
 from cepheid.expr.tree import Aggregate, Expr, Literal
 from cepheid.expr.typing import aggregates_in
 from cepheid.expr.values import group_key
-from cepheid.program.resolve import ResolvedStatement, Shape
+from cepheid.program.resolved import ResolvedStatement, Shape
 from cepheid.program.tree import KeepAll
 from cepheid.semantics.windows import Delta, Row
 

@@ -10,7 +10,7 @@ from cepheid.core.time import Instant
 from cepheid.core.types import EventType
 from cepheid.expr.evaluate import Evaluator, Frame, compile_condition, compile_expr
 from cepheid.expr.values import group_key, sort_key
-from cepheid.program.resolve import ResolvedStatement, Shape
+from cepheid.program.resolved import ResolvedStatement, Shape
 from cepheid.semantics.output import OutputPlan
 from cepheid.semantics.pattern import Atom, Binding, Node, Root, Timer, compile_pattern
 from cepheid.semantics.selection import Key, Output, Outputs, Select, Selection

@@ -9,7 +9,8 @@ from cepheid.core.event import Event
 from cepheid.core.time import Instant
 from cepheid.errors import Diagnostic, InputError, ProgramError, Severity
 from cepheid.io import Decoder, Record, infer_types
-from cepheid.program.resolve import ResolvedProgram, resolve_program
+from cepheid.program.resolve import resolve_program
+from cepheid.program.resolved import ResolvedProgram
 
 OnProblem = Callable[[Diagnostic], None]
 
@@ -20,7 +21,9 @@ class Intake:
 
     program: ResolvedProgram
     events: list[Event] = field(default_factory=list)
-    first: Instant | None = None  # the smallest time in the input, lines that only carry one included
+    first: Instant | None = (
+        None  # the smallest time in the input, lines that only carry one included
+    )
     last: Instant | None = None
     moved: int = 0  # events that were not in the order of their times
     removed: int = 0  # rows of a remove stream, which are no events
@@ -34,9 +37,7 @@ def runnable(program: ResolvedProgram) -> ResolvedProgram:
     return program
 
 
-def take_in(
-    program: ResolvedProgram, records: Iterable[Record], on_problem: OnProblem
-) -> Intake:
+def take_in(program: ResolvedProgram, records: Iterable[Record], on_problem: OnProblem) -> Intake:
     """All events of bounded input; a type without a schema takes it from its records."""
     open_types = {t.name for t in program.types.values() if t.is_open}
     if open_types:

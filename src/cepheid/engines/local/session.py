@@ -10,7 +10,7 @@ from cepheid.core.time import Instant, parse_instant
 from cepheid.engines.local.intake import runnable
 from cepheid.errors import InputError, error
 from cepheid.io import Decoder, Record
-from cepheid.program.resolve import ResolvedProgram
+from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics import state
 from cepheid.semantics.machine import Machine
 

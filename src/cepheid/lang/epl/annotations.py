@@ -33,7 +33,7 @@ def _annotation(cursor: Cursor) -> Annotation:
         arguments.append(_argument(cursor))
         while cursor.take_symbol(","):
             arguments.append(_argument(cursor))
-        cursor.close(")", opened, f"arguments of @{name}")
+        cursor.close(")", opened, f"argument list of @{name}")
     return Annotation(name, tuple(arguments), span=cursor.span_from(start))
 
 

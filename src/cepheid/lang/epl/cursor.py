@@ -38,7 +38,14 @@ class Cursor:
 
     @property
     def next(self) -> Token:
-        return self.tokens[min(self.index + 1, len(self.tokens) - 1)]
+        return self._ahead(1)
+
+    @property
+    def after_next(self) -> Token:
+        return self._ahead(2)
+
+    def _ahead(self, count: int) -> Token:
+        return self.tokens[min(self.index + count, len(self.tokens) - 1)]
 
     @property
     def previous(self) -> Token | None:
@@ -155,9 +162,9 @@ class Cursor:
         A misspelled keyword is often taken for a name, so that the error shows one token later.
         """
         for token in (self.token, self.previous):
-            if token is None or token.kind is not Kind.WORD or token.value in _KEYWORDS:
+            if token is None or token.kind is not Kind.WORD or token.value in {*words, *_KEYWORDS}:
                 continue
-            close = get_close_matches(str(token.value), words, n=1, cutoff=0.7)
+            close = get_close_matches(str(token.value), words, n=1, cutoff=0.65)
             if close:
                 return f"did you mean '{close[0]}' instead of '{token.text}'?"
         return None

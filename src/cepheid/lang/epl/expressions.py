@@ -327,7 +327,9 @@ def _word(cursor: Cursor) -> Expr:
     if token.value == "current_timestamp":
         return Call("current_timestamp", (), span=cursor.advance().span)
     if token.value in RESERVED:
-        cursor.unexpected("an expression", hint=f"'{token.text}' is a reserved word")
+        starts_clause = token.is_word("select", "from", "where", "having")
+        hint = None if starts_clause else f"as a name it needs backquotes: `{token.text}`"
+        cursor.unexpected("an expression", hint=hint)
     return _reference(cursor)
 
 
@@ -433,7 +435,7 @@ def _call(cursor: Cursor) -> Expr:
     counts_rows = name == "count" and not distinct and cursor.take_symbol("*") is not None
     arguments = () if counts_rows else _arguments(cursor)
     cursor.leave()
-    cursor.close(")", opened, f"arguments of {name}")
+    cursor.close(")", opened, f"argument list of {name}")
     span = cursor.span_from(start)
     if name not in AGGREGATES or (name in ("min", "max") and len(arguments) > 1 and not distinct):
         return Call(name, arguments, span=span)

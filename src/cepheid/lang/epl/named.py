@@ -42,7 +42,7 @@ def named(cursor: Cursor, name: str) -> Named:
         found.append(_argument(cursor))
         while cursor.take_symbol(","):
             found.append(_argument(cursor))
-        cursor.close(")", opened, f"arguments of {name}")
+        cursor.close(")", opened, f"argument list of {name}")
     return Named(name, tuple(found), cursor.span_from(start))
 
 

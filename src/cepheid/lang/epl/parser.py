@@ -40,10 +40,18 @@ def parse(text: str, file: str | None = None) -> Parsed:
             starts.append(cursor.starts)
             _expect_end(cursor)
         except ProgramError as refused:
-            cursor.problems.extend(refused.diagnostics)
+            if not _is_consequence(cursor, begun, tokens.problems):
+                cursor.problems.extend(refused.diagnostics)
             _recover(cursor, begun)
     problems = sorted([*tokens.problems, *cursor.problems], key=_place)
     return Parsed(ProgramTree(tuple(declarations)), tuple(problems), tokens.comments, tuple(starts))
+
+
+def _is_consequence(cursor: Cursor, begun: int, problems: tuple[Diagnostic, ...]) -> bool:
+    """Whether the declaration, up to here, has text that is no token: reason enough to fail."""
+    first, last = cursor.tokens[begun].span, cursor.token.span
+    start, end = (first.line, first.column), (last.line, last.column)
+    return any(start <= _place(problem) <= end for problem in problems)
 
 
 def _skip_semicolons(cursor: Cursor) -> bool:

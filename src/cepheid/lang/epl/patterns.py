@@ -163,7 +163,7 @@ def _distinct(cursor: Cursor) -> tuple[tuple[Expr, ...], Period | None]:
             keys.append(expression(cursor))
             if not cursor.take_symbol(","):
                 break
-    cursor.close(")", opened, "keys of every-distinct")
+    cursor.close(")", opened, "key list of every-distinct")
     return tuple(keys), expiry
 
 
@@ -254,7 +254,7 @@ def _schedule_fields(cursor: Cursor) -> list[tuple[Steps, ...]]:
     fields = [_schedule_field(cursor)]
     while cursor.take_symbol(","):
         fields.append(_schedule_field(cursor))
-    cursor.close(")", opened, "fields of timer:at")
+    cursor.close(")", opened, "field list of timer:at")
     return fields
 
 

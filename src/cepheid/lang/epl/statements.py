@@ -198,7 +198,9 @@ def _insert(cursor: Cursor, parts: dict[str, Any]) -> list[Token] | None:
 def _select(cursor: Cursor, parts: dict[str, Any], columns: list[Token] | None) -> None:
     start = cursor.expect_word("select")
     cursor.starts["select"] = start.span
-    if cursor.token.is_word(*_STREAMS) and not cursor.next.is_symbol("("):
+    # `istream()` is a function; `istream (a + b)` is a stream and its first column.
+    is_function = cursor.next.is_symbol("(") and cursor.after_next.is_symbol(")")
+    if cursor.token.is_word(*_STREAMS) and not is_function:
         parts["stream"] = cast("Stream", cursor.advance().value)
     parts["distinct"] = cursor.take_word("distinct") is not None
     items = [_item(cursor)]
@@ -238,7 +240,7 @@ def _all_of_tag(cursor: Cursor) -> Token | None:
     """`a.*`; an expression can only look like it up to the dot."""
     if not (cursor.at_name() and cursor.next.is_symbol(".")):
         return None
-    if not cursor.tokens[cursor.index + 2].is_symbol("*"):
+    if not cursor.after_next.is_symbol("*"):
         return None
     tag = cursor.advance()
     cursor.advance()

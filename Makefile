@@ -1,0 +1,43 @@
+# The two commands of the README. Both share .venv; a second run installs nothing.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint types unit sweep bench clean
+
+demo: .venv/.installed
+	$(BIN)/cepheid run examples/motorbike/motorbike_partitioned.epl \
+	  --events examples/motorbike/events.jsonl --format table
+
+test: lint types unit
+
+lint: .venv/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/.installed-test
+	$(BIN)/mypy
+
+unit: .venv/.installed-test
+	$(BIN)/pytest -n 2 -m "not slow"
+
+# Longer searches for counterexamples.
+sweep: .venv/.installed-test
+	$(BIN)/pytest -n 2 -m slow
+
+bench: .venv/.installed-test
+	$(BIN)/python benchmarks/motorbike.py
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Cepheid needs Python 3.11 or newer")'
+	$(PYTHON) -m venv .venv
+
+.venv/.installed: .venv/bin/python pyproject.toml constraints.txt
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install -q --disable-pip-version-check -e .
+	@touch $@
+
+.venv/.installed-test: .venv/bin/python pyproject.toml constraints.txt
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test]'
+	@touch .venv/.installed $@
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .hypothesis

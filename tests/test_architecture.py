@@ -1,0 +1,93 @@
+"""The layers of the design: imports go one way, and importing the package loads no engine."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "src" / "cepheid"
+
+# Each layer may import itself and those before it.
+LAYERS = (
+    {"errors"},
+    {"core"},
+    {"expr", "io"},
+    {"pattern"},
+    {"program"},
+    {"lang", "analysis"},
+    {"semantics"},
+    {"engines"},
+    {"result", "verbs", "build"},
+    {"cli", "__main__"},
+)
+RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+# Layers that stand side by side and do not know each other.
+APART = ({"expr", "io"}, {"lang", "analysis"}, {"semantics", "lang"})
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for path in sorted(ROOT.rglob("*.py")):
+        layer = path.relative_to(ROOT).parts[0].removesuffix(".py")
+        if layer != "__init__":
+            yield layer, path
+
+
+def imported_layers(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        yield from (name.split(".")[1] for name in names if name.startswith("cepheid."))
+
+
+@pytest.mark.parametrize("layer", sorted(RANK))
+def test_a_layer_imports_only_what_lies_below_it(layer: str) -> None:
+    for name, path in modules():
+        if name != layer:
+            continue
+        for other in imported_layers(path):
+            assert other in RANK, f"{path}: {other} has no place among the layers"
+            assert RANK[other] <= RANK[layer], f"{path} imports {other}"
+            assert other == layer or not any({layer, other} <= pair for pair in APART), path
+
+
+def test_every_module_belongs_to_a_layer() -> None:
+    assert {layer for layer, _ in modules()} <= set(RANK)
+
+
+def test_languages_do_not_import_each_other() -> None:
+    languages = {path.name for path in (ROOT / "lang").iterdir() if path.is_dir()}
+    for language in languages:
+        for path in (ROOT / "lang" / language).rglob("*.py"):
+            text = path.read_text()
+            assert not any(f"cepheid.lang.{o}" in text for o in languages - {language}), path
+
+
+def loaded_after(statement: str) -> set[str]:
+    code = f"{statement}; import sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_loads_no_engine_and_no_library() -> None:
+    loaded = loaded_after("import cepheid")
+    assert not any(name.startswith(("cepheid.engines", "cepheid.semantics")) for name in loaded)
+    assert not loaded & {"pyarrow", "pandas", "numpy", "pyspark", "rich", "typer"}
+
+
+def test_the_verbs_load_no_heavy_library() -> None:
+    loaded = loaded_after("import cepheid as cep; cep.run")
+    assert not loaded & {"pyarrow", "pandas", "numpy", "pyspark", "rich", "typer"}
+
+
+def test_every_folder_says_its_job() -> None:
+    for path in ROOT.rglob("__init__.py"):
+        assert ast.get_docstring(ast.parse(path.read_text())), path
