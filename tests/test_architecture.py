@@ -45,7 +45,10 @@ def imported_layers(path: Path) -> Iterator[str]:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
-        yield from (name.split(".")[1] for name in names if name.startswith("cepheid."))
+        for name in names:
+            package, _, rest = name.partition(".")
+            if package == "cepheid" and rest and rest != "__version__":
+                yield rest.split(".")[0]
 
 
 @pytest.mark.parametrize("layer", sorted(RANK))

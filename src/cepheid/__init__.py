@@ -28,6 +28,30 @@ from cepheid.errors import (
 )
 
 if TYPE_CHECKING:
+    from cepheid.build.declarations import context as context
+    from cepheid.build.declarations import schema as schema
+    from cepheid.build.expressions import Expression as Expression
+    from cepheid.build.expressions import col as col
+    from cepheid.build.expressions import lit as lit
+    from cepheid.build.functions import agg as agg
+    from cepheid.build.functions import call as call
+    from cepheid.build.functions import case as case
+    from cepheid.build.functions import fn as fn
+    from cepheid.build.patterns import Pattern as Pattern
+    from cepheid.build.patterns import all_of as all_of
+    from cepheid.build.patterns import any_of as any_of
+    from cepheid.build.patterns import at as at
+    from cepheid.build.patterns import event as event
+    from cepheid.build.patterns import every as every
+    from cepheid.build.patterns import every_distinct as every_distinct
+    from cepheid.build.patterns import interval as interval
+    from cepheid.build.patterns import not_ as not_
+    from cepheid.build.patterns import sequence as sequence
+    from cepheid.build.programs import compose as compose
+    from cepheid.build.statements import Query as Query
+    from cepheid.build.statements import match as match
+    from cepheid.build.statements import stream as stream
+    from cepheid.build.windows import window as window
     from cepheid.core.event import Event as Event
     from cepheid.engines.local.session import Session as Session
     from cepheid.result import Result as Result
@@ -41,16 +65,40 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Event": "cepheid.core.event",
+    "Expression": "cepheid.build.expressions",
+    "Pattern": "cepheid.build.patterns",
     "Program": "cepheid.verbs",
+    "Query": "cepheid.build.statements",
     "Result": "cepheid.result",
     "Session": "cepheid.engines.local.session",
+    "agg": "cepheid.build.functions",
+    "all_of": "cepheid.build.patterns",
+    "any_of": "cepheid.build.patterns",
+    "at": "cepheid.build.patterns",
+    "call": "cepheid.build.functions",
+    "case": "cepheid.build.functions",
+    "col": "cepheid.build.expressions",
+    "compose": "cepheid.build.programs",
+    "context": "cepheid.build.declarations",
+    "event": "cepheid.build.patterns",
+    "every": "cepheid.build.patterns",
+    "every_distinct": "cepheid.build.patterns",
+    "fn": "cepheid.build.functions",
+    "interval": "cepheid.build.patterns",
+    "lit": "cepheid.build.expressions",
     "load": "cepheid.verbs",
+    "match": "cepheid.build.statements",
+    "not_": "cepheid.build.patterns",
     "open": "cepheid.verbs",
     "parse": "cepheid.verbs",
     "run": "cepheid.verbs",
+    "schema": "cepheid.build.declarations",
+    "sequence": "cepheid.build.patterns",
+    "stream": "cepheid.build.statements",
+    "window": "cepheid.build.windows",
 }
 
-__all__ = [
+__all__ = [  # noqa: PLE0604
     "CepheidError",
     "Diagnostic",
     "InputError",

@@ -96,5 +96,8 @@ def _html_table(type: str, events: Sequence[Event]) -> str:
 
 def _html_row(event: Event, names: Sequence[str]) -> str:
     values = encode(event)
-    cells = [format_instant(event.instant), *("" if values[n] is None else values[n] for n in names)]
+    cells = [
+        format_instant(event.instant),
+        *("" if values[n] is None else values[n] for n in names),
+    ]
     return "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in cells) + "</tr>"

@@ -11,17 +11,18 @@ The whole pipeline in one place:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from cepheid.analysis.findings import check_program
-from cepheid.core.types import EventType
 from cepheid.engines.local.intake import take_in
+from cepheid.engines.local.run import Progress, no_progress
 from cepheid.engines.local.run import run as run_locally
 from cepheid.engines.local.session import Session, Time, instant_of
 from cepheid.errors import Diagnostic, ProgramError, Severity, UsageError, error, suggest
-from cepheid.io import fail, records_of
+from cepheid.io import Record, fail, records_of
+from cepheid.io.given import GivenTypes, event_types
 from cepheid.lang import LANGUAGES, Language
 from cepheid.pattern.tree import walk
 from cepheid.program.resolve import resolve_program
@@ -37,18 +38,21 @@ ENGINES = ("local", "reference")
 class Program:
     """A program: data, equal to any other that says the same, and printable.
 
-    `types` are event types known from elsewhere, for those that the program does not declare.
+    `types` are event types known from elsewhere, for those that the program does not declare: as
+    dictionaries (`{"Motorbike": {"speed": "int"}}`), as Arrow schemas, or ready made.
     """
 
     def __init__(
         self,
         tree: ProgramTree,
-        types: Mapping[str, EventType] | None = None,
+        types: GivenTypes | None = None,
         sources: Mapping[str, str] | None = None,
+        warnings: Sequence[Diagnostic] = (),
     ) -> None:
         self.tree = tree
-        self.types = dict(types or {})
+        self.types = event_types(types)
         self.sources = dict(sources or {})  # file -> text, to show places in it
+        self.warnings = tuple(warnings)  # what the parser found odd
 
     def resolve(self) -> ResolvedProgram:
         """The program with its names and types resolved, and what is wrong with it."""
@@ -56,7 +60,7 @@ class Program:
 
     def check(self) -> list[Diagnostic]:
         """Everything that can be said about the program before it runs."""
-        return check_program(self.tree, self.types)
+        return [*self.warnings, *check_program(self.tree, self.types)]
 
     def to_json(self) -> str:
         return json.dumps(to_json(self.tree), indent=2, ensure_ascii=False)
@@ -90,19 +94,19 @@ def parse(
     language: str = "epl",
     *,
     file: str | None = None,
-    types: Mapping[str, EventType] | None = None,
+    types: GivenTypes | None = None,
 ) -> Program:
     """A program from text; ProgramError with all that is wrong where its syntax is."""
     return _combine([(file or "<text>", text, language)], types)
 
 
-def load(*paths: str | Path, types: Mapping[str, EventType] | None = None) -> Program:
+def load(*paths: str | Path, types: GivenTypes | None = None) -> Program:
     """One program from one or several files."""
     return _combine([(str(path), read_program_text(path), "epl") for path in paths], types)
 
 
 def _combine(
-    texts: Sequence[tuple[str, str, str]], types: Mapping[str, EventType] | None
+    texts: Sequence[tuple[str, str, str]], types: GivenTypes | None
 ) -> Program:
     tree = ProgramTree()
     problems: list[Diagnostic] = []
@@ -110,9 +114,9 @@ def _combine(
         parsed = _language(language).parse(text, file)
         tree += parsed.tree
         problems += parsed.problems
-    program = Program(tree, types, {file: text for file, text, _ in texts})
-    if problems:
-        raise ProgramError(*problems, *_certain(program.check()))
+    program = Program(tree, types, {file: text for file, text, _ in texts}, problems)
+    if any(problem.severity is Severity.ERROR for problem in problems):
+        raise ProgramError(*problems, *_certain(program.resolve().problems))
     return program
 
 
@@ -153,19 +157,20 @@ def run(
     timed_out: bool = False,
     why: bool = False,
     on_error: Literal["fail", "skip"] = "fail",
-    progress: Callable[[int], None] = lambda _: None,
+    progress: Progress = no_progress,
 ) -> Result:
     """Runs a program over bounded input: paths, dictionaries, Arrow tables, pandas frames.
 
     The clock starts at `start`, else at the smallest time of the input, and ends at its largest.
     `timed_out` adds a row for every partial match that `timer:within` ends; `why` keeps the causes
     of causes; `on_error="skip"` leaves out what cannot be read and lists it in `result.skipped`.
+    `progress` hears how many events are done, and of how many; None while they are read.
     """
     _check_engine(engine)
     skipped: list[Diagnostic] = []
     on_problem = skipped.append if on_error == "skip" else fail
     records = records_of(list(events), on_problem=on_problem)
-    intake = take_in(program.resolve(), records, on_problem)
+    intake = take_in(program.resolve(), _counted(records, progress), on_problem)
     machine = Machine(intake.program, timed_out=timed_out, trace=why)
     begin = None if start is None else instant_of(start)
     rows = list(run_locally(intake, machine, begin, progress))
@@ -175,7 +180,7 @@ def run(
         taken=len(intake.events),
         moved=intake.moved,
         skipped=skipped,
-        steps=_steps(machine),
+        steps=steps_of(machine),
     )
 
 
@@ -200,7 +205,13 @@ def _check_engine(name: str) -> None:
         raise UsageError(error("usage", f"no engine '{name}'", hint=hint))
 
 
-def _steps(machine: Machine) -> list[Step]:
+def _counted(records: Iterable[Record], progress: Progress) -> Iterator[Record]:
+    for count, record in enumerate(records, start=1):
+        progress(count, None)
+        yield record
+
+
+def steps_of(machine: Machine) -> list[Step]:
     """How often each event and timer of each pattern was reached, in the order of the text."""
     steps = []
     for plan in sorted(

@@ -235,7 +235,7 @@ def test_the_scenario_notation_moves_a_clock_that_starts_at_the_epoch(read: Read
         ("t=t.plus(5)", 1),
         ("t=t.plus(-1 min)", 1),
         ("t=t.plus(99999 years)", 1),
-        ("t=t.plus(999999999 days)", 25),
+        ("t=t.plus(999999999 days)", 1),
         ("t='soon'", 9),
         ("A={x=" + "[" * 64 + "]" * 64 + "}", 69),
     ],

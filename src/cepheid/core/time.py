@@ -23,6 +23,8 @@ SECOND = 1_000_000
 FIRST_INSTANT = (datetime.min.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
 LAST_INSTANT = (datetime.max.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
 
+_LAST_YEAR = 9999
+
 MICROSECONDS: dict[TimeUnit, int] = {
     "microseconds": 1,
     "milliseconds": 1_000,
@@ -73,6 +75,8 @@ def _add_months(instant: Instant, months: int) -> Instant:
     moment = EPOCH + instant * MICROSECOND
     total = moment.year * 12 + moment.month - 1 + months
     year, month = divmod(total, 12)
+    if year > _LAST_YEAR:
+        return LAST_INSTANT + 1  # beyond the calendar: never reached
     day = min(moment.day, calendar.monthrange(year, month + 1)[1])
     return to_instant(moment.replace(year=year, month=month + 1, day=day))
 

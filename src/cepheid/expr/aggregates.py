@@ -54,7 +54,7 @@ def make_aggregator(node: Aggregate, *, rows_leave: bool = True) -> Aggregator:
     """
     argument = LONG if node.argument is None else node.argument.type
     if not rows_leave and node.function in _REPLACES:
-        aggregator: Aggregator = _Kept(_REPLACES[node.function])
+        aggregator: Aggregator = _Kept(_REPLACES[node.function], _SHOWS.get(node.function, _same))
     else:
         aggregator = _MAKERS[node.function](argument)
     if argument == ANY and node.function in _NUMERIC:
@@ -258,10 +258,13 @@ def _plain_sum(values: Iterable[float]) -> float:
 class _Kept:
     """The one value that counts among rows that never leave."""
 
-    __slots__ = ("is_set", "replaces", "value")
+    __slots__ = ("is_set", "replaces", "shows", "value")
 
-    def __init__(self, replaces: Callable[[Value, Value], bool]) -> None:
+    def __init__(
+        self, replaces: Callable[[Value, Value], bool], shows: Callable[[Value], Value]
+    ) -> None:
         self.replaces = replaces
+        self.shows = shows
         self.is_set = False
         self.value: Value = None
 
@@ -274,7 +277,7 @@ class _Kept:
         raise TypeError(f"{value!r} cannot leave: the aggregator was made for rows that stay")
 
     def result(self) -> Value:
-        return self.value
+        return self.shows(self.value)
 
     def save(self) -> JSON:
         return [encode_value(self.value)] if self.is_set else []
@@ -372,3 +375,15 @@ _REPLACES: dict[str, Callable[[Value, Value], bool]] = {
     "first": lambda _new, _kept: False,
     "last": lambda _new, _kept: True,
 }
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+def _one_zero(value: Value) -> Value:
+    """The order of values knows only one zero."""
+    return 0.0 if isinstance(value, float) and value == 0 else value
+
+
+_SHOWS: dict[str, Callable[[Value], Value]] = {"min": _one_zero, "max": _one_zero}

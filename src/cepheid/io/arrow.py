@@ -32,7 +32,7 @@ from cepheid.core.types import (
 )
 from cepheid.core.values import is_null
 from cepheid.errors import InputError, Span, UsageError, error
-from cepheid.io.encode import encode_value, to_cell
+from cepheid.io.encode import MARKS, encode_value, to_cell
 from cepheid.io.jsonl import OnProblem
 from cepheid.io.records import Record, is_true, type_name
 
@@ -154,14 +154,14 @@ def _python_value(scalar: Any) -> object:
 def _rows(
     columns: _Columns, name: str, default_type: str | None, on_problem: OnProblem
 ) -> Iterator[Record]:
-    attributes = {n: v for n, v in columns.values.items() if n not in ("@type", "@time", "@old")}
+    attributes = {n: v for n, v in columns.values.items() if n not in _META}
     count = len(next(iter(columns.values.values()), []))
     nothing: list[object] = [None] * count
-    types, times, olds = (columns.values.get(n, nothing) for n in ("@type", "@time", "@old"))
+    types, times, olds, timeouts = (columns.values.get(n, nothing) for n in _META)
     has_types = "@type" in columns.values
     rows = zip(*attributes.values(), strict=True) if attributes else iter([()] * count)
-    meta = zip(types, times, olds, rows, strict=True)
-    for number, (type, time, old, row) in enumerate(meta, columns.first_row):
+    meta = zip(types, times, olds, timeouts, rows, strict=True)
+    for number, (type, time, old, timeout, row) in enumerate(meta, columns.first_row):
         span = Span(number, 1, number, 1, name)
         values: dict[str, object] = dict(zip(attributes, row, strict=True))
         if has_types:
@@ -169,9 +169,13 @@ def _rows(
             values = {key: value for key, value in values.items() if value is not None}
         try:
             actual = default_type if type is None and not has_types else _optional_name(type)
-            yield Record(actual, time, values, span, is_old=is_true(old), columns=columns.types)
+            marks = {"is_old": is_true(old, "@old"), "is_timeout": is_true(timeout, "@timeout")}
+            yield Record(actual, time, values, span, columns=columns.types, **marks)
         except ValueError as problem:
             on_problem(error("bad-line", str(problem), span))
+
+
+_META = ("@type", "@time", *MARKS)
 
 
 def _optional_name(type: object) -> str | None:
@@ -296,7 +300,7 @@ class _ArrowTypes:
 
 
 def to_arrow(events: Sequence[Event], types: Mapping[str, EventType]) -> pa.Table:
-    """The events as a table: '@type', '@time', '@old' where any is old, then all attributes.
+    """The events as a table: '@type', '@time', '@old' and '@timeout' where true of any, attributes.
 
     An attribute that has types with nothing in common becomes text as in a CSV cell; nested
     values that no Arrow type holds become JSON.
@@ -307,8 +311,9 @@ def to_arrow(events: Sequence[Event], types: Mapping[str, EventType]) -> pa.Tabl
         "@type": pa.array([event.type for event in events], pa.string()),
         "@time": pa.array([event.instant for event in events], _instant_type()),
     }
-    if any(event.is_old for event in events):
-        columns["@old"] = pa.array([event.is_old for event in events], pa.bool_())
+    for mark, is_marked in MARKS.items():
+        if any(map(is_marked, events)):
+            columns[mark] = pa.array([is_marked(event) for event in events], pa.bool_())
     arrow_types = _ArrowTypes(types)
     for name, type in attribute_types(events, types).items():
         values = [event.values_.get(name) for event in events]

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterable, Iterator
 
 from cepheid.errors import InputError, Span, error
+from cepheid.io.encode import MARKS
 from cepheid.io.jsonl import BYTE_ORDER_MARK, OnProblem
 from cepheid.io.records import Record
 
@@ -81,20 +82,21 @@ def _header(row: list[str], span: Span) -> list[str]:
 
 
 def _record(cells: dict[str, str], default_type: str, span: Span) -> Record:
-    is_old = _is_old(cells.pop("@old", ""))
+    is_old, is_timeout = (_is_true(cells.pop(mark, ""), mark) for mark in MARKS)
     time = cells.pop("@time", "") or None
-    if "@type" not in cells:
-        return Record(default_type, time, dict(cells), span, is_text=True, is_old=is_old)
-    type = cells.pop("@type") or None
-    # Where one file holds several types, an empty cell may belong to the others' columns.
-    values: dict[str, object] = {name: cell for name, cell in cells.items() if cell}
-    return Record(type, time, values, span, is_text=True, is_old=is_old)
+    type: str | None = default_type
+    values: dict[str, object] = dict(cells)
+    if "@type" in cells:
+        type = cells.pop("@type") or None
+        # Where one file holds several types, an empty cell may belong to the others' columns.
+        values = {name: cell for name, cell in cells.items() if cell}
+    return Record(type, time, values, span, is_text=True, is_old=is_old, is_timeout=is_timeout)
 
 
-def _is_old(cell: str) -> bool:
+def _is_true(cell: str, mark: str) -> bool:
     match cell.strip().lower():
         case "" | "false":
             return False
         case "true":
             return True
-    raise ValueError(f"'@old' is true or false, not {cell!r}")
+    raise ValueError(f"'{mark}' is true or false, not {cell!r}")

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
+from operator import attrgetter
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import format_instant
 from cepheid.core.values import string_to_cell
 
+# Rows that are marked are no events: a later program that reads them only lets time pass.
+MARKS: dict[str, Callable[[Event], bool]] = {
+    "@old": attrgetter("is_old"),
+    "@timeout": attrgetter("is_timeout"),
+}
+
 
 def encode(event: Event) -> dict[str, object]:
-    """The JSON form: '@type', '@time', '@old' for old rows alone, then the attributes."""
+    """The JSON form: '@type', '@time', '@old' or '@timeout' where true, then the attributes."""
     fields: dict[str, object] = {"@type": event.type, "@time": format_instant(event.instant)}
     if event.is_old:
         fields["@old"] = True
+    if event.is_timeout:
+        fields["@timeout"] = True
     for name, value in event.values_.items():
         fields[name] = encode_value(value)
     return fields

@@ -32,19 +32,26 @@ class Record:
     span: Span | None
     is_text: bool = False  # the values are CSV cells
     is_old: bool = False  # a row of the remove stream, '@old'
+    is_timeout: bool = False  # a partial match whose time ran out, '@timeout'
     columns: Mapping[str, DataType] | None = None  # types that the source itself declares
 
 
 def record_from(
     fields: Mapping[str, object], span: Span | None, default_type: str | None = None
 ) -> Record:
-    """A record from the keys '@type', '@time', '@old' and the attributes; ValueError with a fact."""
+    """A record from the keys '@type', '@time' and so on, and the attributes.
+
+    ValueError with a fact where it is none. '@why', which explains a row, is no part of it.
+    """
     values = dict(fields)
     type = values.pop("@type", None)
     name = default_type if type is None else type_name(type)
     time = values.pop("@time", None)
-    is_old = is_true(values.pop("@old", None))
-    return Record(name, None if is_null(time) else time, values, span, is_old=is_old)
+    is_old = is_true(values.pop("@old", None), "@old")
+    is_timeout = is_true(values.pop("@timeout", None), "@timeout")
+    values.pop("@why", None)
+    time = None if is_null(time) else time
+    return Record(name, time, values, span, is_old=is_old, is_timeout=is_timeout)
 
 
 def type_name(value: object) -> str:
@@ -53,13 +60,13 @@ def type_name(value: object) -> str:
     return value
 
 
-def is_true(value: object) -> bool:
-    """The raw '@old' of a record."""
+def is_true(value: object, mark: str) -> bool:
+    """The raw mark of a record, such as '@old'."""
     if value is None:
         return False
     value = native(value)
     if value is not None and not isinstance(value, bool):
-        raise ValueError(f"'@old' is true or false, not {shown(value)}")
+        raise ValueError(f"'{mark}' is true or false, not {shown(value)}")
     return bool(value)
 
 
@@ -83,7 +90,8 @@ class Decoder:
         decoder = self._decoders.get(record.type) or self._compile(record.type, record.span)
         values = decoder.values(record)
         instant = decoder.instant(record, values)
-        return Event(record.type, instant, values, sequence, is_old=record.is_old)
+        is_old, is_timeout = record.is_old, record.is_timeout
+        return Event(record.type, instant, values, sequence, is_old=is_old, is_timeout=is_timeout)
 
     def _time_alone(self, record: Record) -> Instant:
         if record.values or record.time is None:

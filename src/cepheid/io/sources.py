@@ -81,7 +81,8 @@ def _of_items(
         elif isinstance(item, Event):
             values: dict[str, object] = dict(item.values_)
             time = to_datetime(item.instant)
-            yield Record(item.type, time, values, span, is_old=item.is_old)
+            is_old, is_timeout = item.is_old, item.is_timeout
+            yield Record(item.type, time, values, span, is_old=is_old, is_timeout=is_timeout)
         elif isinstance(item, Mapping):
             try:
                 yield record_from(item, span, type)

@@ -12,7 +12,7 @@ from cepheid.core.time import format_instant
 from cepheid.core.types import EventType
 from cepheid.errors import UsageError, error
 from cepheid.io.arrow import attribute_types, to_arrow
-from cepheid.io.encode import encode, to_cell, to_json
+from cepheid.io.encode import MARKS, encode, to_cell, to_json
 
 Format: TypeAlias = Literal["jsonl", "csv", "parquet"]
 
@@ -40,20 +40,20 @@ def write_jsonl(events: Iterable[Event], stream: TextIO) -> None:
 
 
 def write_csv(events: Iterable[Event], stream: TextIO) -> None:
-    """'@type', '@time', '@old' where any row is old, then the attributes of all types.
+    """'@type', '@time', '@old' and '@timeout' where true of any row, then all attributes.
 
     The type is a column even where there is only one, so that the text says what it is under any
     file name. Null is an empty cell, and the empty string two quotes.
     """
     rows = list(events)
     names = list(dict.fromkeys(name for event in rows for name in event))
-    meta = ["@type", "@time"] + ["@old"] * any(event.is_old for event in rows)
+    marks = [mark for mark, is_marked in MARKS.items() if any(map(is_marked, rows))]
     writer = csv.writer(_NewLines(stream), lineterminator="\r\n")
-    writer.writerow(meta + names)
+    writer.writerow(["@type", "@time", *marks, *names])
     for event in rows:
-        start = (event.type, format_instant(event.instant), "true" if event.is_old else "")
+        marked = ["true" if MARKS[mark](event) else "" for mark in marks]
         cells = [to_cell(event.values_.get(name)) for name in names]
-        writer.writerow([*start[: len(meta)], *cells])
+        writer.writerow([event.type, format_instant(event.instant), *marked, *cells])
 
 
 class _NewLines:

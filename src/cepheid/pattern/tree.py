@@ -11,6 +11,12 @@ from cepheid.expr.tree import Expr
 from cepheid.pattern.schedule import Schedule
 
 
+def _need(condition: bool, fact: str) -> None:
+    """Trees that make no sense cannot be built; parsers say so with a place before they try."""
+    if not condition:
+        raise ValueError(fact)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
     span: Span | None = field(default=None, compare=False, repr=False)
@@ -38,10 +44,18 @@ class EveryDistinct(Pattern):
     child: Pattern
     expiry: Period | None = None
 
+    def __post_init__(self) -> None:
+        _need(bool(self.keys), "every-distinct needs a key")
+
 
 @dataclass(frozen=True, slots=True)
 class FollowedBy(Pattern):
+    """`->`"""
+
     parts: tuple[Pattern, ...]
+
+    def __post_init__(self) -> None:
+        _need(len(self.parts) > 1, "`->` needs two parts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +64,18 @@ class AllOf(Pattern):
 
     parts: tuple[Pattern, ...]
 
+    def __post_init__(self) -> None:
+        _need(len(self.parts) > 1, "`and` needs two parts")
+
 
 @dataclass(frozen=True, slots=True)
 class AnyOf(Pattern):
     """`or`"""
 
     parts: tuple[Pattern, ...]
+
+    def __post_init__(self) -> None:
+        _need(len(self.parts) > 1, "`or` needs two parts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +94,12 @@ class Repeat(Pattern):
     high: int | None = None
     until: Pattern | None = None
 
+    def __post_init__(self) -> None:
+        low, high = self.low, self.high
+        _need(low is None or low >= 0, "a repeat counts from zero")
+        _need(high is None or high >= max(low or 0, 1), "a repeat ends after it begins")
+        _need(self.is_exact or self.until is not None, "a repeat without a count needs an until")
+
     @property
     def is_exact(self) -> bool:
         return self.low is not None and self.low == self.high
@@ -86,6 +112,9 @@ class Within(Pattern):
     child: Pattern
     period: Period
     most: int | None = None
+
+    def __post_init__(self) -> None:
+        _need(self.most is None or self.most >= 0, "a number of matches is never negative")
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,9 +97,17 @@ class Window(Located):
     """The root of the data windows: which rows of the source still count."""
 
 
+def _need(condition: bool, fact: str) -> None:
+    if not condition:
+        raise ValueError(fact)
+
+
 @dataclass(frozen=True, slots=True)
 class TimeWindow(Window):
     period: Period
+
+    def __post_init__(self) -> None:
+        _need(not self.period.is_zero, "a time window needs a period")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +124,24 @@ class TimeBatch(Window):
     force_update: bool = False
     start_eager: bool = False
 
+    def __post_init__(self) -> None:
+        _need(not self.period.is_zero, "a time batch needs a period")
+
 
 @dataclass(frozen=True, slots=True)
 class LengthWindow(Window):
     size: int
 
+    def __post_init__(self) -> None:
+        _need(self.size > 0, "a length window holds at least one row")
+
 
 @dataclass(frozen=True, slots=True)
 class LengthBatch(Window):
     size: int
+
+    def __post_init__(self) -> None:
+        _need(self.size > 0, "a length batch holds at least one row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +161,11 @@ class OutputRate(Located):
     after: int | Period | None = None
     when: Expr | None = None
 
+    def __post_init__(self) -> None:
+        _need(self.every is None or self.when is None, "a rate has one condition")
+        _need(self.mode is None or self.every is not None, "a mode needs `every`")
+        _need(self.every != 0 and self.every != Period(), "`every` needs an amount")
+
 
 @dataclass(frozen=True, slots=True)
 class OrderItem(Located):
@@ -155,6 +177,9 @@ class OrderItem(Located):
 class Limit(Located):
     count: int
     offset: int = 0
+
+    def __post_init__(self) -> None:
+        _need(self.count >= 0 and self.offset >= 0, "a limit is never negative")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,15 @@ from cepheid.semantics.windows import Row
 RUNAWAY = 100_000  # events derived from one cause
 
 
+class Cause:
+    """An input event or a timer, and how many events that statements take came from it so far."""
+
+    __slots__ = ("derived",)
+
+    def __init__(self) -> None:
+        self.derived = 0
+
+
 class Machine:
     """Runs a resolved program. Time moves only as told, and never back.
 
@@ -52,10 +61,10 @@ class Machine:
         self.timers: dict[int, tuple[Instant, int, Timer]] = {}  # by arming order
         self.due: list[tuple[Instant, int, int]] = []  # a heap of (due, rank, arming order)
         self.armed = 0
-        self.queue: deque[Event] = deque()
+        self.queue: deque[tuple[Event, Cause]] = deque()
         self.rows: list[Event] = []
         self.steps: Counter[Node] = Counter()  # how often each pattern step was reached
-        self.derived = 0  # from the present cause
+        self.cause = Cause()
 
     # Time.
 
@@ -82,11 +91,11 @@ class Machine:
     def tick(self, instant: Instant) -> None:
         """All timers of an instant fire, then what they derived is taken."""
         self.clock = instant
-        self.derived = 0
         while self.due and self.due[0][0] == instant:
             _, _, order = heappop(self.due)
             armed = self.timers.pop(order, None)
             if armed is not None:
+                self.cause = Cause()
                 armed[2].fire()
         self.drain()
 
@@ -107,7 +116,7 @@ class Machine:
     def take(self, event: Event) -> list[Event]:
         """Time passes to the event's instant, then the event happens; gives all rows."""
         rows = self.advance(event.instant)
-        self.derived = 0
+        self.cause = Cause()
         self.dispatch(event)
         self.drain()
         return rows + self.take_rows()
@@ -127,7 +136,8 @@ class Machine:
 
     def drain(self) -> None:
         while self.queue:
-            self.dispatch(self.queue.popleft())
+            event, self.cause = self.queue.popleft()
+            self.dispatch(event)
 
     def take_rows(self) -> list[Event]:
         rows, self.rows = self.rows, []
@@ -153,18 +163,17 @@ class Machine:
                     self.insert(plan, event)
 
     def insert(self, plan: Plan, event: Event) -> None:
-        self.derived += 1
-        if self.derived > RUNAWAY:
+        if not self.consumers.get(event.type):
+            return
+        self.cause.derived += 1
+        if self.cause.derived > RUNAWAY:
             fact = f"more than {RUNAWAY:,} events were derived from one cause"
             hint = f"the last came from '{plan.name}' at {format_instant(self.clock)}"
             raise RunError(error("runaway", fact, plan.statement.tree.span, hint))
-        if not self.consumers.get(event.type):
-            return
         # Without a trace, an event in the state must not keep its whole past alive.
         causes = event.causes if self.trace else ()
-        self.queue.append(
-            Event(event.type, event.instant, event.values_, 0, event.statement, causes)
-        )
+        queued = Event(event.type, event.instant, event.values_, 0, event.statement, causes)
+        self.queue.append((queued, self.cause))
 
     def emit_timeout(self, plan: Plan, values: Iterable[Value], row: Row) -> None:
         if self.reports_timeouts:

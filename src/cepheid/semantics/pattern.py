@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import product, takewhile
 from typing import ClassVar, Protocol, TypeAlias
 
 from cepheid.core.event import Event
@@ -256,26 +256,36 @@ class EveryDistinct(Every):
             del self.children[child], self.seen[child]
         fresh = self.spawn()
         if fresh:
-            self.seen[fresh] = dict(seen)
+            self.seen[fresh] = seen if finished else dict(seen)
         if is_new:
             self.report(binding, finished=False)
 
     def record(self, seen: dict[object, Instant | None], binding: Binding) -> bool:
         now = self.host.now
-        for key in [k for k, due in seen.items() if due is not None and due <= now]:
-            del seen[key]
+        self.forget(seen, now)
         frame = Frame(tags=binding, now=now)
         key = tuple(group_key(evaluate(frame)) for evaluate in self.node.keys)  # type: ignore[arg-type]
-        if key in seen:
+        if key in seen and not _has_passed(seen[key], now):
             return False
+        seen.pop(key, None)
         expiry: Period | None = self.node.tree.expiry  # type: ignore[attr-defined]
         seen[key] = expiry.after(now) if expiry else None
         return True
+
+    @staticmethod
+    def forget(seen: dict[object, Instant | None], now: Instant) -> None:
+        """Expired keys go, the oldest first."""
+        for key, _ in tuple(takewhile(lambda entry: _has_passed(entry[1], now), seen.items())):
+            del seen[key]
 
     def child_failed(self, child: Live) -> None:
         if not self.spawning:
             self.seen.pop(child, None)
         super().child_failed(child)
+
+
+def _has_passed(due: Instant | None, now: Instant) -> bool:
+    return due is not None and due <= now
 
 
 class FollowedBy(Live):
@@ -319,26 +329,41 @@ class AllOf(Live):
     __slots__ = ("sides", "truths")
 
     def start(self) -> None:
-        self.sides: list[Live | None] = [n.start(self, self.begin) for n in self.node.children]
-        self.truths: list[list[Binding]] = [[] for _ in self.sides]
-        for side in tuple(self.sides):
-            if self.alive and side is not None:
+        self.sides: dict[Live, int] = {}
+        self.truths: list[list[Binding]] = [[] for _ in self.node.children]
+        for place, node in enumerate(self.node.children):
+            if self.alive:
+                side = node.start(self, self.begin)
+                self.sides[side] = place
                 side.start()
 
     def child_true(self, child: Live, binding: Binding, finished: bool) -> None:
-        place = self.sides.index(child)
+        place = self.sides[child]
         if finished:
-            self.sides[place] = None
-        self.truths[place].append(binding)
+            del self.sides[child]
         combinations = self.combine(place, binding)
-        if not combinations:
-            return
-        # Absences never finish: the whole is over when nothing else can still come true.
-        is_over = all(side is None or side.is_absence for side in self.sides)
+        if combinations and not self.can_come_true(besides=place):
+            self.truths[place].clear()  # no other side can meet them any more
+        self.truths[place].append(binding)
+        if combinations:
+            self.report_all(combinations)
+
+    def can_come_true(self, besides: int | None = None) -> bool:
+        """Whether news may come from a side; an absence has none but its failure."""
+        return any(p != besides and not side.is_absence for side, p in self.sides.items())
+
+    def report_all(self, combinations: list[Binding]) -> None:
+        is_over = not self.can_come_true()
         if is_over:
-            self.quit()
-        for combination in combinations:
-            self.report(combination, finished=is_over)
+            for side in self.live_children():
+                side.quit()
+        *others, last = combinations
+        for combination in others:
+            if self.alive:  # a truth may make a parent end this instance
+                self.report(combination, finished=False)
+        if self.alive:
+            self.alive = not is_over
+            self.report(last, finished=is_over)
 
     def combine(self, place: int, binding: Binding) -> list[Binding]:
         choices = [[binding] if i == place else truths for i, truths in enumerate(self.truths)]
@@ -351,7 +376,7 @@ class AllOf(Live):
         self.fail()
 
     def live_children(self) -> Iterator[Live]:
-        return iter([side for side in self.sides if side is not None])
+        return iter(tuple(self.sides))
 
     def partial(self) -> list[Binding]:
         merged = dict(self.begin)
@@ -368,13 +393,19 @@ class AnyOf(Live):
     Sides start from the last to the first: of two that one event makes true, the later one speaks.
     """
 
-    __slots__ = ("sides",)
+    __slots__ = ("sides", "starting")
 
     def start(self) -> None:
-        self.sides: dict[Live, None] = {n.start(self, self.begin): None for n in self.node.children}
-        for side in reversed(tuple(self.sides)):
+        self.sides: dict[Live, None] = {}
+        self.starting = True
+        for node in reversed(self.node.children):
             if self.alive:
+                side = node.start(self, self.begin)
+                self.sides[side] = None
                 side.start()
+        self.starting = False
+        if self.alive and not self.sides:
+            self.fail()
 
     def child_true(self, child: Live, binding: Binding, finished: bool) -> None:
         if finished:
@@ -384,11 +415,11 @@ class AnyOf(Live):
 
     def child_failed(self, child: Live) -> None:
         del self.sides[child]
-        if not self.sides:
+        if not self.sides and not self.starting:
             self.fail()
 
     def live_children(self) -> Iterator[Live]:
-        return iter(tuple(self.sides))
+        return iter(tuple(reversed(self.sides)))
 
 
 class Absent(Live):
@@ -440,9 +471,14 @@ class Repeat(Live):
             self.start_body()
 
     def start_body(self) -> None:
-        self.body = self.node.children[0].start(self, self.begin)
+        """Starts P; again, up to `high` times, while it is true and finished as it starts."""
+        _, high = self.bounds
         self.starting = True
-        self.body.start()
+        while self.alive and self.body is None and (high is None or self.count < high):
+            self.body = self.node.children[0].start(self, self.begin)
+            self.body.start()
+            if high is None:
+                break  # without bound it would repeat for ever at one instant
         self.starting = False
 
     @property
@@ -475,8 +511,7 @@ class Repeat(Live):
             if self.body is not None:
                 self.body.quit()
                 self.body = None
-        elif self.body is None and not (self.starting and high is None):
-            # A body that is true while it starts would repeat without bound at one instant.
+        elif self.body is None and not self.starting:
             self.start_body()
 
     def ended(self, binding: Binding, finished: bool) -> None:
@@ -552,6 +587,10 @@ class Within(Guard):
     def start(self) -> None:
         self.count = 0
         self.order = 0
+        self.child = None
+        if self.within.period.is_zero:
+            self.fire()
+            return
         self.host.arm(self, self.within.period.after(self.host.now))
         super().start()
 

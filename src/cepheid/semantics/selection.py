@@ -164,6 +164,8 @@ class Selection:
 
     def apply(self, delta: Delta) -> None:
         """Lets rows enter and leave the aggregates."""
+        if not self.select.aggregates and not self.keep_groups:
+            return
         for row in delta.new:
             group = self.group(row.key)
             group.size += 1

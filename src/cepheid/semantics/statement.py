@@ -172,8 +172,10 @@ class Running:
         """distinct, then order by, then limit."""
         statement = self.plan.statement.tree
         if statement.distinct:
-            by_value = {tuple(map(group_key, o.values)): o for o in reversed(outputs)}
-            outputs = tuple(reversed(by_value.values()))
+            first_of: dict[Key, Output] = {}
+            for output in outputs:
+                first_of.setdefault(tuple(map(group_key, output.values)), output)
+            outputs = tuple(first_of.values())
         # Sorting is stable, so the last criterion is applied first.
         for place in reversed(range(len(self.plan.descending))):
             outputs = tuple(

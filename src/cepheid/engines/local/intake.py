@@ -26,7 +26,7 @@ class Intake:
     )
     last: Instant | None = None
     moved: int = 0  # events that were not in the order of their times
-    removed: int = 0  # rows of a remove stream, which are no events
+    removed: int = 0  # rows of a remove stream and of timeouts, which are no events
 
 
 def runnable(program: ResolvedProgram) -> ResolvedProgram:
@@ -48,14 +48,19 @@ def take_in(program: ResolvedProgram, records: Iterable[Record], on_problem: OnP
         instant = item.instant if isinstance(item, Event) else item
         intake.first = instant if intake.first is None else min(intake.first, instant)
         intake.last = instant if intake.last is None else max(intake.last, instant)
-        if isinstance(item, Event) and item.is_old:
-            intake.removed += 1
-        elif isinstance(item, Event):
+        if isinstance(item, Event) and happens(item):
             intake.events.append(item)
+        elif isinstance(item, Event):
+            intake.removed += 1
     intake.moved = _out_of_order(intake.events)
     if intake.moved:
         intake.events.sort(key=lambda event: (event.instant, event.sequence))
     return intake
+
+
+def happens(event: Event) -> bool:
+    """Whether it is an event, not a row that another program gave for one that ceased to count."""
+    return not (event.is_old or event.is_timeout)
 
 
 def _with_inferred_types(

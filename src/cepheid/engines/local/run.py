@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant, format_instant
@@ -10,12 +11,19 @@ from cepheid.engines.local.intake import Intake
 from cepheid.errors import LateEvent, error
 from cepheid.semantics.machine import Machine
 
+# Called with how many events are done, and of how many where that is known.
+Progress: TypeAlias = Callable[[int, int | None], None]
+
+
+def no_progress(done: int, total: int | None) -> None:
+    """For those who need not know."""
+
 
 def run(
     intake: Intake,
     machine: Machine,
     start: Instant | None = None,
-    progress: Callable[[int], None] = lambda _: None,
+    progress: Progress = no_progress,
 ) -> Iterator[Event]:
     """The rows of a program over all its input, as they come.
 
@@ -30,6 +38,6 @@ def run(
     machine.start(first)
     for count, event in enumerate(intake.events, start=1):
         yield from machine.take(event)
-        progress(count)
+        progress(count, len(intake.events))
     if intake.last is not None:
         yield from machine.advance(intake.last)

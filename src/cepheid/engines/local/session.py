@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant, parse_instant
-from cepheid.engines.local.intake import runnable
-from cepheid.errors import InputError, error
+from cepheid.engines.local.intake import happens, runnable
+from cepheid.errors import InputError, LateEvent, error
 from cepheid.io import Decoder, Record
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics import state
@@ -58,6 +59,17 @@ class Session:
         rows = self._machine.take(event)
         self._sent += 1
         return rows
+
+    def feed(self, record: Record) -> list[Event]:
+        """A record happens: an event, or time that passes. InputError says where it is wrong."""
+        item = self._decoder.decode(record, self._sent)
+        try:
+            if isinstance(item, Event):
+                return self.take(item) if happens(item) else self._machine.advance(item.instant)
+            return self._machine.advance(item)
+        except LateEvent as late:
+            placed = (replace(problem, span=record.span) for problem in late.diagnostics)
+            raise LateEvent(*placed) from None
 
     def advance(self, time: Time) -> list[Event]:
         """Time passes, up to and including an instant."""

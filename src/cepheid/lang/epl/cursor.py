@@ -7,7 +7,8 @@ from difflib import get_close_matches
 from typing import NoReturn, ParamSpec, TypeVar
 
 from cepheid.errors import Diagnostic, ProgramError, Span, error
-from cepheid.lang.epl.lexer import RESERVED, Kind, Token
+from cepheid.expr.notation import RESERVED
+from cepheid.lang.epl.lexer import Kind, Token
 
 # Deeper nesting gives a clear message; it also bounds the stack that parsing needs.
 MAX_NESTING = 100
@@ -76,12 +77,14 @@ class Cursor:
     def expect_symbol(self, symbol: str, where: str = "") -> Token:
         return self.take_symbol(symbol) or self.unexpected(f"'{symbol}'{where}")
 
-    def close(self, symbol: str, opened: Token, what: str) -> Token:
-        """The bracket that ends what another one began."""
+    def close(
+        self, symbol: str, opened: Token, what: str, words: Collection[str] | None = None
+    ) -> Token:
+        """The bracket that ends what another one began; the words are those it could hold."""
         if self.token.is_symbol(symbol):
             return self.advance()
         line = opened.span.line
-        return self.unexpected(f"'{symbol}' to close the {what} that starts at line {line}")
+        return self.unexpected(f"'{symbol}' to close the {what} that starts at line {line}", words)
 
     def name(self, what: str) -> Token:
         """A name that is not a reserved word."""
@@ -150,10 +153,10 @@ class Cursor:
         raise ProgramError(error("syntax", message, span, hint))
 
     def unexpected(
-        self, expected: str, words: Collection[str] = (), hint: str | None = None
+        self, expected: str, words: Collection[str] | None = None, hint: str | None = None
     ) -> NoReturn:
         found = self.token
-        hint = hint or self._spelling(words or _KEYWORDS)
+        hint = hint or self._spelling(_KEYWORDS if words is None else words)
         self.refuse(f"expected {expected}, found {found}", found.span, hint)
 
     def _spelling(self, words: Collection[str]) -> str | None:
@@ -162,7 +165,9 @@ class Cursor:
         A misspelled keyword is often taken for a name, so that the error shows one token later.
         """
         for token in (self.token, self.previous):
-            if token is None or token.kind is not Kind.WORD or token.value in {*words, *_KEYWORDS}:
+            if token is None or token.kind is not Kind.WORD or len(token.text) < 3:
+                continue
+            if token.value in words or token.value in _KEYWORDS:
                 continue
             close = get_close_matches(str(token.value), words, n=1, cutoff=0.65)
             if close:

@@ -15,7 +15,6 @@ from cepheid.core.types import (
     INT,
     LONG,
     NULL,
-    SCALARS,
     STRING,
     ArrayType,
     DataType,
@@ -23,6 +22,17 @@ from cepheid.core.types import (
 )
 from cepheid.errors import ProgramError, Span, error
 from cepheid.expr.functions import AGGREGATES
+from cepheid.expr.notation import (
+    AND,
+    COMPARISON,
+    CONCAT,
+    NOT,
+    OR,
+    PRECEDENCE,
+    RESERVED,
+    SIGN,
+    TYPE_NAMES,
+)
 from cepheid.expr.tree import (
     Aggregate,
     And,
@@ -45,19 +55,8 @@ from cepheid.expr.tree import (
     negate,
 )
 from cepheid.lang.epl.cursor import MAX_HEIGHT, Cursor
-from cepheid.lang.epl.lexer import RESERVED, Kind, Token
+from cepheid.lang.epl.lexer import Kind, Token
 
-# Loosest first.
-OR, AND, NOT, COMPARISON, CONCAT, SUM, PRODUCT, SIGN = range(1, 9)
-PRECEDENCE: dict[str, int] = {
-    "or": OR,
-    "and": AND,
-    **dict.fromkeys(("=", "!=", "<", "<=", ">", ">=", "is", "is not"), COMPARISON),
-    "||": CONCAT,
-    **dict.fromkeys(("+", "-"), SUM),
-    **dict.fromkeys(("*", "/", "%"), PRODUCT),
-}
-TYPE_NAMES: dict[str, DataType] = {**SCALARS, "bool": BOOLEAN}
 _PREDICATES = ("in", "between", "like", "regexp")
 _INTEGER_LIMITS: dict[DataType, int] = {INT: 2**31, LONG: 2**63}
 _PREVIOUS_ROWS = frozenset({"prev", "prevtail", "prevcount", "prevwindow", "prior"})
@@ -66,7 +65,7 @@ _FLAT: dict[str, type[And | Or]] = {"and": And, "or": Or}
 
 def expression(cursor: Cursor) -> Expr:
     """A whole expression, refused if its tree is too high to work with."""
-    result = _operand(cursor)
+    result = _Operators(cursor).parse(OR)
     if _is_too_high(result):
         message = f"an expression with more than {MAX_HEIGHT} operators inside one another"
         raise ProgramError(error("too-deep", message, result.span))
@@ -240,7 +239,10 @@ def _prefixed(cursor: Cursor, prefix: Token, operand: Expr) -> Expr:
 
 def _operand(cursor: Cursor, floor: int = OR) -> Expr:
     """An expression inside another one."""
-    return _Operators(cursor).parse(floor)
+    cursor.enter(cursor.token, "expressions")
+    found = _Operators(cursor).parse(floor)
+    cursor.leave()
+    return found
 
 
 # What follows an operand: in, between, like, regexp.
@@ -337,9 +339,7 @@ def _parenthesised(cursor: Cursor) -> Expr:
     opened = cursor.advance()
     if cursor.token.is_word("select"):
         _refuse_subquery(cursor)
-    cursor.enter(opened, "parentheses")
     inner = _operand(cursor)
-    cursor.leave()
     cursor.close(")", opened, "parenthesis")
     return replace(inner, span=cursor.span_from(opened))
 
@@ -430,11 +430,9 @@ def _call(cursor: Cursor) -> Expr:
     if name in _PREVIOUS_ROWS:
         cursor.unsupported(f"{name}() is", start.span)
     opened = cursor.advance()
-    cursor.enter(opened, "calls")
     distinct = name in AGGREGATES and cursor.take_word("distinct") is not None
     counts_rows = name == "count" and not distinct and cursor.take_symbol("*") is not None
     arguments = () if counts_rows else _arguments(cursor)
-    cursor.leave()
     cursor.close(")", opened, f"argument list of {name}")
     span = cursor.span_from(start)
     if name not in AGGREGATES or (name in ("min", "max") and len(arguments) > 1 and not distinct):
@@ -456,7 +454,6 @@ def _arguments(cursor: Cursor) -> tuple[Expr, ...]:
 
 def _case(cursor: Cursor) -> Expr:
     start = cursor.advance()
-    cursor.enter(start, "case expressions")
     operand = None if cursor.token.is_word("when") else _operand(cursor)
     branches = []
     while cursor.take_word("when"):
@@ -466,7 +463,6 @@ def _case(cursor: Cursor) -> Expr:
     if not branches:
         cursor.unexpected("'when'", ("when",))
     otherwise = _operand(cursor) if cursor.take_word("else") else None
-    cursor.leave()
     cursor.expect_word("end", f" to close the case that starts at line {start.span.line}")
     return Case(operand, tuple(branches), otherwise, span=cursor.span_from(start))
 
@@ -474,9 +470,7 @@ def _case(cursor: Cursor) -> Expr:
 def _cast(cursor: Cursor) -> Expr:
     start = cursor.advance()
     opened = cursor.advance()
-    cursor.enter(opened, "casts")
     operand = _operand(cursor)
-    cursor.leave()
     if not (cursor.take_symbol(",") or cursor.take_word("as")):
         cursor.unexpected("',' or 'as' and a type in cast")
     target = data_type(cursor)

@@ -59,14 +59,6 @@ class Tokens:
     problems: tuple[Diagnostic, ...]
 
 
-# Words that cannot be names unless they stand in backquotes.
-RESERVED_WORDS = """
-    and as between case create distinct else every false from having in insert irstream is istream
-    like not null or regexp rstream select then true until when where while
-"""
-RESERVED = frozenset(RESERVED_WORDS.split())
-IDENTIFIER = re.compile(r"[^\W\d][\w$]*")
-
 _TOKEN = re.compile(
     r"""
       (?P<space>[\s\ufeff]+)
@@ -90,11 +82,6 @@ _LOOKALIKES = {"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u21
 def tokenize(text: str, file: str | None = None) -> Tokens:
     """All tokens; what is no token is reported and left out."""
     return _Lexer(text, file).run()
-
-
-def is_plain_name(name: str) -> bool:
-    """Whether a name needs no backquotes."""
-    return IDENTIFIER.fullmatch(name) is not None and name.lower() not in RESERVED
 
 
 def _shorten(text: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cepheid.core.time import PERIOD_UNITS, Period
+from cepheid.core.time import PERIOD_UNITS, SECOND, Period
 from cepheid.errors import suggest
 from cepheid.lang.epl import lower
 from cepheid.lang.epl.cursor import Cursor
 from cepheid.lang.epl.expressions import expression
-from cepheid.lang.epl.lexer import Kind
+from cepheid.lang.epl.lexer import Kind, Token
 from cepheid.lang.epl.lower import Argument, Named
 
 
@@ -21,7 +21,7 @@ def at_period(cursor: Cursor) -> bool:
 
 
 def period(cursor: Cursor) -> Period:
-    """One or more counted units: `1 min 30 sec`; a finding about it gives no time at all."""
+    """One or more counted units: `1 min 30 sec`."""
     start = cursor.token
     parts = []
     while at_period(cursor):
@@ -30,12 +30,12 @@ def period(cursor: Cursor) -> Period:
             parts.append((count, str(unit)))
     if not parts:
         cursor.unexpected("a time period, for example '3 seconds'")
-    return cursor.lowered(lower.period, parts, cursor.span_from(start)) or Period()
+    found = cursor.lowered(lower.period, parts, cursor.span_from(start))
+    return found or Period(SECOND)  # of a refused period, something no rule refuses again
 
 
-def named(cursor: Cursor, name: str) -> Named:
-    """The arguments that follow a name, which has been taken."""
-    start = cursor.previous or cursor.token
+def named(cursor: Cursor, name: str, start: Token) -> Named:
+    """The arguments that follow a name, which has been taken from the start on."""
     found: list[Argument] = []
     opened = cursor.take_symbol("(")
     if opened and not cursor.take_symbol(")"):

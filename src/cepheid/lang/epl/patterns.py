@@ -183,7 +183,8 @@ def _guarded(cursor: Cursor) -> Pattern:
 def _within(cursor: Cursor, start: Token, child: Pattern) -> Pattern:
     if not cursor.next.is_symbol(":"):
         cursor.unexpected("a guard such as 'timer:within(3 seconds)' after 'where'")
-    guard = named(cursor, _namespaced(cursor))
+    timer = cursor.token
+    guard = named(cursor, _namespaced(cursor), timer)
     return cursor.lowered(lower.guard, child, guard, cursor.span_from(start)) or child
 
 
@@ -242,7 +243,7 @@ def _timer(cursor: Cursor) -> Pattern:
     start = cursor.token
     name = _namespaced(cursor)
     if name != "timer:at":
-        timer = named(cursor, name)
+        timer = named(cursor, name, start)
         return cursor.lowered(lower.timer, timer) or Interval(Period(), span=timer.span)
     fields = _schedule_fields(cursor)
     span = cursor.span_from(start)

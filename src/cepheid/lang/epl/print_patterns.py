@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from cepheid.lang.epl.print_expressions import print_expr, print_list, print_name
+from cepheid.expr.printing import print_expr, print_list, print_name
 from cepheid.pattern.schedule import RANGES, Schedule
 from cepheid.pattern.tree import (
     Absent,

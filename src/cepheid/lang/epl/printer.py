@@ -7,11 +7,10 @@ from typing import Any
 
 from cepheid.core.time import Period
 from cepheid.errors import Span
+from cepheid.expr.notation import AND, IDENTIFIER, NOT
+from cepheid.expr.printing import print_expr, print_name, print_string, print_type
 from cepheid.expr.tree import And, Expr, Or
-from cepheid.lang.epl.expressions import AND, NOT
 from cepheid.lang.epl.layout import Clause, Piece, render
-from cepheid.lang.epl.lexer import IDENTIFIER
-from cepheid.lang.epl.print_expressions import print_expr, print_name, print_string, print_type
 from cepheid.lang.epl.print_patterns import chain_parts, print_pattern
 from cepheid.program.tree import (
     Annotation,

@@ -93,7 +93,7 @@ def _schema(cursor: Cursor, start: Token, notes: tuple[Annotation, ...]) -> Sche
         while cursor.take_symbol(","):
             attributes.append(_attribute(cursor, len(attributes)))
     if opened:
-        cursor.starts["close"] = cursor.close(")", opened, "list of attributes").span
+        cursor.starts["close"] = cursor.close(")", opened, "list of attributes", ()).span
     parents = _names(cursor, "the schema to inherit from") if cursor.take_word("inherits") else ()
     return Schema(
         name=name_text(name),
@@ -325,7 +325,7 @@ def _window(cursor: Cursor) -> Window | None:
         cursor.skip_group()  # its arguments follow rules of their own
         label = text if namespace == "win" or text not in lower.WINDOWS else f"{namespace}:{text}"
         return cursor.lowered(lower.window, lower.Named(label, (), name.span))
-    return cursor.lowered(lower.window, named(cursor, text))
+    return cursor.lowered(lower.window, named(cursor, text, name))
 
 
 def _refuse_more_sources(cursor: Cursor) -> None:

@@ -1,0 +1,114 @@
+"""Function calls, aggregates and `case` in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from cepheid.build.checks import refuse
+from cepheid.build.expressions import Expression, Operand, column, lift
+from cepheid.errors import UsageError, error, suggest
+from cepheid.expr.functions import AGGREGATES, FUNCTIONS, AggregateFunction, Function
+from cepheid.expr.tree import Aggregate, Call, Case, Expr
+
+
+class UnknownName(UsageError, AttributeError):
+    """A name that a namespace of the builder does not have."""
+
+
+def call(function: str, *arguments: Operand) -> Expression:
+    """A function of single values by its name.
+
+    >>> print(cep.call("coalesce", cep.col("x"), 0))
+    coalesce(x, 0)
+    """
+    known = FUNCTIONS.get(function.lower())
+    if known is None:
+        refuse("unknown-function", f"no function '{function}'", _hint(function))
+    if not known.accepts_count(len(arguments)):
+        fact = f"{function} does not take {len(arguments)} arguments"
+        hint = f"write {known.usage}"
+        if function.lower() in AGGREGATES:
+            hint += f", or cep.agg.{function.lower()}(column) for the rows of a window"
+        refuse("wrong-arguments", fact, hint)
+    return Expression(Call(function.lower(), tuple(map(lift, arguments))))
+
+
+def _hint(function: str) -> str | None:
+    if function.lower() in AGGREGATES:
+        return f"it is an aggregate: cep.agg.{function.lower()}"
+    return suggest(function, FUNCTIONS, "functions")
+
+
+def _aggregate(function: str, *arguments: Operand, distinct: bool = False) -> Expression:
+    """An aggregate; a text names its column."""
+    counts_rows = function == "count" and not arguments and not distinct
+    if len(arguments) != 1 and not counts_rows:
+        fact = f"{function} takes one argument, not {len(arguments)}"
+        refuse("wrong-arguments", fact, f"write cep.agg.{function}('x')")
+    argument = column(arguments[0]) if arguments else None
+    return Expression(Aggregate(function, argument, distinct))
+
+
+@dataclass(frozen=True, slots=True)
+class _Namespace:
+    """Functions as attributes; what does not exist is found when it is asked for."""
+
+    kind: str
+    known: Mapping[str, Function | AggregateFunction]
+    make: Callable[..., Expression]
+
+    def __getattr__(self, name: str) -> Callable[..., Expression]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in self.known:
+            hint = suggest(name, self.known, f"{self.kind}s")
+            raise UnknownName(error("unknown-function", f"no {self.kind} '{name}'", hint=hint))
+
+        def build(*arguments: Operand, **options: bool) -> Expression:
+            return self.make(name, *arguments, **options)
+
+        build.__name__, build.__doc__ = name, self.known[name].doc
+        return build
+
+    def __dir__(self) -> list[str]:
+        return sorted(self.known)
+
+
+fn = _Namespace("function", FUNCTIONS, call)
+agg = _Namespace("aggregate", AGGREGATES, _aggregate)
+
+
+@dataclass(frozen=True, slots=True)
+class _CaseStart:
+    operand: Expr | None
+
+    def when(self, test: Operand, then: Operand) -> CaseExpression:
+        return CaseExpression(Case(self.operand, ((lift(test), lift(then)),), None))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CaseExpression(Expression):
+    """A `case` that may go on; without `otherwise` it is null where no branch fits."""
+
+    tree: Case
+
+    def when(self, test: Operand, then: Operand) -> CaseExpression:
+        branch = (lift(test), lift(then))
+        return CaseExpression(replace(self.tree, branches=(*self.tree.branches, branch)))
+
+    def otherwise(self, value: Operand) -> Expression:
+        return Expression(replace(self.tree, otherwise=lift(value)))
+
+
+def case(*operand: Operand) -> _CaseStart:
+    """The value of the first branch whose condition holds, or that equals the operand.
+
+    >>> print(cep.case().when(cep.col("x") > 5, "high").otherwise("low"))
+    case when x > 5 then 'high' else 'low' end
+    >>> print(cep.case(cep.col("x")).when(1, "one").when(2, "two"))
+    case x when 1 then 'one' when 2 then 'two' end
+    """
+    if len(operand) > 1:
+        refuse("usage", "case takes one operand or none")
+    return _CaseStart(lift(operand[0]) if operand else None)

@@ -1,0 +1,246 @@
+"""Patterns in Python. Structure is explicit: a method applies to the whole pattern it is called on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NoReturn, TypeAlias, overload
+
+from cepheid.build.checks import PeriodLike, name, period, refuse, refusing, whole
+from cepheid.build.expressions import Expression, Operand, column, conjunction, lift
+from cepheid.core.values import shown
+from cepheid.expr.tree import And, Or
+from cepheid.lang.epl.printer import print_pattern
+from cepheid.pattern import tree
+from cepheid.pattern.schedule import Schedule
+
+_Chain: TypeAlias = type[tree.FollowedBy | tree.AllOf | tree.AnyOf]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Pattern:
+    """A pattern; its methods give larger ones.
+
+    A guard holds for everything before it:
+
+    >>> a, b = cep.event("a", "A"), cep.event("b", "B")
+    >>> print(cep.every(a).then(b).within("3 seconds"))
+    (every a=A -> b=B) where timer:within(3 seconds)
+
+    In a text without parentheses it would hold for the last event only. In Python that is:
+
+    >>> print(cep.every(a).then(b.within("3 seconds")))
+    every a=A -> b=B where timer:within(3 seconds)
+    """
+
+    tree: tree.Pattern
+
+    def then(self, following: Pattern) -> Pattern:
+        """`->`: this, and then the other. A chain of them is one sequence.
+
+        >>> a, b, c = (cep.event(None, name) for name in "ABC")
+        >>> print(a.then(b).then(c), "|", a.then(b.then(c)))
+        A -> B -> C | A -> (B -> C)
+        """
+        return _extend(tree.FollowedBy, self, following)
+
+    def and_(self, other: Pattern) -> Pattern:
+        """Both, in any order."""
+        return _extend(tree.AllOf, self, other)
+
+    def or_(self, other: Pattern) -> Pattern:
+        """One of them."""
+        return _extend(tree.AnyOf, self, other)
+
+    def times(self, *counts: int | None, until: Pattern | None = None) -> Pattern:
+        """The pattern again and again: exactly n times, or between two counts until an end.
+
+        >>> a, b = cep.event("a", "A"), cep.event(None, "B")
+        >>> print(a.times(3), "|", a.times(2, 4, until=b), "|", a.times(2, None, until=b))
+        [3] a=A | [2:4] a=A until B | [2:] a=A until B
+        """
+        if len(counts) not in (1, 2):
+            refuse("usage", "times takes a count, or a least and a most", "write a.times(3)")
+        low, high = counts[0], counts[-1]
+        end = None if until is None else node(until)
+        with refusing("impossible-repeat", "write a.times(3), or a.times(2, 4, until=b)"):
+            return Pattern(tree.Repeat(self.tree, _count(low), _count(high), end))
+
+    def until(self, end: Pattern) -> Pattern:
+        """The pattern any number of times, until the end comes."""
+        return Pattern(tree.Repeat(self.tree, until=node(end)))
+
+    def within(self, time: PeriodLike, *, most: int | None = None) -> Pattern:
+        """Only matches within a time from when the pattern starts to wait; at most so many.
+
+        >>> print(cep.event("a", "A").within("1 min", most=2))
+        a=A where timer:withinmax(1 minute, 2)
+        """
+        limit = None if most is None else whole(most, "the most matches")
+        return Pattern(tree.Within(self.tree, period(time), limit))
+
+    def while_(self, condition: Operand) -> Pattern:
+        """Only as long as each match fulfils the condition.
+
+        >>> print(cep.every(cep.event("a", "A")).while_(cep.col("a.x") < 3))
+        (every a=A) while (a.x < 3)
+        """
+        found = conjunction([condition])
+        assert found is not None
+        return Pattern(tree.While(self.tree, found))
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            "a pattern is neither true nor false: write .and_(), .or_() and cep.not_()"
+            " instead of and, or, not"
+        )
+
+    def __str__(self) -> str:
+        """As EPL."""
+        return print_pattern(self.tree)
+
+    def __repr__(self) -> str:
+        return f"<Pattern: {self}>"
+
+
+# Events and timers.
+
+
+def event(tag: str | None, type: str, *conditions: Operand) -> Pattern:
+    """One event of a type that fulfils all conditions, under a tag or under none.
+
+    >>> print(cep.event("a1", "Motorbike", cep.col("speed") >= 50))
+    a1=Motorbike(speed >= 50)
+    >>> print(cep.event(None, "Motorbike", cep.col("speed") > 0, cep.col("speed") < 50))
+    Motorbike(speed > 0 and speed < 50)
+    """
+    known_as = None if tag is None else name(tag, "a tag")
+    event_type = name(type, "an event type")
+    return Pattern(tree.Atom(event_type, known_as, conjunction(conditions)))
+
+
+def interval(time: PeriodLike) -> Pattern:
+    """`timer:interval`: true once the time has passed."""
+    return Pattern(tree.Interval(period(time)))
+
+
+def at(
+    *,
+    minutes: int | Iterable[int] | None = None,
+    hours: int | Iterable[int] | None = None,
+    days: int | Iterable[int] | None = None,
+    months: int | Iterable[int] | None = None,
+    weekdays: int | Iterable[int] | None = None,
+    seconds: int | Iterable[int] | None = 0,
+) -> Pattern:
+    """`timer:at`: true at the next instant (UTC) that fits; None is any value, weekday 0 Sunday.
+
+    >>> print(cep.at(hours=8, minutes=[0, 30], weekdays=range(1, 6)))
+    timer:at([0, 30], 8, *, *, 1:5)
+    """
+    fields = [_values(f) for f in (minutes, hours, days, months, weekdays, seconds)]
+    with refusing("bad-schedule"):
+        return Pattern(tree.At(Schedule(*fields)))
+
+
+def _values(field: object) -> frozenset[int] | None:
+    if field is None:
+        return None
+    values = list(field) if isinstance(field, Iterable) else [field]
+    return frozenset(whole(v, "a value of a schedule", "bad-schedule") for v in values)
+
+
+# What patterns are made of.
+
+
+def every(pattern: Pattern) -> Pattern:
+    """Starts the pattern again each time it matches.
+
+    >>> print(cep.every(cep.event("a", "A").then(cep.event("b", "B"))))
+    every (a=A -> b=B)
+    """
+    return Pattern(tree.Every(node(pattern)))
+
+
+def every_distinct(
+    keys: Operand | Iterable[Operand], pattern: Pattern, *, expiry: PeriodLike | None = None
+) -> Pattern:
+    """Like `every`, but a key seen before gives no match, for good or until it expires.
+
+    >>> print(cep.every_distinct(["a.x", "a.y"], cep.event("a", "A"), expiry="1 hour"))
+    every-distinct(a.x, a.y, 1 hour) a=A
+    """
+    one = isinstance(keys, str) or not isinstance(keys, Iterable)
+    found = tuple(column(key) for key in ([keys] if one else keys))  # type: ignore[union-attr]
+    forgotten = None if expiry is None else period(expiry)
+    with refusing("usage"):
+        return Pattern(tree.EveryDistinct(found, node(pattern), forgotten))
+
+
+def not_(pattern: Pattern) -> Pattern:
+    """True until the pattern matches: `a.and_(cep.not_(b))` is a without a b before it."""
+    return Pattern(tree.Absent(node(pattern)))
+
+
+def sequence(*parts: Pattern) -> Pattern:
+    """One after the other, as `then`; sequences among the parts stay whole."""
+    return _joined(tree.FollowedBy, parts)
+
+
+@overload
+def all_of(*parts: Pattern) -> Pattern: ...
+@overload
+def all_of(*parts: Expression) -> Expression: ...
+def all_of(*parts: Pattern | Expression) -> Pattern | Expression:
+    """`and` of patterns, or of conditions; those among the parts stay whole.
+
+    >>> print(cep.all_of(*(cep.col(name) > 0 for name in "xyz")))
+    x > 0 and y > 0 and z > 0
+    """
+    if _are_patterns(parts):
+        return _joined(tree.AllOf, parts)
+    return parts[0] if _is_one(parts) else Expression(And(tuple(map(lift, parts))))
+
+
+@overload
+def any_of(*parts: Pattern) -> Pattern: ...
+@overload
+def any_of(*parts: Expression) -> Expression: ...
+def any_of(*parts: Pattern | Expression) -> Pattern | Expression:
+    """`or` of patterns, or of conditions; those among the parts stay whole."""
+    if _are_patterns(parts):
+        return _joined(tree.AnyOf, parts)
+    return parts[0] if _is_one(parts) else Expression(Or(tuple(map(lift, parts))))
+
+
+def node(pattern: object) -> tree.Pattern:
+    """The tree of a pattern."""
+    if not isinstance(pattern, Pattern):
+        hint = "write for example cep.event('a', 'A')"
+        refuse("usage", f"{shown(pattern)} is not a pattern", hint)
+    return pattern.tree
+
+
+def _extend(chain: _Chain, left: Pattern, right: Pattern) -> Pattern:
+    """`a.then(b).then(c)` is one node of three parts, as a text without parentheses gives it."""
+    before = left.tree.parts if isinstance(left.tree, chain) else (left.tree,)
+    return Pattern(chain((*before, node(right))))
+
+
+def _joined(chain: _Chain, parts: Iterable[object]) -> Pattern:
+    nodes = tuple(node(part) for part in parts)
+    return Pattern(nodes[0] if _is_one(nodes) else chain(nodes))
+
+
+def _are_patterns(parts: tuple[object, ...]) -> bool:
+    return any(isinstance(part, Pattern) for part in parts)
+
+
+def _is_one(parts: tuple[object, ...]) -> bool:
+    if not parts:
+        refuse("usage", "nothing to join", "give at least one part")
+    return len(parts) == 1
+
+
+def _count(value: int | None) -> int | None:
+    return None if value is None else whole(value, "a count", "impossible-repeat")

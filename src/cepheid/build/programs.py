@@ -1,0 +1,45 @@
+"""Whole programs in Python."""
+
+from __future__ import annotations
+
+from cepheid.build.checks import refuse
+from cepheid.build.declarations import Declaration
+from cepheid.build.patterns import Pattern
+from cepheid.core.values import shown
+from cepheid.io.given import GivenTypes, event_types
+from cepheid.program.tree import ProgramTree
+from cepheid.verbs import Program
+
+
+def compose(*parts: Declaration | Program, types: GivenTypes | None = None) -> Program:
+    """A program of schemas, contexts, statements and other programs, in their order.
+
+    `types` describes event types that no schema declares; other types take theirs from the events.
+
+    >>> built = cep.compose(
+    ...     cep.schema("Reading", sensor="string", v="double"),
+    ...     cep.stream("Reading").where(cep.col("v") > 30).insert_into("Hot"),
+    ... )
+    >>> built == cep.parse(
+    ...     "create schema Reading (sensor string, v double);"
+    ...     "insert into Hot select * from Reading where v > 30;"
+    ... )
+    True
+    """
+    programs = [_program(part) for part in parts]
+    known = {name: type for p in programs for name, type in p.types.items()}
+    return Program(
+        sum((p.tree for p in programs), ProgramTree()),
+        {**known, **event_types(types)},
+        {file: text for p in programs for file, text in p.sources.items()},
+        [warning for p in programs for warning in p.warnings],
+    )
+
+
+def _program(part: object) -> Program:
+    if isinstance(part, Declaration):
+        return Program(ProgramTree((part.tree,)))
+    if not isinstance(part, Program):
+        hint = "write cep.match(...) around it" if isinstance(part, Pattern) else None
+        refuse("usage", f"{shown(part)} is no part of a program", hint)
+    return part

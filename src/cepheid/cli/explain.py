@@ -1,0 +1,95 @@
+"""`cepheid explain`: what Cepheid makes of a program, stage by stage."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cepheid.cli.exits import FOUND
+from cepheid.cli.options import AsJson, load
+from cepheid.errors import CATALOGUE, Severity, UsageError, error, suggest
+
+if TYPE_CHECKING:
+    from cepheid.cli.stages import Stage
+    from cepheid.verbs import Program
+
+STAGES = "parse, program, types or graph"
+
+
+def explain(
+    programs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PROGRAM",
+            help="EPL files; several files form one program.",
+            show_default=False,
+        ),
+    ] = None,
+    stage: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help=f"{STAGES}.", show_default="overview"),
+    ] = None,
+    code: Annotated[
+        str | None,
+        typer.Option(metavar="CODE", help="Explain the code of a finding.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how Cepheid understands a program.
+
+    parse: the declarations as they were read. program: each statement with its names and types
+    resolved. types: all event types and who derives them. graph: what is derived from what.
+
+      cepheid explain alarms.epl
+      cepheid explain alarms.epl --stage graph
+      cepheid explain alarms.epl --stage program --json
+      cepheid explain --code unbound-tag
+    """
+    if code is not None:
+        _explain_code(code, as_json=as_json)
+    elif not programs:
+        hint = "cepheid explain alarms.epl, or cepheid explain --code unbound-tag"
+        raise UsageError(error("usage", "nothing to explain", hint=hint))
+    else:
+        chosen = _stage(stage)
+        _explain(load(programs), chosen, as_json=as_json)
+
+
+def _stage(name: str | None) -> Stage:
+    from cepheid.cli.stages import OVERVIEW, STAGES
+
+    if name is None:
+        return OVERVIEW
+    if name not in STAGES:
+        hint = suggest(name, STAGES, "stages")
+        raise UsageError(error("usage", f"no stage '{name}'", hint=hint))
+    return STAGES[name]
+
+
+def _explain_code(code: str, *, as_json: bool) -> None:
+    if code not in CATALOGUE:
+        hint = suggest(code, CATALOGUE, "codes")
+        raise UsageError(error("usage", f"no finding has the code '{code}'", hint=hint))
+    meaning = CATALOGUE[code]
+    typer.echo(json.dumps({"code": code, "meaning": meaning}) if as_json else f"{code}: {meaning}")
+
+
+def _explain(program: Program, stage: Stage, *, as_json: bool) -> None:
+    """A wrong program is explained, too, as far as it goes, and then what is wrong with it."""
+    from rich.text import Text
+
+    from cepheid.cli.console import err, out
+    from cepheid.cli.show import show
+
+    if as_json:
+        typer.echo(json.dumps(stage.data(program), indent=2, ensure_ascii=False))
+    else:
+        console = out()
+        for part in stage.text(program):
+            console.print(part, soft_wrap=isinstance(part, Text))
+    errors = [f for f in program.check() if f.severity is Severity.ERROR]
+    if errors:
+        show(errors, err())
+        raise typer.Exit(FOUND)

@@ -1,0 +1,100 @@
+"""The command `cepheid`: its commands, and how every failure ends."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from cepheid.cli.check import check
+from cepheid.cli.console import err
+from cepheid.cli.exits import FOUND, GOOD, code_of_failure
+from cepheid.cli.explain import explain
+from cepheid.cli.format import format_programs
+from cepheid.cli.new import new
+from cepheid.cli.run import RunCommand, run
+from cepheid.cli.test import run_cases
+from cepheid.errors import CepheidError
+
+INTERRUPTED = 130  # as shells count: 128 and the number of the signal
+
+app = typer.Typer(
+    name="cepheid",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run", cls=RunCommand)(run)
+app.command("check")(check)
+app.command("format")(format_programs)
+app.command("explain")(explain)
+app.command("new")(new)
+app.command("test")(run_cases)
+
+
+def _version(is_wanted: bool) -> None:
+    if is_wanted:
+        from cepheid import __version__
+
+        typer.echo(f"cepheid {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def cepheid(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Complex event processing: find patterns in streams of events.
+
+    A program says which patterns matter and what to derive from them; events come from files or
+    standard input. New here? This makes a small program with events, runs it and tests it:
+
+      cepheid new demo
+      cepheid run demo/demo.epl --events demo/events.jsonl
+      cepheid test demo
+    """
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Runs a command and gives its exit code; people's mistakes never show a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # What UTF-8 cannot hold, half of a surrogate pair, becomes an escape as in JSON.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _run(args)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _give_up_output()
+        return FOUND
+
+
+def _run(args: Sequence[str] | None) -> int:
+    try:
+        app(args=args, prog_name="cepheid")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else GOOD
+    except CepheidError as failure:
+        from cepheid.cli.show import show
+
+        sys.stdout.flush()
+        show(failure.diagnostics, err())
+        return code_of_failure(failure.diagnostics)
+    return GOOD
+
+
+def _give_up_output() -> None:
+    """Whoever read standard output is gone; Python must not complain when it flushes at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,61 @@
+"""`cepheid new`: a folder to start from."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Annotated
+
+import typer
+
+from cepheid.errors import UsageError, error
+
+_NAME = re.compile(r"\w[\w.-]*")
+# What stands in the package, and under which name it is written.
+_FILES = {
+    "program.epl": "$name.epl",
+    "events.jsonl": "events.jsonl",
+    "expected.jsonl": "expected.jsonl",
+    "README.md": "README.md",
+}
+
+
+def new(
+    name: Annotated[str, typer.Argument(help="The name of the program and of its folder.")],
+    dir: Annotated[
+        Path, typer.Option("--dir", metavar="DIR", help="Where to make the folder.")
+    ] = Path(),
+) -> None:
+    """Make a folder with a small program, events and what they must give.
+
+    It runs at once and is a good thing to change and play with. Nothing is ever overwritten.
+
+      cepheid new alarms
+      cepheid run alarms/alarms.epl --events alarms/events.jsonl
+    """
+    if not _NAME.fullmatch(name):
+        hint = "use letters, digits, '_', '-' and '.'; --dir says where to put it"
+        raise UsageError(error("usage", f"'{name}' is not a name for a program", hint=hint))
+    folder = dir / name
+    try:
+        folder.mkdir(parents=True)
+        for source, target in _FILES.items():
+            _write(source, folder / Template(target).substitute(name=name), name, folder)
+    except FileExistsError:
+        hint = "choose another name, or remove it first"
+        raise UsageError(error("usage", f"'{folder}' exists", hint=hint)) from None
+    except OSError as problem:
+        fact = f"cannot write '{folder}': {(problem.strerror or str(problem)).lower()}"
+        raise UsageError(error("bad-file", fact)) from None
+    typer.echo(f"made {folder}; now try\n")
+    typer.echo(f"  cepheid run {folder / name}.epl --events {folder / 'events.jsonl'}")
+    typer.echo(f"  cepheid test {folder}")
+
+
+def _write(source: str, target: Path, name: str, folder: Path) -> None:
+    text = (files("cepheid.cli") / "starter" / source).read_text(encoding="utf-8")
+    if target.suffix == ".md":
+        text = Template(text).substitute(name=name, folder=folder)
+    target.write_text(text, encoding="utf-8")

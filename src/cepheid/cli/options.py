@@ -1,0 +1,62 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+from typer.core import TyperCommand
+
+from cepheid.errors import UsageError, error
+
+if TYPE_CHECKING:
+    from cepheid.verbs import Program
+
+Programs: TypeAlias = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="PROGRAM", help="EPL files; several files form one program.", show_default=False
+    ),
+]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
+
+
+class ManyValues(TyperCommand):
+    """A command whose repeatable options also take several values: `--events a.csv b.csv`.
+
+    So a glob that the shell expands names event files, all of them. The values end at the next
+    option and at a program, which is told by its suffix.
+    """
+
+    many: Sequence[str] = ()
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, list(self._repeated(args)))
+
+    def _repeated(self, args: list[str]) -> Iterable[str]:
+        option: str | None = None
+        is_first = False  # the value that the option has anyway
+        for arg in args:
+            if arg.startswith("-") and arg != "-":
+                option = arg if arg in self.many else None
+                is_first = True
+            elif option is not None and not is_first and arg.endswith(".epl"):
+                option = None
+            elif option is not None and not is_first:
+                yield option
+            else:
+                is_first = False
+            yield arg
+
+
+def load(paths: Sequence[str]) -> Program:
+    """One program from the files of an argument."""
+    from cepheid.verbs import load as load_program
+
+    for path in paths:
+        if os.path.isdir(path):
+            fact, hint = f"'{path}' is a folder, not a program", "name the EPL files in it"
+            raise UsageError(error("usage", fact, hint=hint))
+    return load_program(*paths)

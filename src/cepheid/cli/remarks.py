@@ -1,0 +1,45 @@
+"""What `cepheid run` says on standard error beside its rows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from cepheid.cli.console import counted, err
+from cepheid.cli.show import show
+from cepheid.cli.tables import print_steps
+from cepheid.errors import Diagnostic
+from cepheid.result import Step
+
+SHOWN = 5  # of the problems that were skipped
+
+
+def remark(text: str) -> None:
+    sys.stdout.flush()  # so that remarks stand behind the rows
+    err().print(text, soft_wrap=True)
+
+
+def on_order(moved: int) -> None:
+    if moved:
+        verb = "was" if moved == 1 else "were"
+        remark(f"{counted(moved, 'event')} {verb} out of order; the input was sorted by time")
+
+
+def on_skipped(count: int, problems: Sequence[Diagnostic] = ()) -> None:
+    """How many records were skipped; the first of the problems where they were not shown yet."""
+    if count:
+        sys.stdout.flush()
+        show(problems[:SHOWN], err())
+        note = f"; the first {SHOWN} are above" if count > SHOWN else ""
+        remark(f"skipped {counted(count, 'record')} that cannot be read{note}")
+
+
+def on_dropped(count: int) -> None:
+    if count:
+        remark(f"dropped {counted(count, 'late event')}")
+
+
+def on_nothing(taken: int, steps: Sequence[Step]) -> None:
+    remark(f"nothing found in {counted(taken, 'event')}")
+    if steps:
+        print_steps(steps, err())

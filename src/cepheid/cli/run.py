@@ -1,0 +1,189 @@
+"""`cepheid run`: a program over events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cepheid.cli.options import ManyValues, Programs, load
+from cepheid.errors import InputError, UsageError, error
+
+if TYPE_CHECKING:
+    from cepheid.cli.output import Output
+    from cepheid.result import Result
+    from cepheid.verbs import Program
+
+STANDARD_INPUT = "-"
+
+
+class RunCommand(ManyValues):
+    many = ("--events", "-e", "--type", "-t")
+
+
+Events = Annotated[
+    list[str],
+    typer.Option(
+        "--events",
+        "-e",
+        metavar="FILE...",
+        help="Files of events (.jsonl, .json, .csv, .parquet, .events), folders, globs,"
+        " or '-' for standard input.",
+        show_default=False,
+    ),
+]
+Engine = Annotated[
+    str, typer.Option(help="What runs the program: auto, local or reference.", metavar="NAME")
+]
+Types = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--type",
+        "-t",
+        metavar="NAME...",
+        help="Print only these derived types.",
+        show_default="all",
+    ),
+]
+Start = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="When the clock starts: ISO 8601 or seconds.",
+        show_default="first event",
+    ),
+]
+Out = Annotated[
+    str,
+    typer.Option(
+        "--out", "-o", metavar="PATH", help="'-', a file, or a folder for one file per type."
+    ),
+]
+OutFormat = Annotated[
+    Literal["jsonl", "csv", "parquet", "table"] | None,
+    typer.Option(
+        "--format",
+        "-f",
+        help="By default the suffix of --out decides; else it is a table on a terminal and JSON"
+        " Lines elsewhere.",
+        show_default=False,
+    ),
+]
+OnError = Annotated[
+    Literal["fail", "skip"],
+    typer.Option(help="What to do with events that cannot be read; skipped ones are counted."),
+]
+Late = Annotated[
+    Literal["fail", "drop"],
+    typer.Option(help="What to do on standard input with an event that is before the clock."),
+]
+Why = Annotated[bool, typer.Option("--why", help="List the events behind each row.")]
+TimedOut = Annotated[
+    bool,
+    typer.Option("--timed-out", help="Also print partial matches that timer:within ended."),
+]
+
+
+def run(
+    programs: Programs,
+    events: Events,
+    engine: Engine = "auto",
+    type: Types = None,
+    start: Start = None,
+    out: Out = "-",
+    format: OutFormat = None,
+    on_error: OnError = "fail",
+    late: Late = "fail",
+    why: Why = False,
+    timed_out: TimedOut = False,
+) -> None:
+    """Run a program over events and print what it derives.
+
+    Files are read as a whole and sorted by time. Standard input is taken as it comes: rows appear
+    while events arrive. What is printed can be the input of another program.
+
+      cepheid run alarms.epl --events monday.jsonl
+      cepheid run types.epl alarms.epl --events data/ --type Fire --out fires.csv
+      cepheid run alarms.epl --events monday.jsonl --why
+      tail -f log.jsonl | cepheid run alarms.epl --events - --on-error skip
+    """
+    from cepheid import verbs
+    from cepheid.cli.output import output_of
+
+    _check_engine(engine)
+    is_stream = events == [STANDARD_INPUT]
+    output = output_of(out, format, why=why, is_stream=is_stream)
+    begin = None if start is None else _start(start)
+    program = load(programs)
+    chosen = _chosen_types(program, type)
+    name = "local" if engine == "auto" else engine
+    if is_stream:
+        from cepheid.cli.stream import Feed, print_stream
+
+        session = verbs.open(program, start=begin, engine=name, timed_out=timed_out, why=why)
+        feed = Feed(session, skips_errors=on_error == "skip", drops_late=late == "drop")
+        print_stream(feed, chosen, output)
+        return
+    from cepheid.cli.progress import ProgressBar
+
+    with ProgressBar() as progress:
+        result = verbs.run(
+            program,
+            *events,
+            start=begin,
+            engine=name,
+            timed_out=timed_out,
+            why=why,
+            on_error=on_error,
+            progress=progress,
+        )
+    _report(result, chosen, output)
+
+
+def _check_engine(name: str) -> None:
+    from cepheid.verbs import ENGINES
+
+    known = ("auto", *ENGINES)
+    if name not in known:
+        hint = f"engines: {', '.join(known)}"
+        raise UsageError(error("usage", f"no engine '{name}'", hint=hint))
+
+
+def _start(text: str) -> str | float:
+    """A number of seconds or an ISO 8601 text, known to be a time."""
+    from cepheid.engines.local.session import instant_of
+
+    try:
+        time: str | float = int(text) if text.lstrip("+-").isdigit() else float(text)
+    except ValueError:
+        time = text
+    try:
+        instant_of(time)
+    except InputError as wrong:
+        hint = "write ISO 8601, such as 2026-01-01T00:09:00Z, or a number of seconds"
+        facts = (f"--start: {problem.message}" for problem in wrong.diagnostics)
+        raise UsageError(*(error("usage", fact, hint=hint) for fact in facts)) from None
+    return time
+
+
+def _chosen_types(program: Program, names: Sequence[str] | None) -> list[str]:
+    """The derived types to print, in the order of the program."""
+    derived = list(dict.fromkeys(s.target for s in program.resolve().statements))
+    for name in names or ():
+        if name not in derived:
+            hint = f"derived types: {', '.join(derived)}"
+            raise UsageError(error("usage", f"no statement derives '{name}'", hint=hint))
+    return [name for name in derived if not names or name in names]
+
+
+def _report(result: Result, chosen: Sequence[str], output: Output) -> None:
+    from cepheid.cli import remarks
+    from cepheid.cli.output import write
+
+    rows = [row for row in result if row.type in chosen]
+    write(rows, chosen, result.types, output)
+    remarks.on_order(result.moved)
+    remarks.on_skipped(len(result.skipped), result.skipped)
+    if not rows:
+        remarks.on_nothing(result.taken, result.steps)

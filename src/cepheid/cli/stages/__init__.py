@@ -1,0 +1,30 @@
+"""What `cepheid explain` can show of a program, a file for each stage.
+
+Every stage has `text`, for people, and `data`, for `--json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import RenderableType
+
+from cepheid.cli.stages import declarations, graph, overview, statements, types
+from cepheid.verbs import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    text: Callable[[Program], Iterable[RenderableType]]
+    data: Callable[[Program], Any]
+
+
+OVERVIEW = Stage(overview.text, overview.data)
+STAGES = {
+    "parse": Stage(declarations.text, declarations.data),
+    "program": Stage(statements.text, statements.data),
+    "types": Stage(types.text, types.data),
+    "graph": Stage(graph.text, graph.data),
+}

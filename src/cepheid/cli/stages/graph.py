@@ -1,0 +1,75 @@
+"""Which statement derives what from what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+from rich.tree import Tree
+
+from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+from cepheid.verbs import Program
+
+
+def text(program: Program) -> Iterator[RenderableType]:
+    """A tree per input type; then the types that only a cycle leads to."""
+    resolved = program.resolve()
+    derived = {statement.target for statement in resolved.statements}
+    inputs = [name for name in resolved.types if name not in derived]
+    told: set[str] = set()
+    for name in [*inputs, *resolved.types]:
+        if name not in told:
+            label = "input" if name in inputs else "derived from itself"
+            yield _tree(resolved, name, label, told)
+
+
+def _tree(resolved: ResolvedProgram, name: str, label: str, told: set[str]) -> Tree:
+    """What follows from a type, each type once; a long chain must not end in a deep recursion."""
+    root = Tree(Text.assemble((name, "bold"), (f" ({label})", "dim")), guide_style="dim")
+    waiting = [(root, name)]
+    told.add(name)
+    while waiting:
+        branch, type = waiting.pop()
+        followed = []
+        for statement in _readers(resolved, type):
+            known = statement.target in told
+            child = branch.add(_label(statement, known=known))
+            told.add(statement.target)
+            if not known:
+                followed.append((child, statement.target))
+        waiting.extend(reversed(followed))
+    return root
+
+
+def _readers(resolved: ResolvedProgram, type: str) -> list[ResolvedStatement]:
+    """The statements that take events of the type, also as events of an ancestor."""
+    names = {type, *resolved.types[type].ancestors}
+    return [s for s in resolved.statements if names & set(s.inputs)]
+
+
+def _label(statement: ResolvedStatement, *, known: bool) -> Text:
+    maker = f" by {statement.name}" if statement.name != statement.target else ""
+    note = " (see elsewhere)" if known else ""
+    return Text.assemble((statement.target, "bold"), maker, (note, "dim"))
+
+
+def data(program: Program) -> dict[str, object]:
+    resolved = program.resolve()
+    types = [{"id": f"type:{name}", "kind": "type", "name": name} for name in resolved.types]
+    statements = [
+        {"id": f"statement:{s.name}", "kind": "statement", "name": s.name}
+        for s in resolved.statements
+    ]
+    edges = [{"from": start, "to": end, "kind": kind} for start, end, kind in _edges(resolved)]
+    return {"nodes": [*types, *statements], "edges": edges}
+
+
+def _edges(resolved: ResolvedProgram) -> Iterator[tuple[str, str, str]]:
+    for statement in resolved.statements:
+        for name in statement.inputs:
+            yield f"type:{name}", f"statement:{statement.name}", "reads"
+        yield f"statement:{statement.name}", f"type:{statement.target}", "derives"
+    for type in resolved.types.values():
+        for ancestor in sorted(type.ancestors):
+            yield f"type:{type.name}", f"type:{ancestor}", "inherits"

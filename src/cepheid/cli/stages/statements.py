@@ -1,0 +1,88 @@
+"""The statements with everything resolved: what they read, derive, keep and select."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+from rich.tree import Tree
+
+from cepheid.lang.epl.printer import print_expr, print_pattern
+from cepheid.program.resolved import ResolvedStatement
+from cepheid.program.serialize import to_json
+from cepheid.program.tree import (
+    KeepAll,
+    LengthBatch,
+    LengthWindow,
+    PatternSource,
+    TimeBatch,
+    TimeWindow,
+    Window,
+)
+from cepheid.verbs import Program
+
+
+def text(program: Program) -> Iterator[RenderableType]:
+    for statement in program.resolve().statements:
+        tree = Tree(Text(statement.name, "bold"), guide_style="dim")
+        for label, value in _facts(statement):
+            tree.add(Text.assemble((f"{label}: ", "dim"), value))
+        yield tree
+
+
+def data(program: Program) -> dict[str, object]:
+    return to_json(program.tree)
+
+
+def _facts(statement: ResolvedStatement) -> Iterator[tuple[str, str]]:
+    yield "reads", ", ".join(statement.inputs)
+    yield "derives", statement.target
+    if statement.tree.priority:
+        yield "priority", str(statement.tree.priority)
+    if statement.context is not None:
+        yield "context", context_of(statement)
+    if statement.tags:
+        yield "tags", ", ".join(f"{tag} {type}" for tag, type in statement.tags.items())
+    yield from _clauses(statement)
+    yield "one row for", statement.shape.value
+    yield "columns", ", ".join(f"{c.name} {c.expr.type}" for c in statement.columns)
+
+
+def _clauses(statement: ResolvedStatement) -> Iterator[tuple[str, str]]:
+    source = statement.tree.source
+    if isinstance(source, PatternSource):
+        yield "pattern", print_pattern(source.pattern)
+    elif source.condition is not None:
+        yield "filter", print_expr(source.condition)
+    if statement.tree.window is not None:
+        yield "window", window_of(statement.tree.window)
+    if statement.tree.where is not None:
+        yield "where", print_expr(statement.tree.where)
+    if statement.tree.group_by:
+        yield "group by", ", ".join(map(print_expr, statement.tree.group_by))
+    if statement.tree.having is not None:
+        yield "having", print_expr(statement.tree.having)
+
+
+def context_of(statement: ResolvedStatement) -> str:
+    """The context and what makes its key: `PerBike, by motorbikeId`."""
+    if statement.context is None:
+        return ""
+    keys = dict.fromkeys(", ".join(key.attributes) for key in statement.context.keys)
+    return f"{statement.context.name}, by {' or '.join(keys)}"
+
+
+def window_of(window: Window | None) -> str:
+    match window:
+        case TimeWindow(period):
+            return f"the last {period}"
+        case TimeBatch(period):
+            return f"batches of {period}"
+        case LengthWindow(size):
+            return f"the last {size} rows"
+        case LengthBatch(size):
+            return f"batches of {size} rows"
+        case KeepAll():
+            return "all rows"
+    return ""

@@ -1,0 +1,62 @@
+"""The event types: their attributes, and whether they come in or are derived."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from cepheid.cli.tables import table_of
+from cepheid.core.types import EventType
+from cepheid.program.resolved import ResolvedProgram
+from cepheid.verbs import Program
+
+
+def text(program: Program) -> Iterator[RenderableType]:
+    resolved = program.resolve()
+    table = table_of(None)
+    for name in ("event type", "comes from", "attribute", "of type"):
+        table.add_column(name)
+    for type in resolved.types.values():
+        attributes = [(a.name, str(a.type)) for a in type.attributes] or [("", "")]
+        if type.is_open:
+            attributes = [("any", "as its events say")]
+        lines = [list(column) for column in zip(*attributes, strict=True)]
+        notes = [origin(resolved, type.name), *_notes(type)]
+        cells = (type.name, "\n".join(notes), *("\n".join(column) for column in lines))
+        table.add_row(*map(Text, cells), end_section=True)
+    yield table
+
+
+def _notes(type: EventType) -> Iterator[str]:
+    if type.ancestors:
+        yield f"inherits {', '.join(sorted(type.ancestors))}"
+    if type.time:
+        yield f"time: {type.time.attribute}, in {type.time.unit}"
+
+
+def data(program: Program) -> list[dict[str, object]]:
+    resolved = program.resolve()
+    return [_described(resolved, type) for type in resolved.types.values()]
+
+
+def _described(resolved: ResolvedProgram, type: EventType) -> dict[str, object]:
+    time = {"attribute": type.time.attribute, "unit": type.time.unit} if type.time else None
+    return {
+        "name": type.name,
+        "attributes": [{"name": a.name, "type": str(a.type)} for a in type.attributes],
+        "inherits": sorted(type.ancestors),
+        "time": time,
+        "open": type.is_open,
+        "derived_by": list(derived_by(resolved, type.name)),
+    }
+
+
+def derived_by(resolved: ResolvedProgram, type: str) -> Sequence[str]:
+    return [s.name for s in resolved.statements if s.target == type]
+
+
+def origin(resolved: ResolvedProgram, type: str) -> str:
+    makers = derived_by(resolved, type)
+    return f"statement {', '.join(makers)}" if makers else "input"

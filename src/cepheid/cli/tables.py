@@ -1,0 +1,128 @@
+"""Rows as people read them: a table per type, or a tree per row with what is behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from cepheid.cli.console import counted
+from cepheid.cli.show import one_line
+from cepheid.cli.why import causes_of
+from cepheid.core.event import Event, Value
+from cepheid.core.time import format_instant
+from cepheid.io.encode import encode_value, to_json
+from cepheid.result import Step
+
+_MOST_ROWS = 1_000  # of one table: widths are found by looking at all of them
+
+
+def print_tables(rows: Sequence[Event], types: Sequence[str], console: Console) -> None:
+    """One table per type, in the order of the types."""
+    for type in types:
+        own = [row for row in rows if row.type == type]
+        for start in range(0, len(own), _MOST_ROWS):
+            title = f"{one_line(type)} ({counted(len(own), 'row')})" if start == 0 else None
+            console.print(_table(title, own[start : start + _MOST_ROWS]))
+        if own:
+            console.print()
+
+
+def _table(title: str | None, rows: Sequence[Event]) -> Table:
+    table = table_of(title)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    marked = any(row.is_old or row.is_timeout for row in rows)
+    table.add_column("time", no_wrap=True, style="cyan")
+    if marked:
+        table.add_column("")
+    for name in names:
+        is_number = all(_is_number(row.values_.get(name)) for row in rows)
+        table.add_column(Text(one_line(name)), justify="right" if is_number else "left")
+    for row in rows:
+        marks = [Text(_mark(row), "dim")] if marked else []
+        cells = (_cell(row.values_.get(name)) for name in names)
+        table.add_row(format_instant(row.instant), *marks, *cells)
+    return table
+
+
+def table_of(title: str | None) -> Table:
+    return Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+    )
+
+
+def _is_number(value: Value) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _mark(row: Event) -> str:
+    return "old" if row.is_old else "timeout" if row.is_timeout else ""
+
+
+def _cell(value: Value) -> Text:
+    return Text("null", "dim") if value is None else Text(plain(value))
+
+
+def plain(value: Value) -> str:
+    """A value in one line; events and lists as JSON."""
+    if isinstance(value, str):
+        return one_line(value)
+    encoded = encode_value(value)
+    return one_line(encoded if isinstance(encoded, str) else to_json(encoded))
+
+
+def print_trees(rows: Iterable[Event], console: Console) -> None:
+    """Each row with the events behind it, in the order of the rows."""
+    for row in rows:
+        console.print(_tree(row))
+
+
+def _tree(row: Event) -> Tree:
+    top = Tree(_line(row, "bold"), guide_style="dim")
+    path = [top]
+    for cause in causes_of(row):
+        del path[cause.depth :]
+        text = _line(cause.event, "")
+        if cause.is_known and cause.event.causes:
+            text.append(" (explained above)", "dim")
+        path.append(path[-1].add(text))
+    return top
+
+
+def _line(event: Event, style: str) -> Text:
+    parts = [f"{name}={plain(value)}" for name, value in _told(event)]
+    mark = _mark(event)
+    return Text.assemble(
+        (one_line(event.type), style or "green"),
+        " ",
+        (format_instant(event.instant), "cyan"),
+        f" {mark}" if mark else "",
+        *(f" {part}" for part in parts),
+    )
+
+
+def _told(event: Event) -> Iterator[tuple[str, Value]]:
+    return ((one_line(name), value) for name, value in event.items() if value is not None)
+
+
+def print_steps(steps: Sequence[Step], console: Console) -> None:
+    """How far the patterns of a run that found nothing got."""
+    table = table_of("how often each step was reached")
+    table.add_column("statement", no_wrap=True)
+    table.add_column("step")
+    table.add_column("times", justify="right")
+    last = None
+    for step in steps:
+        name = "" if step.statement == last else one_line(step.statement)
+        table.add_row(Text(name), Text(one_line(step.step)), f"{step.count:,}")
+        last = step.statement
+    console.print(table)

@@ -1,0 +1,74 @@
+"""Event types that Python code gives: dictionaries of attribute types, and Arrow schemas."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+from cepheid.core.types import (
+    ANY,
+    BOOLEAN,
+    SCALARS,
+    ArrayType,
+    Attribute,
+    DataType,
+    EventRef,
+    EventType,
+    RecordType,
+)
+from cepheid.errors import UsageError, error
+from cepheid.io.arrow import data_type as arrow_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# The type of an attribute: `"int"`, `"double[]"`, the name of a type, or a nested dictionary.
+GivenAttribute: TypeAlias = "str | DataType | Mapping[str, GivenAttribute]"
+GivenType: TypeAlias = Union[EventType, Mapping[str, GivenAttribute], "pa.Schema"]
+GivenTypes: TypeAlias = Mapping[str, GivenType]
+
+_SCALARS: dict[str, DataType] = {**SCALARS, "bool": BOOLEAN}
+_TYPE_TEXT = re.compile(r"\s*(?:`([^`\n]+)`|([^\W\d][\w$]*))((?:\s*\[\s*\])*)\s*")
+
+
+def event_types(given: GivenTypes | None) -> dict[str, EventType]:
+    """The event types of a `types=` argument."""
+    return {name: _event_type(name, type) for name, type in (given or {}).items()}
+
+
+def data_type(given: GivenAttribute) -> DataType:
+    """The type of an attribute; a word in backquotes is always the name of an event type."""
+    if isinstance(given, DataType):
+        return given
+    if isinstance(given, Mapping):
+        return RecordType(_attributes(given))
+    match = _TYPE_TEXT.fullmatch(given) if isinstance(given, str) else None
+    if match is None:
+        hint = f"types: {', '.join(SCALARS)}, one of them with [], or the name of an event type"
+        raise UsageError(error("usage", f"{given!r} is not a type", hint=hint))
+    quoted, word, brackets = match.groups()
+    found: DataType = EventRef(quoted or word)
+    if word:
+        found = _SCALARS.get(word.lower(), found)
+    for _ in range(brackets.count("[")):
+        found = ArrayType(found)
+    return found
+
+
+def _event_type(name: str, given: GivenType) -> EventType:
+    if isinstance(given, EventType):
+        return given
+    if isinstance(given, Mapping):
+        return EventType(name, _attributes(given))
+    arrow = sys.modules.get("pyarrow")  # who has a schema has loaded it
+    if arrow is None or not isinstance(given, arrow.Schema):
+        hint = "give a dictionary such as {'speed': 'int'} or an Arrow schema"
+        raise UsageError(error("usage", f"{given!r} does not describe the type {name}", hint=hint))
+    fields = [field for field in given if not field.name.startswith("@")]
+    return EventType(name, tuple(Attribute(f.name, arrow_type(f.type) or ANY) for f in fields))
+
+
+def _attributes(given: Mapping[str, GivenAttribute]) -> tuple[Attribute, ...]:
+    return tuple(Attribute(name, data_type(type)) for name, type in given.items())

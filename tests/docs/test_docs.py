@@ -1,0 +1,250 @@
+"""Every block of the README and the docs runs and gives what the page shows; links lead somewhere.
+
+`pytest tests/docs --rewrite` puts what the blocks give now into the pages.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+
+import pytest
+
+import cepheid as cep
+from cepheid.errors import CATALOGUE, Severity
+from cepheid.expr.functions import AGGREGATES, FUNCTIONS
+from cepheid.expr.tree import Expr
+from cepheid.pattern.tree import Pattern
+from cepheid.program.tree import OutputRate, Window
+from tests.docs import notation
+from tests.docs.pages import (
+    KINDS,
+    PAGES,
+    ROOT,
+    Block,
+    anchors,
+    blocks,
+    links,
+    rewrite_blocks,
+    tables,
+)
+
+REFERENCE = ROOT / "docs" / "epl.md"
+_EXAMPLE = re.compile(r"`(.*)` is `(.*)`")
+_COMMAND = re.compile(r"^\$ (.*(?:\\\n.*)*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+
+
+@dataclass
+class Page:
+    """A page that is being executed, in a folder with a copy of the examples."""
+
+    folder: Path
+    names: dict[str, object] = field(default_factory=dict)
+    printed: str | None = None  # by the last python block, until an output block shows it
+
+    def run(self, block: Block) -> str:
+        """Executes a block; gives the body that it ought to have."""
+        if block.kind != "output":
+            self.expect_shown(str(block))
+        if block.file:
+            (self.folder / block.file).write_text(block.body, encoding="utf-8")
+        return RUNNERS[block.kind](self, block)
+
+    def expect_shown(self, place: str) -> None:
+        """What was printed must stand on the page."""
+        assert not self.printed, f"before {place}: no output block shows {self.printed!r}"
+        self.printed = None
+
+    def python(self, block: Block) -> str:
+        captured = io.StringIO()
+        code = compile("\n" * block.line + block.body, str(block.page), "exec")
+        with contextlib.redirect_stdout(captured):
+            exec(code, self.names)
+        self.printed = captured.getvalue()
+        return block.body
+
+    def output(self, block: Block) -> str:
+        printed, self.printed = self.printed, None
+        assert printed is not None, f"{block}: no python block before this output"
+        return printed
+
+    def console(self, block: Block) -> str:
+        commands = _COMMAND.findall(block.body)
+        assert commands, f"{block}: no command"
+        return "".join(f"$ {command}\n{self.shell(command)}" for command, _ in commands)
+
+    def shell(self, command: str) -> str:
+        done = subprocess.run(
+            command,
+            shell=True,
+            cwd=self.folder,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        lines = [line.rstrip() for line in done.stdout.splitlines()]
+        return "".join(f"{line}\n" for line in lines)
+
+    def epl(self, block: Block) -> str:
+        if block.words[:1] == ["fails"]:
+            assert _codes(block.body) == sorted(block.words[1:]), str(block)
+            return block.body
+        assert _codes(block.body) == [], str(block)
+        if not notation.has_events(block.body):
+            return block.body
+        return notation.with_rows(block.body, notation.rows_of(block.body))
+
+    def sh(self, block: Block) -> str:
+        makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+        for line in block.body.splitlines():
+            target = line.split("#")[0].split()
+            assert target[0] == "make", f"{block}: only make targets stand in sh blocks"
+            assert f"\n{target[1]}:" in makefile, f"{block}: no target {target[1]}"
+        return block.body
+
+    def data(self, block: Block) -> str:
+        return block.body
+
+
+RUNNERS: dict[str, Callable[[Page, Block], str]] = {
+    "console": Page.console,
+    "csv": Page.data,
+    "epl": Page.epl,
+    "events": Page.data,
+    "json": Page.data,
+    "output": Page.output,
+    "python": Page.python,
+    "sh": Page.sh,
+    "text": Page.data,
+}
+
+
+def _environment() -> dict[str, str]:
+    """As in a pipe of a plain shell, 100 columns wide."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "TERM")}
+    here = str(Path(sys.executable).parent)
+    path = os.pathsep.join([here, kept.get("PATH", "")])
+    return kept | {"PATH": path, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+
+
+def _codes(text: str) -> list[str]:
+    """The codes of the errors in a program; the types of the reference are known."""
+    try:
+        findings = cep.parse(text, types=notation.TYPES).check()
+    except cep.ProgramError as refused:
+        findings = list(refused.diagnostics)
+    return sorted({f.code for f in findings if f.severity is Severity.ERROR})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_block_gives_what_the_page_shows(
+    page: Path,
+    rewrite: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    running = Page(tmp_path)
+    found = blocks(page)
+    unknown = [f"{block}: {block.info!r}" for block in found if block.kind not in KINDS]
+    assert not unknown
+    bodies = [running.run(block) for block in found]
+    running.expect_shown("the end of the page")
+    if rewrite:
+        rewrite_blocks(page, bodies)
+        return
+    different = [
+        f"{block}\n--- the page shows\n{block.body}--- it gives\n{body}"
+        for block, body in zip(found, bodies, strict=True)
+        if block.body != body
+    ]
+    assert not different, "\n".join(different)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for link in links(page):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_the_reference_has_an_example_of_every_construct() -> None:
+    shown: set[str] = set()
+    rates: set[tuple[str | None, bool, bool]] = set()
+    for block in blocks(REFERENCE):
+        if block.kind == "epl" and not block.words:
+            for statement in cep.parse(block.body, types=notation.TYPES).tree.statements:
+                shown |= {type(part).__name__ for part in _parts(statement)}
+                rate = statement.output or OutputRate()
+                rates.add((rate.mode, rate.after is not None, rate.when is not None))
+    nodes = {kind for root in (Expr, Pattern, Window) for kind in _kinds(root)}
+    assert nodes - {"Column"} <= shown  # a column is made by resolving a name
+    assert {mode for mode, _, _ in rates} == {None, "first", "last", "all", "snapshot"}
+    assert any(after for _, after, _ in rates)
+    assert any(when for _, _, when in rates)
+
+
+def _kinds(root: type[object]) -> set[str]:
+    return {kind.__name__ for kind in root.__subclasses__()}
+
+
+def _parts(value: object) -> Iterator[object]:
+    """Every node of a tree."""
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _parts(item)
+    elif is_dataclass(value):
+        yield value
+        for f in fields(value):
+            yield from _parts(getattr(value, f.name))
+
+
+def test_the_reference_lists_every_function() -> None:
+    names: dict[tuple[str, str], list[str]] = {}
+    for name, function in FUNCTIONS.items():
+        others = names.setdefault((function.usage, function.doc), [])
+        others += [] if function.usage.startswith(f"{name}(") else [f"`{name}`"]
+    listed = {(c[0].strip("`"), c[1]): c[3].split() for c in tables(REFERENCE, "Functions")}
+    assert listed == names
+
+
+def test_the_examples_of_functions_give_their_values() -> None:
+    examples = [_EXAMPLE.fullmatch(cells[2]) for cells in tables(REFERENCE, "Functions")]
+    calls = {match[1]: match[2] for match in examples if match}
+    assert len(calls) == len(examples)
+    columns = [f"{call} as c{number}" for number, call in enumerate(calls)]
+    rows = notation.rows_of(f"select {', '.join(columns)} from A;\n// in:  A1@1\n")
+    values = [f"c{number}={value}" for number, value in enumerate(calls.values())]
+    assert rows == [" ".join(["1", *values])]
+
+
+def test_the_reference_lists_every_aggregate() -> None:
+    listed = {cells[0].strip("`"): cells[1] for cells in tables(REFERENCE, "Aggregates")}
+    assert listed == {name: f.doc for name, f in AGGREGATES.items()}
+
+
+def test_the_reference_lists_every_diagnostic() -> None:
+    listed = {cells[0].strip("`"): cells[1] for cells in tables(REFERENCE, "Diagnostics")}
+    assert listed == CATALOGUE
+
+
+def test_pages_stay_short() -> None:
+    lengths = {page.name: len(page.read_text(encoding="utf-8").splitlines()) for page in PAGES}
+    assert lengths["README.md"] <= 120
+    assert lengths["guide.md"] <= 350

@@ -1,0 +1,86 @@
+"""Every example gives the rows and the findings that lie beside it.
+
+`pytest tests/examples --rewrite` writes them anew.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import cepheid as cep
+from cepheid.io import encode
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A program of an example over its events; `only` keeps a golden file readable."""
+
+    folder: str
+    program: str
+    events: tuple[str, ...]
+    expected: str = "expected.jsonl"
+    only: str | None = None
+
+    @property
+    def path(self) -> Path:
+        return EXAMPLES / self.folder
+
+    def __str__(self) -> str:
+        return f"{self.folder}/{self.expected.removesuffix('.jsonl')}"
+
+
+RUNS = (
+    Run("comfort", "comfort.epl", ("th.events", "me.events")),
+    Run("pregnancy", "pregnancy.epl", ("events.jsonl",)),
+    Run("pregnancy", "pregnancy.epl", ("scenario.events",)),
+    Run("pregnancy", "counter_batch.epl", ("counter_batch.jsonl",), "expected_batch.jsonl"),
+    Run("motorbike", "motorbike.epl", ("events.jsonl",)),
+    Run("motorbike", "motorbike.epl", ("listing1.jsonl",), "expected_listing1.jsonl"),
+    Run(
+        "motorbike",
+        "motorbike_partitioned.epl",
+        ("events.jsonl",),
+        "expected_partitioned.jsonl",
+    ),
+    Run("temperature", "temperature.epl", ("events.jsonl",)),
+    Run("temperature", "temperature_next.epl", ("events.jsonl",)),
+    Run("airquality", "airquality.epl", ("events.jsonl",), only="AirQualityLevel"),
+    Run("airquality", "airquality_fixed.epl", ("events.jsonl",), only="AirQualityLevel"),
+)
+PROGRAMS = sorted(EXAMPLES.glob("*/*.epl"))
+
+
+@pytest.mark.parametrize("run", RUNS, ids=str)
+def test_an_example_gives_its_rows(run: Run, rewrite: bool) -> None:
+    result = cep.run(cep.load(run.path / run.program), *(run.path / name for name in run.events))
+    rows = result.of(run.only) if run.only else list(result)
+    text = "".join(json.dumps(encode(row), ensure_ascii=False) + "\n" for row in rows)
+    golden = run.path / run.expected
+    if rewrite:
+        golden.write_text(text)
+    assert text.splitlines() == golden.read_text().splitlines()
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in PROGRAMS}), ids=lambda p: p.name)
+def test_an_example_has_its_findings(folder: Path, rewrite: bool) -> None:
+    found = {
+        program.name: [
+            {**finding.to_json(), "file": program.name} for finding in cep.load(program).check()
+        ]
+        for program in PROGRAMS
+        if program.parent == folder
+    }
+    golden = folder / "findings.json"
+    if rewrite:
+        golden.write_text(json.dumps(found, indent=2) + "\n")
+    assert found == json.loads(golden.read_text())
+
+
+def test_every_program_of_an_example_is_run() -> None:
+    assert {(p.parent.name, p.name) for p in PROGRAMS} == {(r.folder, r.program) for r in RUNS}
