@@ -32,7 +32,7 @@ class Span:
 # One line per code: what the finding means. `cepheid explain --code` and the reference print it.
 CATALOGUE: dict[str, str] = {
     "syntax": "the text does not follow the grammar",
-    "too-deep": "an expression or pattern is nested deeper than the parser accepts",
+    "too-deep": "an expression, a pattern or a value is nested deeper than Cepheid accepts",
     "bad-number": "a number does not fit its type",
     "bad-period": "a time period that makes no sense",
     "bad-schedule": "a schedule field outside its range",
@@ -129,11 +129,19 @@ def suggest(name: str, known: Iterable[str], label: str = "known names") -> str 
     names = sorted(set(known))
     close = get_close_matches(name.lower(), [n.lower() for n in names], n=1, cutoff=0.6)
     if close:
-        return f"did you mean {next(n for n in names if n.lower() == close[0])!r}?"
+        return f"{_SLIP} {next(n for n in names if n.lower() == close[0])!r}?"
     if not names:
         return None
     shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     return f"{label}: {shown}"
+
+
+_SLIP = "did you mean"
+
+
+def is_slip(diagnostic: Diagnostic) -> bool:
+    """Whether a name looks like another one that exists."""
+    return diagnostic.hint is not None and diagnostic.hint.startswith(_SLIP)
 
 
 class CepheidError(Exception):

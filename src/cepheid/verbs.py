@@ -20,7 +20,7 @@ from cepheid.engines.local.intake import take_in
 from cepheid.engines.local.run import Progress, no_progress
 from cepheid.engines.local.run import run as run_locally
 from cepheid.engines.local.session import Session, Time, instant_of
-from cepheid.errors import Diagnostic, ProgramError, Severity, UsageError, error, suggest
+from cepheid.errors import Diagnostic, ProgramError, Severity, UsageError, error, is_slip, suggest
 from cepheid.io import Record, fail, records_of
 from cepheid.io.given import GivenTypes, event_types
 from cepheid.lang import LANGUAGES, Language
@@ -121,8 +121,15 @@ def _combine(
 
 
 def _certain(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """What is wrong even if the declarations that could not be read say what is missing."""
-    return [f for f in findings if f.severity is Severity.ERROR and f.code not in _MISSING]
+    """What is wrong whatever the declarations say that could not be read.
+
+    They may declare what seems to be missing, unless it looks like a slip for something that exists.
+    """
+    return [
+        f
+        for f in findings
+        if f.severity is Severity.ERROR and (f.code not in _MISSING or is_slip(f))
+    ]
 
 
 _MISSING = {"unknown-type", "unknown-context", "bad-context"}

@@ -98,3 +98,14 @@ def tables(page: Path, heading: str) -> list[list[str]]:
             cells = re.split(r"(?<!\\)\|", line.strip("|"))
             rows.append([cell.strip().replace("\\|", "|") for cell in cells])
     return rows
+
+
+def rewrite_table(page: Path, heading: str, rows: list[list[str]]) -> None:
+    """Puts other rows into the first table under a heading."""
+    text = page.read_text(encoding="utf-8")
+    head, mark, rest = text.partition(f"# {heading}\n")
+    lines = "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+    table = re.compile(r"(^\|[-|: ]+\n)(?:^\|.*\n)*", re.MULTILINE)
+    page.write_text(
+        head + mark + table.sub(lambda found: found[1] + lines, rest, count=1), encoding="utf-8"
+    )

@@ -34,6 +34,7 @@ from tests.docs.pages import (
     blocks,
     links,
     rewrite_blocks,
+    rewrite_table,
     tables,
 )
 
@@ -239,9 +240,18 @@ def test_the_reference_lists_every_aggregate() -> None:
     assert listed == {name: f.doc for name, f in AGGREGATES.items()}
 
 
-def test_the_reference_lists_every_diagnostic() -> None:
+def test_the_reference_lists_every_diagnostic(rewrite: bool) -> None:
+    if rewrite:
+        rows = [[f"`{code}`", meaning] for code, meaning in CATALOGUE.items()]
+        rewrite_table(REFERENCE, "Diagnostics", rows)
     listed = {cells[0].strip("`"): cells[1] for cells in tables(REFERENCE, "Diagnostics")}
     assert listed == CATALOGUE
+
+
+def test_the_map_has_every_folder() -> None:
+    page = ROOT / "docs" / "how-it-works.md"
+    listed = {cells[0].strip("`") for cells in tables(page, "The folders of `src/cepheid`")}
+    assert listed == {file.parent.name for file in (ROOT / "src" / "cepheid").glob("*/__init__.py")}
 
 
 def test_pages_stay_short() -> None:

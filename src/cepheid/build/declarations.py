@@ -27,7 +27,7 @@ class Declaration:
 
     tree: tree.Declaration
 
-    def annotated(self, annotation: str, *arguments: object, **named: object) -> Self:
+    def annotated(self, annotation: str, /, *arguments: object, **named: object) -> Self:
         """With one more annotation.
 
         >>> print(cep.stream("A").annotated("Action", "mail", to="me@example.org"))

@@ -370,7 +370,7 @@ def _literal_tree(value: object) -> Expr:
 
 def column(value: object) -> Expr:
     """Like `lift`, but a text names a column."""
-    return _checked(_reference(value) if isinstance(value, str) else lift(value))
+    return checked(_reference(value) if isinstance(value, str) else lift(value))
 
 
 def conjunction(conditions: Iterable[object]) -> Expr | None:
@@ -386,8 +386,9 @@ def _condition(value: object) -> Expr:
         return value
     if not isinstance(value, Expression | bool):
         refuse("usage", f"{shown(value)} is not a condition", "write for example cep.col('x') > 5")
-    return _checked(lift(value))
+    return checked(lift(value))
 
 
-def _checked(expr: Expr) -> Expr:
+def checked(expr: Expr) -> Expr:
+    """The expression itself, refused where a text of it would be."""
     return check_height(expr, children, "an expression")

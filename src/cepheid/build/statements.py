@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from cepheid.build.checks import check_height, name, period, refuse, refusing, whole
 from cepheid.build.declarations import Declaration
-from cepheid.build.expressions import Aliased, Descending, Operand, column, conjunction
+from cepheid.build.expressions import Aliased, Descending, Operand, checked, column, conjunction
 from cepheid.build.patterns import Pattern, node
 from cepheid.core.time import Period
 from cepheid.core.values import shown
@@ -55,7 +55,7 @@ class Query(Declaration):
 
     # What comes out.
 
-    def select(self, *items: Operand | Aliased, **named: Operand) -> Query:
+    def select(self, /, *items: Operand | Aliased, **named: Operand) -> Query:
         """The select list: names of columns, `"*"`, `"a.*"`, expressions; keywords name them.
 
         >>> print(cep.stream("A").select("x", cep.col("y").alias("b"), c=cep.col("z") + 1))
@@ -190,7 +190,7 @@ def _item(item: Operand | Aliased) -> SelectItem:
     if isinstance(item, str) and item.endswith(".*"):
         return SelectAll(_tag(item.removesuffix(".*")))
     if isinstance(item, Aliased):
-        return SelectExpr(item.tree, item.alias)
+        return SelectExpr(checked(item.tree), item.alias)
     return SelectExpr(column(item))
 
 
@@ -220,5 +220,5 @@ def _amount(value: int | str | timedelta | None) -> int | Period | None:
 
 def _order_item(item: Operand | Descending) -> OrderItem:
     if isinstance(item, Descending):
-        return OrderItem(item.tree, descending=True)
+        return OrderItem(checked(item.tree), descending=True)
     return OrderItem(column(item))

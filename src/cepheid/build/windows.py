@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from cepheid.build.checks import PeriodLike, period, refusing, whole
 from cepheid.build.functions import UnknownName
+from cepheid.core.types import LONG
+from cepheid.core.values import coerce
 from cepheid.errors import error, suggest
 from cepheid.program.tree import KeepAll, LengthBatch, LengthWindow, TimeBatch, TimeWindow, Window
 
@@ -39,10 +42,9 @@ class _Windows:
         milliseconds since the epoch. `start_eager` starts with the statement, `force_update`
         releases empty periods too.
         """
-        if reference is not None:
-            whole(reference, "the reference of a time batch", "bad-window", least=-(2**63))
         with refusing("bad-window"):
-            return TimeBatch(period(time), reference, force_update, start_eager)
+            start = None if reference is None else coerce(reference, LONG, {})
+            return TimeBatch(period(time), cast("int | None", start), force_update, start_eager)
 
     def length(self, size: int) -> Window:
         """The last so many rows."""

@@ -18,7 +18,7 @@ from cepheid.cli.format import format_programs
 from cepheid.cli.new import new
 from cepheid.cli.run import RunCommand, run
 from cepheid.cli.test import run_cases
-from cepheid.errors import CepheidError
+from cepheid.errors import CepheidError, Diagnostic, error
 
 INTERRUPTED = 130  # as shells count: 128 and the number of the signal
 
@@ -87,12 +87,18 @@ def _run(args: Sequence[str] | None) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else GOOD
     except CepheidError as failure:
-        from cepheid.cli.show import show
-
-        sys.stdout.flush()
-        show(failure.diagnostics, err())
-        return code_of_failure(failure.diagnostics)
+        return _failed(*failure.diagnostics)
+    except RecursionError:
+        return _failed(error("too-deep", "a row has values that are nested too deep to write them"))
     return GOOD
+
+
+def _failed(*problems: Diagnostic) -> int:
+    from cepheid.cli.show import show
+
+    sys.stdout.flush()
+    show(problems, err())
+    return code_of_failure(problems)
 
 
 def _give_up_output() -> None:

@@ -19,6 +19,7 @@ from cepheid.io.encode import encode_value, to_json
 from cepheid.result import Step
 
 _MOST_ROWS = 1_000  # of one table: widths are found by looking at all of them
+_DEEPEST = 12  # levels of a tree, which must leave room for its texts
 
 
 def print_tables(rows: Sequence[Event], types: Sequence[str], console: Console) -> None:
@@ -89,11 +90,11 @@ def print_trees(rows: Iterable[Event], console: Console) -> None:
 def _tree(row: Event) -> Tree:
     top = Tree(_line(row, "bold"), guide_style="dim")
     path = [top]
-    for cause in causes_of(row):
+    for cause in causes_of(row, _DEEPEST):
         del path[cause.depth :]
         text = _line(cause.event, "")
-        if cause.is_known and cause.event.causes:
-            text.append(" (explained above)", "dim")
+        if cause.is_cut:
+            text.append(" ...", "dim")
         path.append(path[-1].add(text))
     return top
 

@@ -8,19 +8,23 @@ from dataclasses import dataclass
 from cepheid.core.event import Event
 from cepheid.io.encode import encode
 
-DEEPEST = 100  # levels; a program that feeds itself can have a hundred thousand
+# Levels; a program that feeds itself can have a hundred thousand.
+DEEPEST = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """An event at its depth below the row that it explains; `is_known` if it stands above already."""
+    """An event at its depth below the row that it explains.
+
+    `is_cut` says that it has causes itself which do not follow: it is explained above, or too deep.
+    """
 
     event: Event
     depth: int
-    is_known: bool
+    is_cut: bool
 
 
-def causes_of(row: Event) -> Iterator[Cause]:
+def causes_of(row: Event, deepest: int = DEEPEST) -> Iterator[Cause]:
     """The events behind a row, each before those behind it.
 
     Events have causes in common, so what is behind an event is told once.
@@ -29,8 +33,9 @@ def causes_of(row: Event) -> Iterator[Cause]:
     waiting = [(cause, 1) for cause in reversed(row.causes)]
     while waiting:
         event, depth = waiting.pop()
-        yield Cause(event, depth, is_known=event in known)
-        if event not in known and depth < DEEPEST:
+        is_followed = event not in known and depth < deepest
+        yield Cause(event, depth, is_cut=bool(event.causes) and not is_followed)
+        if is_followed:
             waiting.extend((cause, depth + 1) for cause in reversed(event.causes))
         known.add(event)
 

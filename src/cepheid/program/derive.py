@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cepheid.core.types import Attribute, EventType, wider
-from cepheid.errors import Diagnostic, Span, error, note, suggest
+from cepheid.errors import Diagnostic, Span, error, is_slip, note, suggest
 from cepheid.pattern.tree import atoms
 from cepheid.program.statements import StatementResolver, source_types, target_of
 from cepheid.program.tree import PatternSource, Statement
@@ -67,8 +67,9 @@ def _open_undeclared(
                 continue
             hint = suggest(name, names, "known types")
             span = _span_of_type(statement, name)
-            if hint and hint.startswith("did you mean"):
-                problems.append(error("unknown-type", f"no event type '{name}'", span, hint))
+            unknown = error("unknown-type", f"no event type '{name}'", span, hint)
+            if is_slip(unknown):
+                problems.append(unknown)
             else:
                 fact = f"type '{name}' has no schema; its attributes are checked with its events"
                 problems.append(note("no-schema", fact, span, f"create schema {name} (...)"))

@@ -11,33 +11,45 @@ from rich.tree import Tree
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.verbs import Program
 
+_DEEPEST = 12  # levels of a tree, which must leave room for its texts
+
 
 def text(program: Program) -> Iterator[RenderableType]:
-    """A tree per input type; then the types that only a cycle leads to."""
+    """A tree per input type, continued where it gets too deep; then what only cycles lead to."""
     resolved = program.resolve()
     derived = {statement.target for statement in resolved.statements}
     inputs = [name for name in resolved.types if name not in derived]
     told: set[str] = set()
     for name in [*inputs, *resolved.types]:
         if name not in told:
-            label = "input" if name in inputs else "derived from itself"
-            yield _tree(resolved, name, label, told)
+            roots = [(name, "input" if name in inputs else "derived from itself")]
+            told.add(name)
+            while roots:
+                yield _tree(resolved, *roots.pop(0), told, roots)
 
 
-def _tree(resolved: ResolvedProgram, name: str, label: str, told: set[str]) -> Tree:
-    """What follows from a type, each type once; a long chain must not end in a deep recursion."""
+def _tree(
+    resolved: ResolvedProgram,
+    name: str,
+    label: str,
+    told: set[str],
+    continued: list[tuple[str, str]],
+) -> Tree:
+    """What follows from a type, each type once."""
     root = Tree(Text.assemble((name, "bold"), (f" ({label})", "dim")), guide_style="dim")
-    waiting = [(root, name)]
-    told.add(name)
+    waiting = [(root, name, 1)]
     while waiting:
-        branch, type = waiting.pop()
+        branch, type, depth = waiting.pop()
         followed = []
         for statement in _readers(resolved, type):
-            known = statement.target in told
-            child = branch.add(_label(statement, known=known))
+            if statement.target in told:
+                branch.add(_label(statement, " (see elsewhere)"))
+            elif depth == _DEEPEST:
+                branch.add(_label(statement, " (see below)"))
+                continued.append((statement.target, "continued"))
+            else:
+                followed.append((branch.add(_label(statement)), statement.target, depth + 1))
             told.add(statement.target)
-            if not known:
-                followed.append((child, statement.target))
         waiting.extend(reversed(followed))
     return root
 
@@ -48,9 +60,8 @@ def _readers(resolved: ResolvedProgram, type: str) -> list[ResolvedStatement]:
     return [s for s in resolved.statements if names & set(s.inputs)]
 
 
-def _label(statement: ResolvedStatement, *, known: bool) -> Text:
+def _label(statement: ResolvedStatement, note: str = "") -> Text:
     maker = f" by {statement.name}" if statement.name != statement.target else ""
-    note = " (see elsewhere)" if known else ""
     return Text.assemble((statement.target, "bold"), maker, (note, "dim"))
 
 

@@ -1,0 +1,71 @@
+"""Findings of programs that several files form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import cepheid as cep
+
+SCHEMA = "create schema A (id string, v int);\n"
+
+
+def write(folder: Path, **texts: str) -> list[Path]:
+    paths = []
+    for name, text in texts.items():
+        paths.append(folder / f"{name}.epl")
+        paths[-1].write_text(text)
+    return paths
+
+
+def test_a_finding_of_one_file_is_not_marked(tmp_path: Path) -> None:
+    files = write(tmp_path, a=SCHEMA + "select w from A;", b="create schema B (x int);")
+    [finding] = cep.load(*files).check()
+    assert (finding.code, finding.combined) == ("unknown-attribute", False)
+
+
+def test_a_finding_that_only_the_combination_has_is_marked(tmp_path: Path) -> None:
+    files = write(
+        tmp_path,
+        a=SCHEMA + "insert into S select id from A;",
+        b=SCHEMA.replace("A", "B") + "insert into S select v from B;",
+    )
+    assert not [f for file in files for f in cep.load(file).check()]
+    findings = cep.load(*files).check()
+    assert {(f.code, f.combined) for f in findings} == {("schema-conflict", True)}
+    assert [Path(f.span.file or "").name for f in findings if f.span] == ["a.epl", "b.epl"]
+
+
+def test_a_statement_may_use_what_another_file_declares(tmp_path: Path) -> None:
+    files = write(tmp_path, use="select id from A;", declare=SCHEMA)
+    assert cep.load(*files).check() == []
+    assert [f.code for f in cep.load(files[0]).check()] == ["no-schema"]
+
+
+def test_syntax_errors_and_other_errors_of_all_files_come_at_once(tmp_path: Path) -> None:
+    files = write(
+        tmp_path, a=SCHEMA + "select w from A;", b="selct * from A;\nselect sum(id) as s from A;"
+    )
+    with pytest.raises(cep.ProgramError) as wrong:
+        cep.load(*files)
+    assert [d.code for d in wrong.value.diagnostics] == [
+        "syntax",
+        "unknown-attribute",
+        "wrong-arguments",
+    ]
+
+
+def test_a_broken_declaration_hides_no_slip(tmp_path: Path) -> None:
+    files = write(tmp_path, a=SCHEMA.replace("A", "Motorbike") + "selct; select * from Motorbik;")
+    with pytest.raises(cep.ProgramError) as wrong:
+        cep.load(*files)
+    assert [d.code for d in wrong.value.diagnostics] == ["syntax", "unknown-type"]
+    assert wrong.value.diagnostics[1].hint == "did you mean 'Motorbike'?"
+
+
+def test_what_a_broken_declaration_may_declare_is_not_held_against_the_rest(tmp_path: Path) -> None:
+    files = write(tmp_path, a="create schema Wheel (x int;\nselect x from Wheel;")
+    with pytest.raises(cep.ProgramError) as wrong:
+        cep.load(*files)
+    assert [d.code for d in wrong.value.diagnostics] == ["syntax"]

@@ -1,0 +1,323 @@
+"""Any tree again, by nothing but the public builder."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any, cast
+
+import cepheid as cep
+from cepheid.build.declarations import Declaration
+from cepheid.core.time import Period
+from cepheid.expr import tree as expr
+from cepheid.expr.printing import print_type
+from cepheid.pattern import tree as pattern
+from cepheid.pattern.schedule import RANGES
+from cepheid.program import tree as program
+
+_ENDS = {
+    (True, True): "both",
+    (True, False): "left",
+    (False, True): "right",
+    (False, False): "neither",
+}
+
+
+# Expressions.
+
+
+@singledispatch
+def expression(node: expr.Expr) -> cep.Expression:
+    raise TypeError(type(node).__name__)
+
+
+def _all(nodes: tuple[expr.Expr, ...]) -> list[cep.Expression]:
+    return [expression(node) for node in nodes]
+
+
+@expression.register
+def _(node: expr.Literal) -> cep.Expression:
+    return cep.lit(node.value, None if node.value is None else str(node.type))
+
+
+@expression.register
+def _(node: expr.Ref) -> cep.Expression:
+    indexes = ["" if part.index is None else f"[{part.index}]" for part in node.parts]
+    return cep.col(".".join(f"`{p.name}`{i}" for p, i in zip(node.parts, indexes, strict=True)))
+
+
+@expression.register
+def _(node: expr.Negate) -> cep.Expression:
+    return -expression(node.operand)
+
+
+@expression.register
+def _(node: expr.Not) -> cep.Expression:
+    return ~expression(node.operand)
+
+
+@expression.register
+def _(node: expr.And) -> cep.Expression:
+    return cep.all_of(*_all(node.operands))
+
+
+@expression.register
+def _(node: expr.Or) -> cep.Expression:
+    return cep.any_of(*_all(node.operands))
+
+
+@expression.register
+def _(node: expr.Binary) -> cep.Expression:
+    left, right = expression(node.left), expression(node.right)
+    methods = {
+        "+": left.__add__,
+        "-": left.__sub__,
+        "*": left.__mul__,
+        "/": left.__truediv__,
+        "%": left.__mod__,
+        "||": left.concat,
+        "=": left.__eq__,
+        "!=": left.__ne__,
+        "<": left.__lt__,
+        "<=": left.__le__,
+        ">": left.__gt__,
+        ">=": left.__ge__,
+        "is": left.is_,
+        "is not": left.is_not,
+    }
+    return methods[node.operator](right)
+
+
+@expression.register
+def _(node: expr.InList) -> cep.Expression:
+    operand = expression(node.operand)
+    return (operand.not_in if node.negated else operand.isin)(*_all(node.items))
+
+
+@expression.register
+def _(node: expr.InRange) -> cep.Expression:
+    operand = expression(node.operand)
+    ends = cast("Any", _ENDS[node.include_low, node.include_high])
+    method = operand.not_between if node.negated else operand.between
+    return method(expression(node.low), expression(node.high), ends)
+
+
+@expression.register
+def _(node: expr.Like) -> cep.Expression:
+    operand = expression(node.operand)
+    return (operand.not_like if node.negated else operand.like)(
+        expression(node.pattern), node.escape
+    )
+
+
+@expression.register
+def _(node: expr.Regexp) -> cep.Expression:
+    operand = expression(node.operand)
+    return (operand.not_regexp if node.negated else operand.regexp)(expression(node.pattern))
+
+
+@expression.register
+def _(node: expr.Case) -> cep.Expression:
+    built: Any = cep.case() if node.operand is None else cep.case(expression(node.operand))
+    for when, then in node.branches:
+        built = built.when(expression(when), expression(then))
+    if node.otherwise is not None:
+        built = built.otherwise(expression(node.otherwise))
+    return cast("cep.Expression", built)
+
+
+@expression.register
+def _(node: expr.Cast) -> cep.Expression:
+    return expression(node.operand).cast(print_type(node.target))
+
+
+@expression.register
+def _(node: expr.Call) -> cep.Expression:
+    return cep.call(node.function, *_all(node.arguments))
+
+
+@expression.register
+def _(node: expr.Aggregate) -> cep.Expression:
+    arguments = () if node.argument is None else (expression(node.argument),)
+    return getattr(cep.agg, node.function)(*arguments, distinct=node.distinct)
+
+
+# Patterns.
+
+
+@singledispatch
+def pattern_of(node: pattern.Pattern) -> cep.Pattern:
+    raise TypeError(type(node).__name__)
+
+
+@pattern_of.register
+def _(node: pattern.Atom) -> cep.Pattern:
+    conditions = () if node.condition is None else (expression(node.condition),)
+    return cep.event(node.tag, node.event_type, *conditions)
+
+
+@pattern_of.register
+def _(node: pattern.Every) -> cep.Pattern:
+    return cep.every(pattern_of(node.child))
+
+
+@pattern_of.register
+def _(node: pattern.EveryDistinct) -> cep.Pattern:
+    expiry = None if node.expiry is None else str(node.expiry)
+    return cep.every_distinct(_all(node.keys), pattern_of(node.child), expiry=expiry)
+
+
+@pattern_of.register
+def _(node: pattern.FollowedBy) -> cep.Pattern:
+    return cep.sequence(*map(pattern_of, node.parts))
+
+
+@pattern_of.register
+def _(node: pattern.AllOf) -> cep.Pattern:
+    return cep.all_of(*map(pattern_of, node.parts))
+
+
+@pattern_of.register
+def _(node: pattern.AnyOf) -> cep.Pattern:
+    return cep.any_of(*map(pattern_of, node.parts))
+
+
+@pattern_of.register
+def _(node: pattern.Absent) -> cep.Pattern:
+    return cep.not_(pattern_of(node.child))
+
+
+@pattern_of.register
+def _(node: pattern.Repeat) -> cep.Pattern:
+    child = pattern_of(node.child)
+    end = None if node.until is None else pattern_of(node.until)
+    if node.is_exact:
+        return child.times(node.low, until=end)
+    if end is not None and node.low is None and node.high is None:
+        return child.until(end)
+    return child.times(node.low, node.high, until=end)
+
+
+@pattern_of.register
+def _(node: pattern.Within) -> cep.Pattern:
+    return pattern_of(node.child).within(str(node.period), most=node.most)
+
+
+@pattern_of.register
+def _(node: pattern.While) -> cep.Pattern:
+    return pattern_of(node.child).while_(expression(node.condition))
+
+
+@pattern_of.register
+def _(node: pattern.Interval) -> cep.Pattern:
+    return cep.interval(str(node.period))
+
+
+@pattern_of.register
+def _(node: pattern.At) -> cep.Pattern:
+    fields: Any = {name: getattr(node.schedule, name) for name in RANGES}
+    return cep.at(**fields)
+
+
+# Declarations.
+
+
+@singledispatch
+def declaration(node: program.Declaration) -> Declaration:
+    raise TypeError(type(node).__name__)
+
+
+def _annotated(built: Declaration, node: program.Declaration) -> Declaration:
+    for annotation in node.annotations:
+        unnamed = [value for name, value in annotation.arguments if name is None]
+        named = {name: value for name, value in annotation.arguments if name is not None}
+        built = built.annotated(annotation.name, *unnamed, **named)
+    return built
+
+
+@declaration.register
+def _(node: program.Schema) -> Declaration:
+    attributes = {attribute.name: print_type(attribute.type) for attribute in node.attributes}
+    return _annotated(cep.schema(node.name, attributes, inherits=node.inherits), node)
+
+
+@declaration.register
+def _(node: program.Context) -> Declaration:
+    keys = {key.event_type: key.attributes for key in node.keys}
+    return _annotated(cep.context(node.name, keys), node)
+
+
+@declaration.register
+def _(node: program.Statement) -> Declaration:
+    return _annotated(_rows(_clauses(_source(node.source), node), node), node)
+
+
+def _source(source: program.Source) -> cep.Query:
+    if isinstance(source, program.PatternSource):
+        return cep.match(pattern_of(source.pattern))
+    conditions = () if source.condition is None else (expression(source.condition),)
+    return cep.stream(source.event_type, *conditions, alias=source.alias)
+
+
+def _clauses(query: cep.Query, node: program.Statement) -> cep.Query:
+    query = query.select(*map(_item, node.select)).group_by(*_all(node.group_by))
+    query = query.order_by(*map(_order, node.order_by))
+    if node.window is not None:
+        query = query.window(_window(node.window))
+    if node.where is not None:
+        query = query.where(expression(node.where))
+    if node.having is not None:
+        query = query.having(expression(node.having))
+    if node.output is not None:
+        query = _output(query, node.output)
+    return query
+
+
+def _rows(query: cep.Query, node: program.Statement) -> cep.Query:
+    if node.distinct:
+        query = query.distinct()
+    if node.stream != "istream":
+        query = query.irstream() if node.stream == "irstream" else query.rstream()
+    if node.insert_into is not None:
+        query = query.insert_into(node.insert_into, node.insert_stream)
+    if node.limit is not None:
+        query = query.limit(node.limit.count, node.limit.offset)
+    if node.context is not None:
+        query = query.in_context(node.context)
+    return query
+
+
+def _item(item: program.SelectItem) -> Any:
+    if isinstance(item, program.SelectAll):
+        return "*" if item.tag is None else f"`{item.tag}`.*"
+    built = expression(item.expr)
+    return built if item.alias is None else built.alias(item.alias)
+
+
+def _order(item: program.OrderItem) -> Any:
+    return expression(item.expr).desc() if item.descending else expression(item.expr)
+
+
+def _output(query: cep.Query, rate: program.OutputRate) -> cep.Query:
+    if rate.when is not None:
+        return query.output(when=expression(rate.when))
+    return query.output(rate.mode, every=_amount(rate.every), after=_amount(rate.after))
+
+
+def _amount(amount: int | Period | None) -> int | str | None:
+    return str(amount) if isinstance(amount, Period) else amount
+
+
+def _window(window: program.Window) -> program.Window:
+    match window:
+        case program.TimeWindow(period):
+            return cep.window.time(str(period))
+        case program.TimeBatch(period, reference, force, eager):
+            return cep.window.time_batch(
+                str(period), reference=reference, force_update=force, start_eager=eager
+            )
+        case program.LengthWindow(size):
+            return cep.window.length(size)
+        case program.LengthBatch(size):
+            return cep.window.length_batch(size)
+        case _:
+            return cep.window.keepall()
