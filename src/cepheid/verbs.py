@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -176,7 +177,7 @@ def run(
     _check_engine(engine)
     skipped: list[Diagnostic] = []
     on_problem = skipped.append if on_error == "skip" else fail
-    records = records_of(list(events), on_problem=on_problem)
+    records = chain.from_iterable(records_of(e, on_problem=on_problem) for e in events)
     intake = take_in(program.resolve(), _counted(records, progress), on_problem)
     machine = Machine(intake.program, timed_out=timed_out, trace=why)
     begin = None if start is None else instant_of(start)

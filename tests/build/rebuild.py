@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import singledispatch
 from typing import Any, cast
 
@@ -138,7 +139,8 @@ def _(node: expr.Call) -> cep.Expression:
 @expression.register
 def _(node: expr.Aggregate) -> cep.Expression:
     arguments = () if node.argument is None else (expression(node.argument),)
-    return getattr(cep.agg, node.function)(*arguments, distinct=node.distinct)
+    make = cast("Callable[..., cep.Expression]", getattr(cep.agg, node.function))
+    return make(*arguments, distinct=node.distinct)
 
 
 # Patterns.

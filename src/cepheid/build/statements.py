@@ -185,12 +185,10 @@ def match(pattern: Pattern) -> Query:
 
 
 def _item(item: Operand | Aliased) -> SelectItem:
-    if item == "*":
-        return SelectAll()
-    if isinstance(item, str) and item.endswith(".*"):
-        return SelectAll(_tag(item.removesuffix(".*")))
     if isinstance(item, Aliased):
         return SelectExpr(checked(item.tree), item.alias)
+    if isinstance(item, str) and (item == "*" or item.endswith(".*")):
+        return SelectAll(None if item == "*" else _tag(item.removesuffix(".*")))
     return SelectExpr(column(item))
 
 

@@ -54,7 +54,7 @@ class Period:
     def after(self, instant: Instant) -> Instant:
         """The instant that lies this period after the given one."""
         if self.months:
-            instant = _add_months(instant, self.months)
+            instant = add_months(instant, self.months)
         return instant + self.microseconds
 
     def __str__(self) -> str:
@@ -70,8 +70,8 @@ class Period:
         return " ".join(parts) or "0 seconds"
 
 
-def _add_months(instant: Instant, months: int) -> Instant:
-    """Calendar months later, on the last day of the month where the day does not exist."""
+def add_months(instant: Instant, months: int) -> Instant:
+    """Calendar months later (or earlier), on the last day of a month without such a day."""
     moment = EPOCH + instant * MICROSECOND
     total = moment.year * 12 + moment.month - 1 + months
     year, month = divmod(total, 12)

@@ -23,7 +23,7 @@ def derive_types(
     types = dict(known)
     _open_undeclared(named, types, problems)
     ordered = _producers_first(named, types)
-    before: dict[str, EventType] = {}
+    before = None
     while before != types:
         before = dict(types)
         for name, statement in ordered:

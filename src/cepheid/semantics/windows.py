@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from cepheid.core.event import Event, Value
-from cepheid.core.time import Instant, Period
+from cepheid.core.time import MICROSECONDS, Instant, Period, add_months
 from cepheid.program import tree
 from cepheid.semantics.pattern import Binding, Timer
+
+_MONTH_LENGTHS = (28 * MICROSECONDS["days"], 31 * MICROSECONDS["days"])
 
 
 @dataclass(slots=True, eq=False)
@@ -135,7 +137,11 @@ class LengthBatch(Window):
 
 
 class Time(Window):
-    """`time(p)`: a row that entered at t leaves at t + p; rows of one instant leave together."""
+    """`time(p)`: a row that entered at t leaves at t + p; rows of one instant leave together.
+
+    Rows leave in the order of their entry. Months can turn it round (31 January and the hours
+    before it meet on 28 February): then the earlier row holds the later one.
+    """
 
     __slots__ = ("rows",)
 
@@ -213,12 +219,18 @@ class TimeBatch(Window):
 
 def next_boundary(anchor: Instant, period: Period, now: Instant) -> Instant:
     """The first end of a period after now, counting periods from the anchor in both directions."""
+
+    def end(count: int) -> Instant:
+        return add_months(anchor, count * period.months) + count * period.microseconds
+
+    passed = now - anchor
     if not period.months:
-        return anchor + ((now - anchor) // period.microseconds + 1) * period.microseconds
-    boundary = anchor
-    while boundary <= now:
-        boundary = period.after(boundary)
-    return boundary
+        return end(passed // period.microseconds + 1)
+    shortest, longest = (period.months * m + period.microseconds for m in _MONTH_LENGTHS)
+    count = min(passed // shortest, passed // longest)  # never too late, in either direction
+    while end(count) <= now:
+        count += 1
+    return end(count)
 
 
 WINDOWS: dict[type[tree.Window], type[Window]] = {
