@@ -106,9 +106,7 @@ def load(*paths: str | Path, types: GivenTypes | None = None) -> Program:
     return _combine([(str(path), read_program_text(path), "epl") for path in paths], types)
 
 
-def _combine(
-    texts: Sequence[tuple[str, str, str]], types: GivenTypes | None
-) -> Program:
+def _combine(texts: Sequence[tuple[str, str, str]], types: GivenTypes | None) -> Program:
     tree = ProgramTree()
     problems: list[Diagnostic] = []
     for file, text, language in texts:

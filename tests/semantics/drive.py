@@ -21,8 +21,8 @@ class Shown(NamedTuple):
     type: str
     is_old: bool
     is_timeout: bool
-    values: str
-    causes: str
+    values: tuple[tuple[str, str], ...]
+    causes: tuple[str, ...]
 
 
 def show(row: Event) -> Shown:
@@ -32,8 +32,8 @@ def show(row: Event) -> Shown:
         row.type,
         row.is_old,
         row.is_timeout,
-        repr([(name, plain(value)) for name, value in row.items()]),
-        repr([plain(cause) for cause in row.causes]),
+        tuple((name, repr(plain(value))) for name, value in row.items()),
+        tuple(repr(plain(cause)) for cause in row.causes),
     )
 
 

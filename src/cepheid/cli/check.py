@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 def check(programs: Programs, as_json: AsJson = False) -> None:
     """Find mistakes in a program before it runs.
 
-    Reports wrong syntax, unknown names, wrong types and more, all at once, each with its place.
-    The exit code is 1 if there are errors or warnings; notes are harmless.
+    Reports wrong syntax, unknown names, wrong types and more, all at once,
+    each with its place. The exit code is 1 if there are errors or warnings;
+    notes are harmless.
 
       cepheid check alarms.epl
-      cepheid check types.epl alarms.epl      several files form one program
+      cepheid check types.epl alarms.epl    several files form one program
       cepheid check alarms.epl --json
     """
     program: Program | None = None

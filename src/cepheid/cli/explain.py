@@ -39,8 +39,9 @@ def explain(
 ) -> None:
     """Show how Cepheid understands a program.
 
-    parse: the declarations as they were read. program: each statement with its names and types
-    resolved. types: all event types and who derives them. graph: what is derived from what.
+    The stages: parse, the declarations as they were read; program, each
+    statement with its names and types resolved; types, all event types and
+    who derives them; graph, what is derived from what.
 
       cepheid explain alarms.epl
       cepheid explain alarms.epl --stage graph

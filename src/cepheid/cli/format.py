@@ -46,11 +46,12 @@ def format_programs(
 ) -> None:
     """Rewrite programs in canonical form; comments are kept.
 
-    The meaning never changes. A file with wrong syntax is left as it is.
+    Files are rewritten in place. The meaning never changes, and a file with
+    wrong syntax is left as it is.
 
-      cepheid format alarms.epl               rewrites the file
-      cepheid format --check *.epl            for continuous integration
-      cepheid format - < alarms.epl           from standard input to standard output
+      cepheid format alarms.epl
+      cepheid format --check *.epl      only tells what would change
+      cepheid format - < alarms.epl     writes to standard output
     """
     if check and stdout:
         raise UsageError(error("usage", "--check prints no text, so --stdout has nothing to do"))

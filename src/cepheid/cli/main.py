@@ -55,8 +55,9 @@ def cepheid(
 ) -> None:
     """Complex event processing: find patterns in streams of events.
 
-    A program says which patterns matter and what to derive from them; events come from files or
-    standard input. New here? This makes a small program with events, runs it and tests it:
+    A program says which patterns matter and what to derive from them;
+    events come from files or standard input. New here? This makes a small
+    program with events, runs it and tests it:
 
       cepheid new demo
       cepheid run demo/demo.epl --events demo/events.jsonl

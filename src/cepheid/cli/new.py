@@ -23,14 +23,17 @@ _FILES = {
 
 
 def new(
-    name: Annotated[str, typer.Argument(help="The name of the program and of its folder.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The name of the program and of its folder.")
+    ],
     dir: Annotated[
         Path, typer.Option("--dir", metavar="DIR", help="Where to make the folder.")
     ] = Path(),
 ) -> None:
     """Make a folder with a small program, events and what they must give.
 
-    It runs at once and is a good thing to change and play with. Nothing is ever overwritten.
+    It runs at once and is a good thing to change and play with.
+    Nothing is ever overwritten.
 
       cepheid new alarms
       cepheid run alarms/alarms.epl --events alarms/events.jsonl

@@ -100,8 +100,9 @@ def run(
 ) -> None:
     """Run a program over events and print what it derives.
 
-    Files are read as a whole and sorted by time. Standard input is taken as it comes: rows appear
-    while events arrive. What is printed can be the input of another program.
+    Files are read as a whole and sorted by time. Standard input is taken as
+    it comes: rows appear while events arrive. What is printed can be the
+    input of another program.
 
       cepheid run alarms.epl --events monday.jsonl
       cepheid run types.epl alarms.epl --events data/ --type Fire --out fires.csv

@@ -41,9 +41,10 @@ def run_cases(
 ) -> None:
     """Run your own cases and show where they differ from what you expect.
 
-    A case is a folder with a program (all its *.epl files), events (all files named events.*) and
-    expected.jsonl, the rows that must come out. Without expected.jsonl, run --rewrite once and read
-    what it wrote. The exit code is 1 if a case fails.
+    A case is a folder with a program (all its *.epl files), events (all
+    files named events.*) and expected.jsonl, the rows that must come out.
+    Without expected.jsonl, run --rewrite once and read what it wrote. The
+    exit code is 1 if a case fails.
 
       cepheid test cases/
       cepheid test cases/night cases/day --rewrite

@@ -219,13 +219,13 @@ class TimeBatch(Window):
 
 def next_boundary(anchor: Instant, period: Period, now: Instant) -> Instant:
     """The first end of a period after now, counting periods from the anchor in both directions."""
+    passed = now - anchor
+    if not period.months:
+        return anchor + (passed // period.microseconds + 1) * period.microseconds
 
     def end(count: int) -> Instant:
         return add_months(anchor, count * period.months) + count * period.microseconds
 
-    passed = now - anchor
-    if not period.months:
-        return end(passed // period.microseconds + 1)
     shortest, longest = (period.months * m + period.microseconds for m in _MONTH_LENGTHS)
     count = min(passed // shortest, passed // longest)  # never too late, in either direction
     while end(count) <= now:

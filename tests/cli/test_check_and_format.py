@@ -1,0 +1,146 @@
+"""`cepheid check` and `cepheid format`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import PROGRAM, Run
+
+Write = Callable[[str, str], Path]
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+WRONG = """\
+create schema A (speed int);
+@Name('S') select a.sped from pattern [every a=A];
+"""
+
+
+def test_a_good_program_has_no_findings(cepheid: Run) -> None:
+    outcome = cepheid("check", "p.epl")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out == "no findings: 2 statements, 4 event types\n"
+    assert cepheid("check", "p.epl", "--json").data == []
+
+
+def test_a_finding_shows_its_place_its_line_and_a_hint(cepheid: Run, write: Write) -> None:
+    write("w.epl", WRONG)
+    outcome = cepheid("check", "w.epl")
+    assert outcome.code == 1
+    assert outcome.out.splitlines() == [
+        "w.epl:2:19: error[unknown-attribute]: no attribute 'sped' in A",
+        "    @Name('S') select a.sped from pattern [every a=A];",
+        "                      ^^^^^^",
+        "    hint: did you mean 'speed'?",
+        "1 error in 1 statement",
+    ]
+
+
+def test_findings_as_json_have_their_fields(cepheid: Run, write: Write) -> None:
+    write("w.epl", WRONG)
+    outcome = cepheid("check", "w.epl", "--json")
+    assert outcome.code == 1
+    assert outcome.data == [
+        {
+            "code": "unknown-attribute",
+            "severity": "error",
+            "message": "no attribute 'sped' in A",
+            "file": "w.epl",
+            "line": 2,
+            "column": 19,
+            "hint": "did you mean 'speed'?",
+            "combined": False,
+        }
+    ]
+
+
+def test_syntax_and_meaning_of_all_files_are_checked_at_once(cepheid: Run, write: Write) -> None:
+    write("w.epl", WRONG)
+    write("v.epl", "selec 1;\nselect sped from A;")
+    found = cepheid("check", "w.epl", "v.epl", "--json").data
+    places = [(f["file"], f["line"], f["code"]) for f in found]
+    assert places == [
+        ("w.epl", 2, "unknown-attribute"),
+        ("v.epl", 1, "syntax"),
+        ("v.epl", 2, "unknown-attribute"),
+    ]
+    assert cepheid("check", "w.epl", "v.epl").out.endswith("3 errors in w.epl, v.epl\n")
+
+
+def test_a_finding_of_the_combination_is_marked(cepheid: Run, write: Write) -> None:
+    write("q.epl", PROGRAM)
+    found = cepheid("check", "p.epl", "q.epl", "--json").data
+    assert found
+    assert all(finding["combined"] for finding in found)
+    assert "only in this combination" in cepheid("check", "p.epl", "q.epl").out
+
+
+def test_notes_are_harmless(cepheid: Run, write: Write) -> None:
+    write("n.epl", "@Name('S') select x from Unheard;")
+    outcome = cepheid("check", "n.epl")
+    assert (outcome.code, "note[no-schema]" in outcome.out) == (0, True)
+    assert outcome.out.endswith("1 note in 1 statement\n")
+
+
+def test_check_needs_a_program(cepheid: Run) -> None:
+    assert cepheid("check").code == 2
+
+
+# Format.
+
+UNTIDY = "// what comes in\ncreate   schema A(x int) ; select x /* the value */ from A"
+
+
+def test_a_program_is_rewritten_in_place_with_its_comments(cepheid: Run, write: Write) -> None:
+    path = write("u.epl", UNTIDY)
+    outcome = cepheid("format", "u.epl")
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", "formatted u.epl\n")
+    text = path.read_text()
+    assert text.startswith("// what comes in\ncreate schema A (x int);\n")
+    assert "/* the value */" in text
+    assert cepheid("format", "u.epl").err == ""
+    assert cepheid("format", "--check", "u.epl").code == 0
+
+
+def test_checking_the_form_changes_nothing(cepheid: Run, write: Write) -> None:
+    path = write("u.epl", UNTIDY)
+    outcome = cepheid("format", "--check", "p.epl", "u.epl")
+    assert (outcome.code, outcome.err) == (1, "would change u.epl\n")
+    assert path.read_text() == UNTIDY
+
+
+def test_the_form_can_be_printed(cepheid: Run, write: Write) -> None:
+    path = write("u.epl", UNTIDY)
+    printed = cepheid("format", "u.epl", "--stdout").out
+    assert printed.startswith("// what comes in\ncreate schema A (x int);\n")
+    assert path.read_text() == UNTIDY
+    assert cepheid("format", "-", stdin=UNTIDY).out == printed
+
+
+def test_a_broken_program_stays_and_the_others_are_formatted(cepheid: Run, write: Write) -> None:
+    broken, untidy = write("b.epl", "selec x;"), write("u.epl", UNTIDY)
+    outcome = cepheid("format", "b.epl", "u.epl")
+    assert outcome.code == 1
+    assert "b.epl:1:1: error[syntax]" in outcome.err
+    assert broken.read_text() == "selec x;"
+    assert untidy.read_text() != UNTIDY
+
+
+def test_broken_text_on_standard_input_is_refused(cepheid: Run) -> None:
+    assert "<stdin>:1:1: error[syntax]" in cepheid("format", "-", stdin="selec x;").err
+    outcome = cepheid("format", "-", stdin=b"select \xff from A;")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "not UTF-8 on line 1" in outcome.err
+
+
+def test_check_and_stdout_contradict_each_other(cepheid: Run) -> None:
+    assert cepheid("format", "p.epl", "--check", "--stdout").code == 2
+
+
+def test_json_is_valid_for_any_file_name(cepheid: Run, write: Write) -> None:
+    write('a"b.epl', WRONG)
+    assert json.loads(cepheid("check", 'a"b.epl', "--json").out)[0]["file"] == 'a"b.epl'

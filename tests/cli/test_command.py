@@ -1,0 +1,146 @@
+"""The command as a whole: help, version, pipes, terminals, interrupts."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cepheid as cep
+from cepheid.cli.main import main
+from cepheid.cli.progress import ProgressBar
+from tests.cli.conftest import EVENTS, Run
+
+COMMAND = [sys.executable, "-m", "cepheid"]
+COMMANDS = ("run", "check", "format", "explain", "new", "test")
+
+
+def test_the_version_is_that_of_the_package(cepheid: Run) -> None:
+    assert cepheid("--version").out == f"cepheid {cep.__version__}\n"
+
+
+def test_help_lists_the_commands(cepheid: Run) -> None:
+    outcome = cepheid("--help")
+    assert outcome.code == 0
+    assert all(f" {command} " in outcome.out for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_a_command_has_an_example(cepheid: Run, command: str) -> None:
+    outcome = cepheid(command, "--help")
+    assert outcome.code == 0
+    assert f"  cepheid {command} " in outcome.out
+
+
+@pytest.mark.parametrize("args", [[], ["rum"], ["--nonsense"], ["check"]])
+def test_wrong_use_has_its_exit_code(cepheid: Run, args: list[str]) -> None:
+    assert cepheid(*args).code == 2
+
+
+def test_help_loads_no_engine() -> None:
+    code = (
+        "import sys; from cepheid.cli.main import main; main(['--help'])\n"
+        "heavy = ('cepheid.engines', 'cepheid.semantics', 'cepheid.lang', 'pyarrow')\n"
+        "loaded = [m for m in sys.modules if m.startswith(heavy)]\n"
+        "sys.exit(f'loaded: {loaded}' if loaded else 0)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "table"])
+def test_a_reader_that_leaves_early_hears_no_complaint(folder: Path, form: str) -> None:
+    lines = (f'{{"@type": "A", "@time": {n}, "id": "k", "x": 500}}\n' for n in range(2000))
+    (folder / "many.jsonl").write_text("".join(lines))
+    args = ["run", "p.epl", "-e", "many.jsonl", "-t", "Big", "-f", form]
+    with subprocess.Popen(
+        [*COMMAND, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+
+
+@pytest.mark.usefixtures("folder")
+def test_rows_appear_while_events_arrive() -> None:
+    with subprocess.Popen(
+        [*COMMAND, "run", "p.epl", "-e", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("".join(EVENTS.splitlines(keepends=True)[:2]))
+        process.stdin.flush()
+        assert '"second": 2' in process.stdout.readline()
+        process.stdin.close()
+        assert process.wait() == 0
+
+
+class Interrupted(io.BytesIO):
+    """Someone presses Ctrl-C while the command waits for events."""
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        raise KeyboardInterrupt
+
+    def __next__(self) -> bytes:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_interrupt_is_quiet(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Interrupted()))
+    assert main(["run", "p.epl", "-e", "-"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_long_input_shows_its_progress_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = Terminal()
+    monkeypatch.setattr(sys, "stderr", seen)
+    with ProgressBar() as progress:
+        progress(512, 1000)
+        assert seen.getvalue() == ""
+        progress(20_480, None)
+        progress(512, 30_000)
+    assert "reading" in seen.getvalue()
+    assert "512/30000" in seen.getvalue()
+
+
+def test_nobody_else_sees_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", seen)
+    with ProgressBar() as progress:
+        progress(512, 30_000)
+    assert seen.getvalue() == ""
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_terminal_gets_tables() -> None:
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "dumb", "COLUMNS": "100"}
+    args = [*COMMAND, "run", "p.epl", "-e", "e.jsonl"]
+    process = subprocess.run(args, stdout=theirs, stderr=theirs, env=environment, check=False)
+    text = b""
+    while select.select([ours], [], [], 0)[0]:
+        text += os.read(ours, 4096)
+    os.close(theirs)
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"Pair (1 row)" in text
+    assert b"@type" not in text

@@ -1,0 +1,143 @@
+"""`cepheid explain`: every stage for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import cepheid as cep
+from cepheid.cli.explain import STAGES as NAMED_STAGES
+from cepheid.cli.stages import STAGES
+from cepheid.errors import CATALOGUE
+from tests.cli.conftest import EXAMPLES, Run
+
+Write = Callable[[str, str], Path]
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def test_the_help_names_every_stage() -> None:
+    assert " or ".join([", ".join(list(STAGES)[:-1]), list(STAGES)[-1]]) == NAMED_STAGES
+
+
+@pytest.mark.parametrize("program", sorted(EXAMPLES.glob("*/*.epl")), ids=lambda path: path.stem)
+def test_every_stage_of_every_example_can_be_shown(cepheid: Run, program: Path) -> None:
+    for options in ([], *(["--stage", stage] for stage in STAGES)):
+        outcome = cepheid("explain", str(program), *options)
+        assert (outcome.code, outcome.err) == (0, "")
+        assert outcome.out
+        assert cepheid("explain", str(program), *options, "--json").data
+
+
+def test_the_overview_lists_the_statements(cepheid: Run) -> None:
+    lines = [line.split() for line in cepheid("explain", "p.epl").out.splitlines()]
+    assert lines[0] == ["2", "statements,", "4", "event", "types"]
+    assert ["Pair", "A,", "B", "Pair"] in lines
+    assert ["Big", "A", "Big"] in lines
+
+
+def test_the_parsed_declarations_are_in_canonical_form(cepheid: Run) -> None:
+    found = cepheid("explain", "p.epl", "--stage", "parse", "--json").data
+    assert [(d["kind"], d["name"], d["line"]) for d in found] == [
+        ("schema", "A", 1),
+        ("schema", "B", 3),
+        ("statement", "Pair", 5),
+        ("statement", "Big", 10),
+    ]
+    assert cep.parse("".join(d["text"] for d in found)) == cep.load("p.epl")
+    assert "statement Pair p.epl:5" in cepheid("explain", "p.epl", "--stage", "parse").out
+
+
+def test_the_program_as_json_is_the_program(cepheid: Run) -> None:
+    text = cepheid("explain", "p.epl", "--stage", "program", "--json").out
+    assert cep.Program.from_json(text) == cep.load("p.epl")
+
+
+def test_the_program_for_people_has_its_types(cepheid: Run) -> None:
+    out = cepheid("explain", "p.epl", "--stage", "program").out
+    assert "columns: id string, first int, second int" in out
+    assert "filter: x > 100" in out
+
+
+def test_the_types_say_where_they_come_from(cepheid: Run) -> None:
+    found = cepheid("explain", "p.epl", "--stage", "types", "--json").data
+    assert {type["name"]: type["derived_by"] for type in found} == {
+        "A": [],
+        "B": [],
+        "Pair": ["Pair"],
+        "Big": ["Big"],
+    }
+
+
+def test_the_graph_has_nodes_and_edges(cepheid: Run) -> None:
+    graph = cepheid("explain", "p.epl", "--stage", "graph", "--json").data
+    assert {node["id"] for node in graph["nodes"]} >= {"type:A", "statement:Pair", "type:Pair"}
+    edges = {(edge["from"], edge["to"], edge["kind"]) for edge in graph["edges"]}
+    assert edges == {
+        ("type:A", "statement:Pair", "reads"),
+        ("type:B", "statement:Pair", "reads"),
+        ("statement:Pair", "type:Pair", "derives"),
+        ("type:A", "statement:Big", "reads"),
+        ("statement:Big", "type:Big", "derives"),
+    }
+
+
+def test_the_graph_is_a_tree_for_people(cepheid: Run, write: Write) -> None:
+    write(
+        "g.epl",
+        "create schema A (x int);\n"
+        "@Name('S') insert into B select x from A;\n"
+        "insert into C select x from B; insert into B select x from C;",
+    )
+    out = cepheid("explain", "g.epl", "--stage", "graph").out
+    assert out.splitlines() == [
+        "A (input)",
+        "└── B by S",
+        "    └── C by statement_2",
+        "        └── B by statement_3 (see elsewhere)",
+    ]
+
+
+def test_a_long_chain_and_a_lonely_cycle_can_be_drawn(cepheid: Run, write: Write) -> None:
+    chain = [f"insert into T{n + 1} select x from T{n};" for n in range(50)]
+    write("chain.epl", "\n".join(["create schema T0 (x int);", *chain]))
+    out = cepheid("explain", "chain.epl", "--stage", "graph").out
+    assert all(f"T{n} " in out for n in range(51))
+    assert max(map(len, out.splitlines())) < 100
+    write("cycle.epl", "create schema A (x int); insert into A select x from A;")
+    assert "A (derived from itself)" in cepheid("explain", "cycle.epl", "--stage", "graph").out
+
+
+def test_inheritance_shows_in_the_graph(cepheid: Run, write: Write) -> None:
+    write(
+        "i.epl",
+        "create schema A (x int); create schema B (y int) inherits A;\n@Name('S') select x from A;",
+    )
+    edges = cepheid("explain", "i.epl", "--stage", "graph", "--json").data["edges"]
+    assert {"from": "type:B", "to": "type:A", "kind": "inherits"} in edges
+    out = cepheid("explain", "i.epl", "--stage", "graph").out
+    assert "B (input)\n└── S" in out
+
+
+def test_a_wrong_program_is_explained_as_far_as_it_goes(cepheid: Run, write: Write) -> None:
+    write("w.epl", "create schema A (x int);\n@Name('S') select y from A;")
+    outcome = cepheid("explain", "w.epl", "--stage", "types")
+    assert outcome.code == 1
+    assert "x" in outcome.out
+    assert "w.epl:2:19: error[unknown-attribute]" in outcome.err
+
+
+@pytest.mark.parametrize("code", CATALOGUE)
+def test_every_code_has_a_meaning(cepheid: Run, code: str) -> None:
+    assert cepheid("explain", "--code", code).out == f"{code}: {CATALOGUE[code]}\n"
+    told = cepheid("explain", "--code", code, "--json").data
+    assert told == {"code": code, "meaning": CATALOGUE[code]}
+
+
+@pytest.mark.parametrize("args", [["--code", "unbound-tg"], ["p.epl", "--stage", "grap"], []])
+def test_what_cannot_be_explained_is_wrong_use(cepheid: Run, args: list[str]) -> None:
+    outcome = cepheid("explain", *args)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "hint: " in outcome.err
