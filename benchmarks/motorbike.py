@@ -94,7 +94,10 @@ def main() -> None:
         return
     print(f"{figures['events']:,} events in {figures['seconds']} s", end="")
     print(f" ({figures['events_per_second']:,} a second)")
-    print(f"resident: {figures['resident_mb_half']} MB half-way, {figures['resident_mb_end']} MB at", end="")
+    print(
+        f"resident: {figures['resident_mb_half']} MB half-way, {figures['resident_mb_end']} MB at",
+        end="",
+    )
     print(f" the end, ratio {figures['resident_ratio']}; state: {figures['state_bytes']:,} bytes")
     print("rows:", ", ".join(f"{n} {t}" for t, n in figures["rows"].items()))  # type: ignore[attr-defined]
 

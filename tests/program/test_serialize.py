@@ -26,7 +26,6 @@ def test_every_program_survives_json(tree: t.ProgramTree) -> None:
     text = json.dumps(to_json(tree), allow_nan=False)
     again = from_json(json.loads(text))
     assert again == tree
-    assert repr(again) == repr(tree)
 
 
 @settings(max_examples=150)

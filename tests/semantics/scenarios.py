@@ -30,7 +30,8 @@ from cepheid.engines.local.session import Session
 
 FOLDER = Path(__file__).parent / "golden"
 ATTRIBUTES = tuple(
-    Attribute(name, type) for name, type in dict(id=STRING, k=STRING, v=INT, ts=LONG).items()
+    Attribute(name, type)
+    for name, type in {"id": STRING, "k": STRING, "v": INT, "ts": LONG}.items()
 )
 TYPES = {letter: EventType(letter, ATTRIBUTES) for letter in "ABCDEFG"}
 _EVENT = re.compile(r"([A-Z]\w*)?@(\d+)(\{[^}]*\})?")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.semantics.scenarios import FOLDER, outcome, read, write
 
 FILES = sorted(FOLDER.glob("*.txt"))
-CASES = [(file, case.name) for file in FILES for case in read(file).cases]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_golden_scenarios_give_their_rows(file, rewrite: bool) -> None:  # type: ignore[no-untyped-def]
+def test_golden_scenarios_give_their_rows(file: Path, rewrite: bool) -> None:
     scenarios = read(file)
     wrong = []
     for case in scenarios.cases:
@@ -26,14 +27,14 @@ def test_golden_scenarios_give_their_rows(file, rewrite: bool) -> None:  # type:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_restarting_after_every_event_changes_nothing(file) -> None:  # type: ignore[no-untyped-def]
+def test_restarting_after_every_event_changes_nothing(file: Path) -> None:
     scenarios = read(file)
     for case in scenarios.cases:
         rows = outcome(case.text, scenarios.sequences[case.events], restart=True)
         assert rows == case.expected, (case.name, case.text)
 
 
-def test_golden_files_are_written_as_they_are_read(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_golden_files_are_written_as_they_are_read(tmp_path: Path) -> None:
     for file in FILES:
         scenarios = read(file)
         scenarios.path = tmp_path / file.name

@@ -36,7 +36,7 @@ from tests.semantics.generators import (
 
 SECOND = 1_000_000
 thorough = settings(
-    max_examples=150,
+    max_examples=100,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
