@@ -425,7 +425,7 @@ def saved_state() -> tuple[Machine, bytes]:
     return Machine(machine.program), state.save(machine)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(st.data())
 def test_damaged_bytes_are_no_state(data: st.DataObject) -> None:
     machine, saved = saved_state()

@@ -40,7 +40,7 @@ from tests.semantics.generators import (
 LONG = Period(MICROSECONDS["days"])
 TRUE = Binary("=", number(1), number(1))
 NOW = tree.Interval(Period())
-laws = settings(max_examples=120, deadline=None, derandomize=True)
+laws = settings(max_examples=80, deadline=None, derandomize=True)
 
 
 @st.composite

@@ -282,7 +282,7 @@ ORACLES: dict[str, Oracle] = {
 
 
 @pytest.mark.parametrize("pattern", ORACLES)
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(stream=streams(most=25))
 def test_a_pattern_finds_what_its_definition_names(pattern: str, stream: list[Event]) -> None:
     wanted = list(ORACLES[pattern](stream, end_of(stream)))
