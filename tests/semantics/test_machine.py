@@ -283,6 +283,7 @@ BOUNDED = [
     "select a.id as id from pattern [every a=A where timer:within(1 sec)]",
     "select a.id as id from pattern [every (timer:interval(1 hour) or a=A)]",
     "select id, sum(v) as v from A#time(3 sec) group by k",
+    "select ts, count(*) as n from A#length(5) group by ts",
     "select id from A#time_batch(3 sec)",
     "select count(*) as n, max(v) as v from A#length(5) output every 2 seconds",
     "select k, count(*) as n from A group by k output last every 3 events",
@@ -315,7 +316,7 @@ def test_a_long_stream_through_a_bounded_program_needs_bounded_state_and_work(
     machine = machine_of(text)
     sizes, offers = [], []
     for place in range(20_000):
-        values: dict[str, Value] = {"id": "x", "k": "xyz"[place % 3], "v": place % 7, "ts": 0}
+        values: dict[str, Value] = {"id": "x", "k": "xyz"[place % 3], "v": place % 7, "ts": place}
         machine.take(Event("AAB"[place % 3], place * SECOND // 2, values))
         if place % 5_000 == 4_999:
             sizes.append(census.alive(machine))

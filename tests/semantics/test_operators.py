@@ -138,6 +138,12 @@ def test_a_failure_forgets_the_keys() -> None:
     assert rows(pattern, events) == ["1000 a=A1", "5000 a=A3"]
 
 
+def test_instances_that_live_side_by_side_have_keys_of_their_own() -> None:
+    events = 'A1@1000{k="x"} A2@2000{k="y"} A3@3000{k="y"}'
+    pattern = "every-distinct(a.k) (every a=A)"
+    assert rows(pattern, events) == ["1000 a=A1", "2000 a=A2", "2000 a=A2"]
+
+
 def test_keys_expire_in_months_each_by_itself() -> None:
     # The 31st at noon and the 30th at one o'clock both come again on 28 February, in that order.
     first, second = JANUARY_31 - DAY + 13 * 3_600_000, JANUARY_31 + 12 * 3_600_000

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
@@ -127,9 +127,12 @@ def two_sides(draw: DrawFn) -> tuple[tree.Pattern, ...]:
 
 @laws
 @given(two_sides(), streams())
-def test_the_sides_of_and_may_change_places(
+def test_the_sides_of_and_may_change_places_where_none_can_fail(
     sides: tuple[tree.Pattern, ...], stream: list[Event]
 ) -> None:
+    # One event may complete one side and end the other: then the one that listened first decides.
+    can_fail = (tree.Absent, tree.While, tree.Within, tree.Repeat)
+    assume(not any(isinstance(node, can_fail) for side in sides for node in tree.walk(side)))
     forth, back = tree.AllOf(sides), tree.AllOf(sides[::-1])
     assert without_order(rows(forth, stream)) == without_order(rows(back, stream))
 

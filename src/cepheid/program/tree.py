@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from cepheid.core.time import Period
+from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Period
 from cepheid.core.types import Attribute
 from cepheid.errors import Span
 from cepheid.expr.tree import Expr
@@ -126,6 +126,8 @@ class TimeBatch(Window):
 
     def __post_init__(self) -> None:
         _need(not self.period.is_zero, "a time batch needs a period")
+        in_calendar = FIRST_INSTANT <= (self.reference or 0) * 1000 <= LAST_INSTANT
+        _need(in_calendar, "the reference of a time batch is outside the years 1 to 9999")
 
 
 @dataclass(frozen=True, slots=True)

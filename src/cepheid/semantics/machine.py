@@ -13,7 +13,7 @@ from heapq import heapify, heappop, heappush
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant, format_instant
-from cepheid.errors import LateEvent, RunError, error
+from cepheid.errors import LateEvent, RunError, UsageError, error
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics.pattern import Node, Timer
 from cepheid.semantics.selection import Key, Output
@@ -189,6 +189,10 @@ class Machine:
 def _plans(program: ResolvedProgram, order: Sequence[str] | None) -> tuple[Plan, ...]:
     """The statements in the order in which they take an event."""
     statements = program.statements
-    position = {name: place for place, name in enumerate(order or [s.name for s in statements])}
+    names = [s.name for s in statements]
+    if order is not None and sorted(order) != sorted(names):
+        fact = "the order must name every statement once"
+        raise UsageError(error("usage", fact, hint=f"statements: {', '.join(names)}"))
+    position = {name: place for place, name in enumerate(order or names)}
     ranked = sorted(statements, key=lambda s: (-s.tree.priority, position[s.name]))
     return tuple(Plan(s, rank, program.types) for rank, s in enumerate(ranked))

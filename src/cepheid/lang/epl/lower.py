@@ -132,6 +132,9 @@ def _time_batch(named: Named) -> Window:
     for option in options:
         number = _whole(option)
         if number is not None and reference is None and not flags:
+            if not FIRST_INSTANT <= number * 1000 <= LAST_INSTANT:
+                fact = "the reference of a time batch is outside the years 1 to 9999"
+                _refuse("bad-window", fact, option.span, "milliseconds since 1970")
             reference = number
         elif not flags:
             flags = _batch_flags(option)
