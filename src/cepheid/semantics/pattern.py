@@ -55,7 +55,7 @@ class Node:
     keys: tuple[Callable[[Frame], object], ...]
     tags: tuple[str, ...]  # every tag that is bound somewhere inside
 
-    def start(self, parent: Live, binding: Binding) -> Live:
+    def instance(self, parent: Live, binding: Binding) -> Live:
         """A fresh instance, not yet begun: its parent records it before it can report."""
         return self.live(self, parent, binding)
 
@@ -144,7 +144,7 @@ class Root(Live):
 
     def start(self) -> None:
         self.starting = True
-        self.child = self.node.start(self, {})
+        self.child = self.node.instance(self, {})
         self.child.start()
         self.starting = False
 
@@ -205,7 +205,7 @@ class Every(Live):
 
     def spawn(self) -> Live | None:
         self.spawning, self.true_at_once = True, False
-        child = self.node.children[0].start(self, self.begin)
+        child = self.node.children[0].instance(self, self.begin)
         child.start()
         self.spawning = False
         if self.true_at_once:
@@ -298,7 +298,7 @@ class FollowedBy(Live):
         self.begin_part(0, self.begin)
 
     def begin_part(self, place: int, binding: Binding) -> None:
-        child = self.node.children[place].start(self, binding)
+        child = self.node.children[place].instance(self, binding)
         self.places[child] = place
         child.start()
 
@@ -333,7 +333,7 @@ class AllOf(Live):
         self.truths: list[list[Binding]] = [[] for _ in self.node.children]
         for place, node in enumerate(self.node.children):
             if self.alive:
-                side = node.start(self, self.begin)
+                side = node.instance(self, self.begin)
                 self.sides[side] = place
                 side.start()
 
@@ -400,7 +400,7 @@ class AnyOf(Live):
         self.starting = True
         for node in reversed(self.node.children):
             if self.alive:
-                side = node.start(self, self.begin)
+                side = node.instance(self, self.begin)
                 self.sides[side] = None
                 side.start()
         self.starting = False
@@ -429,7 +429,7 @@ class Absent(Live):
     is_absence: ClassVar[bool] = True
 
     def start(self) -> None:
-        self.child: Live | None = self.node.children[0].start(self, self.begin)
+        self.child: Live | None = self.node.children[0].instance(self, self.begin)
         self.child.start()
         if self.alive:
             self.report(self.begin, finished=False)
@@ -465,7 +465,7 @@ class Repeat(Live):
         self.starting = False
         self.end: Live | None = None
         if len(self.node.children) > 1:
-            self.end = self.node.children[1].start(self, self.begin)
+            self.end = self.node.children[1].instance(self, self.begin)
             self.end.start()
         if self.alive:
             self.start_body()
@@ -475,7 +475,7 @@ class Repeat(Live):
         _, high = self.bounds
         self.starting = True
         while self.alive and self.body is None and (high is None or self.count < high):
-            self.body = self.node.children[0].start(self, self.begin)
+            self.body = self.node.children[0].instance(self, self.begin)
             self.body.start()
             if high is None:
                 break  # without bound it would repeat for ever at one instant
@@ -544,7 +544,7 @@ class Guard(Live):
     __slots__ = ("child",)
 
     def start(self) -> None:
-        self.child: Live | None = self.node.children[0].start(self, self.begin)
+        self.child: Live | None = self.node.children[0].instance(self, self.begin)
         self.child.start()
 
     def child_true(self, child: Live, binding: Binding, finished: bool) -> None:
