@@ -4,9 +4,18 @@ BIN := .venv/bin
 
 .PHONY: demo test lint types unit sweep bench clean
 
+DEMO := run examples/motorbike/motorbike_partitioned.epl --events examples/motorbike/events.jsonl
+
 demo: .venv/.installed
-	$(BIN)/cepheid run examples/motorbike/motorbike_partitioned.epl \
-	  --events examples/motorbike/events.jsonl --format table
+	@echo "Motorbikes report their speed, their tyres and whether someone is on the seat."
+	@echo "Accident: a burst tyre, then a crash, then an empty seat, within three seconds."
+	@echo
+	@echo "$$ cepheid $(DEMO) --type Accident"
+	@$(BIN)/cepheid $(DEMO) --type Accident --format table
+	@echo
+	@echo "Why? With --why, the events behind each row stand below it:"
+	@echo
+	@$(BIN)/cepheid $(DEMO) --type Accident --format table --why
 
 test: lint types unit
 

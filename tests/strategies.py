@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from cepheid.core.time import Period
+from cepheid.core.numbers import INT_RANGE, LONG_RANGE
+from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Period
 from cepheid.core.types import (
     BOOLEAN,
     DOUBLE,
@@ -121,8 +122,8 @@ def periods(least: int = 0) -> SearchStrategy[Period]:
 @cache
 def literals() -> SearchStrategy[Literal]:
     return st.one_of(
-        st.integers(-(2**31), 2**31 - 1).map(lambda v: Literal(v, type=INT)),
-        st.integers(-(2**63), 2**63 - 1).map(lambda v: Literal(v, type=LONG)),
+        st.integers(*INT_RANGE).map(lambda v: Literal(v, type=INT)),
+        st.integers(*LONG_RANGE).map(lambda v: Literal(v, type=LONG)),
         st.floats(allow_nan=False, allow_infinity=False).map(lambda v: Literal(v, type=DOUBLE)),
         st.floats(allow_nan=False, allow_infinity=False, width=32).map(
             lambda v: Literal(v, type=FLOAT)
@@ -142,7 +143,7 @@ def references() -> SearchStrategy[Ref]:
 @cache
 def data_types() -> SearchStrategy[DataType]:
     plain = st.sampled_from([STRING, BOOLEAN, INT, LONG, FLOAT, DOUBLE]) | st.builds(
-        EventRef, st.sampled_from(["A", "int", "Bool", "select"])
+        EventRef, st.sampled_from(["A", "int", "Bool", "select", "any", "A[]"])
     )
     return plain | plain.map(ArrayType) | plain.map(ArrayType).map(ArrayType)
 
@@ -177,7 +178,7 @@ def _compound_expressions(inner: SearchStrategy[Expr]) -> SearchStrategy[Expr]:
 
 def _negated(operand: Expr) -> Expr:
     """The least integers have no opposite."""
-    least = isinstance(operand, Literal) and operand.value in (-(2**31), -(2**63))
+    least = isinstance(operand, Literal) and operand.value in (INT_RANGE[0], LONG_RANGE[0])
     return operand if least else negate(operand)
 
 
@@ -250,7 +251,7 @@ def _retagged(pattern: Pattern, tags: Iterator[str]) -> Pattern:
 @cache
 def windows() -> SearchStrategy[Window]:
     size = st.integers(1, 5)
-    reference = optional(st.integers(-(2**63), 2**63 - 1))
+    reference = optional(st.integers(FIRST_INSTANT // 1000 + 1, LAST_INSTANT // 1000))
     return st.one_of(
         periods(1).map(TimeWindow),
         st.builds(TimeBatch, periods(1), reference, st.booleans(), st.booleans()),
@@ -262,7 +263,7 @@ def windows() -> SearchStrategy[Window]:
 
 @cache
 def annotation_nodes() -> SearchStrategy[Annotation]:
-    number = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    number = st.integers(*LONG_RANGE) | st.floats(allow_nan=False, allow_infinity=False)
     scalar = TEXTS | st.booleans() | number | st.none()
     argument = st.tuples(optional(NAMES), scalar | several(scalar, 0))
     names = st.sampled_from(["Name", "Priority", "Audit", "org.acme.Tag", "select"])
@@ -313,12 +314,12 @@ def statements() -> SearchStrategy[Statement]:
     items = st.builds(SelectExpr, expressions(), optional(NAMES)) | st.builds(
         SelectAll, optional(NAMES)
     )
-    found = st.builds(
-        Statement,
+    return st.builds(
+        _statement,
+        # Which rows go into the target type is written only where there is one.
+        st.just((None, "istream")) | st.tuples(TYPES, STREAMS),
         select=several(items),
         source=sources(),
-        insert_into=optional(TYPES),
-        insert_stream=STREAMS,
         stream=STREAMS,
         distinct=st.booleans(),
         window=optional(windows()),
@@ -331,12 +332,11 @@ def statements() -> SearchStrategy[Statement]:
         context=optional(NAMES),
         annotations=several(annotation_nodes(), 0, 2),
     )
-    return found.map(_without_idle_stream)
 
 
-def _without_idle_stream(statement: Statement) -> Statement:
-    """What goes into the target type is written only where there is one."""
-    return statement if statement.insert_into else replace(statement, insert_stream="istream")
+def _statement(target: tuple[str | None, Any], **fields: Any) -> Statement:
+    insert_into, insert_stream = target
+    return Statement(insert_into=insert_into, insert_stream=insert_stream, **fields)
 
 
 @cache

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,6 +12,8 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
+from cepheid.core.types import EventType
+from cepheid.io.given import GivenTypes
 
 PAIRS = """
 create schema A (k string, v int);
@@ -126,6 +130,131 @@ def test_a_type_without_a_schema_takes_it_from_its_events() -> None:
     assert [dict(e) for e in result] == [{"k": "x", "half": 1.5}]
     with pytest.raises(cep.ProgramError, match="no attribute 'k' in A"):
         cep.run(program, [{"@type": "A", "@time": 0, "v": 3}])
+
+
+DOUBLED = "insert into Y select *, v + v as d from Z"
+
+
+def of_z(*values: object) -> list[dict[str, object]]:
+    return [{"@type": "Z", "@time": time, "v": value} for time, value in enumerate(values)]
+
+
+def test_how_large_numbers_are_does_not_change_their_type() -> None:
+    program = cep.parse(DOUBLED)
+    assert [e["d"] for e in cep.run(program, of_z(2_000_000_000))] == [4_000_000_000]
+    assert [e["d"] for e in cep.run(program, of_z(2_000_000_000, 2**40))] == [4_000_000_000, 2**41]
+
+
+def test_events_one_at_a_time_need_a_schema() -> None:
+    program = cep.parse(DOUBLED + "; select z.v as v from pattern [every z=Z -> w=W]")
+    with pytest.raises(cep.ProgramError) as refused:
+        cep.open(program)
+    assert [(d.code, d.message, d.hint) for d in refused.value.diagnostics] == [
+        (
+            "no-schema",
+            f"type '{name}' has no schema",
+            f"create schema {name} (...), or types={{...}}",
+        )
+        for name in "ZW"
+    ]
+    session = cep.open(cep.parse(DOUBLED, types={"Z": {"v": "long"}}))
+    assert [dict(e) for e in session.send("Z", {"v": 2}, time=0)] == [{"v": 2, "d": 4}]
+
+
+def test_types_that_nothing_can_produce_need_no_schema_but_take_only_nulls() -> None:
+    program = cep.parse(
+        """create schema X (n int);
+        insert into T select x from U;
+        insert into U select x from T;
+        insert into X select x as n from T;
+        @Name('next') select n + 1 as m from X;"""
+    )
+    session = cep.open(program, start=0)
+    assert session.advance(5) == []
+    with pytest.raises(cep.InputError, match="'abc' is not a null"):
+        session.send("T", {"x": "abc"}, time=6)
+    with pytest.raises(cep.RunError, match="runaway"):
+        session.send("T", {"x": None}, time=6)
+
+
+def test_bounded_input_need_not_have_events_of_every_type() -> None:
+    program = cep.parse("select coalesce(z.v, 5) as v from pattern [every (a=A or z=Z)]")
+    assert [e["v"] for e in cep.run(program, [{"@type": "A", "@time": 0}])] == [5]
+
+
+INTO_X = """
+create schema X (n int);
+insert into X select v as n from Z;
+select n + 1 as m from X;
+"""
+
+
+def test_a_value_that_does_not_fit_its_target_is_found_before_the_run() -> None:
+    program = cep.parse(INTO_X)
+    for value in ("abc", 2**40, 1.5):
+        with pytest.raises(cep.ProgramError, match=r"schema-conflict\]: 'n' of X is int, not "):
+            cep.run(program, of_z(value))
+    assert [dict(e) for e in cep.run(program, of_z(None)).of("statement_2")] == [{"m": None}]
+
+
+def test_what_is_null_in_all_events_takes_the_type_of_what_stands_beside_it() -> None:
+    program = cep.parse(
+        "create schema X (n string); insert into X select coalesce(v, 5) as n from Z"
+    )
+    with pytest.raises(cep.ProgramError, match="'n' of X is string, not int"):
+        cep.run(program, of_z(None))
+
+
+def test_nested_events_of_a_type_without_a_schema_are_refused() -> None:
+    program = cep.parse(
+        "create schema X (n int); insert into T select z from pattern [every z=Z];"
+        "insert into X select z.v as n from T; select n + 1 as m from X"
+    )
+    nested: list[dict[str, object]] = [{"@type": "T", "@time": 0, "z": {"v": "abc"}}]
+    with pytest.raises(cep.InputError, match="type 'Z' has no schema"):
+        cep.run(program, nested)
+    with pytest.raises(cep.InputError, match="'abc' is not a null"):
+        cep.run(program, of_z(None), nested)
+
+
+def test_standard_input_needs_a_schema(tmp_path: Path) -> None:
+    (tmp_path / "x.epl").write_text(INTO_X)
+    done = subprocess.run(
+        [sys.executable, "-m", "cepheid", "run", "x.epl", "--events", "-"],
+        cwd=tmp_path,
+        input='{"@type": "Z", "@time": 0, "v": "abc"}\n',
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode
+    assert "error[no-schema]: type 'Z' has no schema" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_statement_cannot_derive_a_type_that_comes_from_outside() -> None:
+    given = cep.parse("@Name('A') select 1 as x from B", types={"A": {"x": "int"}, "B": {}})
+    assert [d.code for d in given.check()] == ["duplicate-name"]
+    events = cep.parse("@Name('A') select x from A")
+    with pytest.raises(cep.ProgramError, match="statement 'A' would derive the type 'A'"):
+        cep.run(events, [{"@type": "A", "@time": 0, "x": 1}])
+    assert (
+        cep.parse("@Name('A') select 1 as x from B; select x from A", types={"B": {}}).check() == []
+    )
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        {"A": {"@type": "int"}},
+        {"A": pa.schema([pa.field("x", pa.binary())])},
+        {"A": pa.schema([pa.field("x", pa.list_(pa.null()))])},
+        {"A": EventType("A", (), is_open=True)},
+    ],
+)
+def test_given_types_say_what_their_attributes_are(types: GivenTypes) -> None:
+    with pytest.raises(cep.UsageError):
+        cep.parse("select * from A", types=types)
 
 
 def test_the_steps_of_a_pattern_are_counted(program: cep.Program) -> None:

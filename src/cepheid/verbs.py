@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from types import UnionType
 from typing import Literal
 
 from cepheid.analysis.findings import check_program
@@ -61,7 +62,8 @@ class Program:
 
     def check(self) -> list[Diagnostic]:
         """Everything that can be said about the program before it runs."""
-        return [*self.warnings, *check_program(self.tree, self.types)]
+        findings = [*self.warnings, *check_program(self.tree, self.types)]
+        return _in_order(findings, self.sources)
 
     def to_json(self) -> str:
         return json.dumps(to_json(self.tree), indent=2, ensure_ascii=False)
@@ -87,7 +89,8 @@ class Program:
         return self.to_text()
 
     def __repr__(self) -> str:
-        return f"<Program: {len(self.tree.statements)} statements>"
+        count = len(self.tree.statements)
+        return f"<Program: {count} statement{'' if count == 1 else 's'}>"
 
 
 def parse(
@@ -98,11 +101,14 @@ def parse(
     types: GivenTypes | None = None,
 ) -> Program:
     """A program from text; ProgramError with all that is wrong where its syntax is."""
+    _expect(text, str, "a program's text", "cep.load reads files")
     return _combine([(file or "<text>", text, language)], types)
 
 
 def load(*paths: str | Path, types: GivenTypes | None = None) -> Program:
     """One program from one or several files."""
+    for path in paths:
+        _expect(path, str | Path, "a path", "cep.load('a.epl', 'b.epl')")
     return _combine([(str(path), read_program_text(path), "epl") for path in paths], types)
 
 
@@ -115,7 +121,8 @@ def _combine(texts: Sequence[tuple[str, str, str]], types: GivenTypes | None) ->
         problems += parsed.problems
     program = Program(tree, types, {file: text for file, text, _ in texts}, problems)
     if any(problem.severity is Severity.ERROR for problem in problems):
-        raise ProgramError(*problems, *_certain(program.resolve().problems))
+        found = [*problems, *_certain(program.resolve().problems)]
+        raise ProgramError(*_in_order(found, program.sources))
     return program
 
 
@@ -172,7 +179,9 @@ def run(
     of causes; `on_error="skip"` leaves out what cannot be read and lists it in `result.skipped`.
     `progress` hears how many events are done, and of how many; None while they are read.
     """
-    _check_engine(engine)
+    _expect(program, Program, "a program", _MAKE_ONE)
+    _choose(engine, ENGINES, "engine")
+    _choose(on_error, ("fail", "skip"), "on_error")
     skipped: list[Diagnostic] = []
     on_problem = skipped.append if on_error == "skip" else fail
     records = chain.from_iterable(records_of(e, on_problem=on_problem) for e in events)
@@ -200,15 +209,40 @@ def open(
     why: bool = False,
 ) -> Session:
     """Opens a program for events one at a time; `state` goes on from what a session saved."""
-    _check_engine(engine)
+    _expect(program, Program, "a program", _MAKE_ONE)
+    _choose(engine, ENGINES, "engine")
+    _expect(state, bytes | None, "a saved state, which is bytes,")
+    if state is not None and start is not None:
+        fact = "a saved state has a clock of its own"
+        raise UsageError(error("usage", fact, hint="leave out start"))
     begin = None if start is None else instant_of(start)
     return Session(program.resolve(), begin, state, timed_out=timed_out, why=why)
 
 
-def _check_engine(name: str) -> None:
-    if name not in ENGINES:
-        hint = suggest(name, ENGINES, "engines")
-        raise UsageError(error("usage", f"no engine '{name}'", hint=hint))
+_MAKE_ONE = "cep.load(path) or cep.parse(text) makes one"
+
+
+def _expect(value: object, kind: type | UnionType, what: str, hint: str | None = None) -> None:
+    if not isinstance(value, kind):
+        fact = f"{what} is needed, not {type(value).__name__}"
+        raise UsageError(error("usage", fact, hint=hint))
+
+
+def _choose(name: str, known: Sequence[str], what: str) -> None:
+    if name not in known:
+        hint = suggest(str(name), known, "choices")
+        raise UsageError(error("usage", f"no {what} {name!r}", hint=hint))
+
+
+def _in_order(findings: Iterable[Diagnostic], files: Iterable[str]) -> list[Diagnostic]:
+    """In the order of the files, and in each in the order of the text."""
+    rank = {file: number for number, file in enumerate(files)}
+
+    def place(finding: Diagnostic) -> tuple[int, int, int]:
+        span = finding.span
+        return (rank.get(span.file or "", 0), span.line, span.column) if span else (0, 0, 0)
+
+    return sorted(findings, key=place)
 
 
 def _counted(records: Iterable[Record], progress: Progress) -> Iterator[Record]:

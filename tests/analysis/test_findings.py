@@ -37,6 +37,12 @@ def test_a_finding_that_only_the_combination_has_is_marked(tmp_path: Path) -> No
     assert [Path(f.span.file or "").name for f in findings if f.span] == ["a.epl", "b.epl"]
 
 
+def test_a_hint_about_other_files_makes_no_finding_of_the_combination(tmp_path: Path) -> None:
+    files = write(tmp_path, a=SCHEMA + "create schema C () inherits Nope;", b="create schema B ();")
+    [finding] = cep.load(*files).check()
+    assert (finding.hint, finding.combined) == ("known types: A, B", False)
+
+
 def test_a_statement_may_use_what_another_file_declares(tmp_path: Path) -> None:
     files = write(tmp_path, use="select id from A;", declare=SCHEMA)
     assert cep.load(*files).check() == []
@@ -50,8 +56,8 @@ def test_syntax_errors_and_other_errors_of_all_files_come_at_once(tmp_path: Path
     with pytest.raises(cep.ProgramError) as wrong:
         cep.load(*files)
     assert [d.code for d in wrong.value.diagnostics] == [
-        "syntax",
         "unknown-attribute",
+        "syntax",
         "wrong-arguments",
     ]
 

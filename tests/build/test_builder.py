@@ -5,7 +5,7 @@ from __future__ import annotations
 import doctest
 import pkgutil
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from datetime import timedelta
 from functools import reduce
 from importlib import import_module
@@ -15,6 +15,9 @@ import pytest
 
 import cepheid as cep
 from cepheid import build
+from cepheid.lang.epl.parser import parse
+from cepheid.lang.epl.printer import print_declaration
+from cepheid.program.tree import PatternSource, SelectExpr, Statement, StreamSource
 
 x = cep.col("x")
 a = cep.event("a", "A")
@@ -38,6 +41,8 @@ REFUSED: list[tuple[Callable[[], object], str, str, str]] = [
     (lambda: a.within(float("inf")), "bad-period", "inf is not a time period", ""),
     (lambda: a.within(True), "bad-period", "true is not a time period", ""),
     (lambda: a.within("99999999999 days"), "bad-period", "longer than the calendar", ""),
+    (lambda: a.within(10**400), "bad-period", "longer than the calendar", ""),
+    (lambda: a.within(f"{10**400}.5 days"), "bad-period", "longer than the calendar", ""),
     (lambda: a.within(1, most=-1), "usage", "whole number from 0, not -1", ""),
     (lambda: cep.interval("1.5 months"), "bad-period", "whole number", ""),
     (lambda: a.times(3, 2, until=a), "impossible-repeat", "ends after it begins", ""),
@@ -60,6 +65,7 @@ REFUSED: list[tuple[Callable[[], object], str, str, str]] = [
     (lambda: cep.col("a..b"), "usage", "'a..b' is not a column", "'a[0].x'"),
     (lambda: cep.col("a."), "usage", "'a.' is not a column", ""),
     (lambda: cep.col("a[-1]"), "usage", "'a[-1]' is not a column", ""),
+    (lambda: cep.col("a[9223372036854775808]"), "bad-number", "no index", ""),
     (lambda: anything.col(5), "usage", "5 is not a column", ""),
     (lambda: cep.lit(2**63), "bad-number", "does not fit a long", ""),
     (lambda: -cep.lit(-(2**31)), "bad-number", "does not fit an int", ""),
@@ -98,13 +104,19 @@ REFUSED: list[tuple[Callable[[], object], str, str, str]] = [
     (lambda: query.output("latest", every=3), "bad-output", "no output mode", "'last'"),
     (lambda: query.output(every=0), "bad-output", "amount", ""),
     (lambda: query.output(every="0 seconds"), "bad-output", "amount", ""),
-    (lambda: query.output(every=3, when=x), "bad-output", "one condition", ""),
+    (lambda: query.output(every=3, when=x), "bad-output", "`when` stands alone", ""),
     (lambda: query.output(after=3, when=x), "unsupported", "'when' goes with nothing else", ""),
     (lambda: query.limit(-1), "usage", "not -1", ""),
+    (lambda: query.limit(2**63), "usage", "not 9223372036854775808", ""),
+    (lambda: query.output(every=2**63), "bad-output", "not 9223372036854775808", ""),
     (lambda: query.priority(1.5), "usage", "not 1.5", ""),  # type: ignore[arg-type]
     (lambda: query.annotated("two words"), "bad-annotation", "'two words'", ""),
     (lambda: query.annotated("A", object), "bad-annotation", "argument", "lists"),
     (lambda: query.annotated("A", float("nan")), "bad-annotation", "nan", ""),
+    (lambda: query.annotated("A", 10**500), "bad-number", "501 digits", ""),
+    (lambda: query.annotated("A", [2**63]), "bad-number", "does not fit a long", ""),
+    (lambda: query.annotated("A", b=-(2**63) - 1), "bad-number", "does not fit a long", ""),
+    (lambda: query.annotated("A", "\ud800"), "usage", "surrogate", ""),
     (lambda: cep.schema("A", p={"x": "int"}), "usage", "'p' has no name", "schema"),
     (lambda: cep.schema("A", event_time=("t", "minute")), "usage", "'minute'", "'minutes'"),
     (lambda: cep.context("K"), "usage", "at least one", ""),
@@ -138,8 +150,58 @@ def test_an_expression_that_no_parser_would_take_is_refused() -> None:
 
 
 def test_shared_parts_do_not_blow_up_the_check() -> None:
-    shared = reduce(lambda e, _: e + e, range(150), x)
+    shared = reduce(lambda e, _: e + e, range(90), x)
     cep.event("a", "A", shared > 0)
+
+
+DEEP: dict[str, Callable[[cep.Expression], cep.Expression]] = {
+    "sums": lambda e: 1 - e,
+    "logic": lambda e: x & (x | e),
+    "calls": cep.fn.abs,
+    "likes": x.like,
+    "ranges": lambda e: x.between(0, e),
+    "lists": lambda e: x.isin(1, e),
+    "cases": lambda e: cep.case().when(x > 1, e).otherwise(0),
+    "casts": lambda e: e.cast("int"),
+}
+
+
+@pytest.mark.parametrize("what", DEEP)
+def test_the_builder_takes_expressions_as_deep_as_a_text_may_be(what: str) -> None:
+    built, codes = x, list[str]()
+    while not codes:
+        before, built = built, DEEP[what](built)
+        codes = codes_of(built)
+    assert codes == ["too-deep"]
+    assert refusal(lambda: query.select(y=built)).code == "too-deep"
+    assert parse(str(query.select(y=before))).problems == ()
+
+
+def codes_of(expression: cep.Expression) -> list[str]:
+    """What a parser finds in the text of the expression."""
+    statement = Statement(select=(SelectExpr(expression.tree),), source=StreamSource("A"))
+    return [problem.code for problem in parse(print_declaration(statement)).problems]
+
+
+def test_the_builder_takes_patterns_as_deep_as_a_text_may_be() -> None:
+    condition = reduce(lambda e, _: 1 - e, range(51), x) > 0
+    inner = cep.event("a", "A", condition)
+    fits = reduce(lambda p, _: cep.every(p), range(51), inner)
+    assert parse(str(cep.match(fits))).problems == ()
+    assert refusal(lambda: cep.match(cep.every(fits))).code == "too-deep"
+    statement = replace(cep.match(fits).tree, source=PatternSource(cep.every(fits).tree))
+    assert [p.code for p in parse(print_declaration(statement)).problems] == ["too-deep"]
+
+
+def test_conditions_that_fit_may_be_too_deep_together() -> None:
+    deep = (reduce(lambda e, _: 1 - e, range(101), x) > 0) | x
+    query.where(deep)
+    assert refusal(lambda: query.where(deep, x)).code == "too-deep"
+    assert refusal(lambda: query.where(deep).where(x)).code == "too-deep"
+
+
+def test_a_literal_takes_every_word_for_its_type() -> None:
+    assert cep.lit(True, "bool").tree == cep.lit(True, "boolean").tree == cep.lit(True).tree
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -38,6 +39,25 @@ def test_the_help_of_a_command_has_an_example(cepheid: Run, command: str) -> Non
     assert f"  cepheid {command} " in outcome.out
 
 
+@pytest.mark.parametrize("columns", ["60", "80"])
+@pytest.mark.parametrize("command", [[], *([command] for command in COMMANDS)])
+def test_the_help_speaks_of_names_and_not_of_python_types(
+    cepheid: Run, monkeypatch: pytest.MonkeyPatch, command: list[str], columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    out = cepheid(*command, "--help").out
+    assert not re.search(r"[<>{}]|list\[|None|…|\.\.\.\w", out.replace("- < alarms.epl", ""))
+    assert re.search(r"^  -h, --help +Show this message", out, re.MULTILINE)
+    shell = re.compile(r" .*(cepheid|tail) .*")  # an example is one line
+    prose = [line for line in out.splitlines() if not shell.fullmatch(line)]
+    assert max(map(len, prose)) <= int(columns)
+
+
+def test_the_help_tells_when_there_is_no_table(cepheid: Run) -> None:
+    out = " ".join(cepheid("run", "--help").out.split())
+    assert "a table on a terminal, JSON Lines elsewhere and while events stream in" in out
+
+
 @pytest.mark.parametrize("args", [[], ["rum"], ["--nonsense"], ["check"]])
 def test_wrong_use_has_its_exit_code(cepheid: Run, args: list[str]) -> None:
     assert cepheid(*args).code == 2
@@ -67,6 +87,43 @@ def test_a_reader_that_leaves_early_hears_no_complaint(folder: Path, form: str) 
         assert process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run p.epl -e e.jsonl",
+        "run p.epl -e e.jsonl -f csv",
+        "run p.epl -e e.jsonl -f table",
+        "run p.epl -e -",
+        "check p.epl",
+        "check p.epl --json",
+        "explain p.epl",
+        "format p.epl --stdout",
+        "--help",
+        "--version",
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_an_output_that_is_full_is_told_and_fails(command: str) -> None:
+    with open("/dev/full", "w") as full, open("e.jsonl") as events:
+        args = [*COMMAND, *command.split()]
+        done = subprocess.run(
+            args, stdin=events, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    message = "error[bad-file]: cannot write the output: no space left on device\n"
+    assert (done.returncode, done.stderr) == (1, message)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+@pytest.mark.usefixtures("folder")
+def test_a_stream_may_be_closed(closed: str) -> None:
+    command = f"{sys.executable} -m cepheid run p.epl -e - {closed}"
+    done = subprocess.run(
+        command, shell=True, input=EVENTS, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
 
 
 @pytest.mark.usefixtures("folder")

@@ -38,6 +38,19 @@ def test_the_overview_lists_the_statements(cepheid: Run) -> None:
     assert ["Big", "A", "Big"] in lines
 
 
+@pytest.mark.parametrize("columns", [40, 60, 80])
+@pytest.mark.parametrize("stage", [[], ["--stage", "types"]])
+def test_no_width_cuts_a_name(
+    cepheid: Run, monkeypatch: pytest.MonkeyPatch, columns: int, stage: list[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    program = EXAMPLES / "motorbike" / "motorbike_partitioned.epl"
+    out = cepheid("explain", str(program), *stage).out
+    words = set(out.replace(",", " ").split())
+    assert words >= {"DriverLeftSeat", "DangerousLocation", "AccidentsReport", "motorbikeId"}
+    assert "…" not in out
+
+
 def test_the_parsed_declarations_are_in_canonical_form(cepheid: Run) -> None:
     found = cepheid("explain", "p.epl", "--stage", "parse", "--json").data
     assert [(d["kind"], d["name"], d["line"]) for d in found] == [

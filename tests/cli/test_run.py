@@ -47,7 +47,7 @@ def test_every_engine_gives_the_rows(cepheid: Run, engine: str) -> None:
 def test_an_unknown_engine_is_wrong_use(cepheid: Run) -> None:
     outcome = cepheid("run", "p.epl", "-e", "e.jsonl", "--engine", "warp")
     assert outcome.code == 2
-    assert "engines: auto, local, reference" in outcome.err
+    assert "hint: choose from auto, local, reference" in outcome.err
 
 
 def test_events_may_be_several_files_in_one_option(cepheid: Run, write: Write) -> None:
@@ -117,6 +117,7 @@ def test_the_output_of_one_program_is_the_input_of_another(cepheid: Run, write: 
         ["--out", "x.parquet", "--why"],
         ["--format", "xml"],
         ["--late", "perhaps"],
+        ["--on-error", "perhaps"],
         ["--start", "yesterday"],
         ["--start", "1e999"],
         ["--start", "9" * 30],
@@ -128,6 +129,51 @@ def test_options_that_make_no_sense_are_wrong_use(cepheid: Run, options: list[st
     assert outcome.code == 2
     assert outcome.out == ""
     assert outcome.err
+
+
+@pytest.mark.parametrize("name", ["o.xml", "o.json", "o", ".csv"])
+def test_the_name_of_an_output_must_say_its_form(cepheid: Run, name: str) -> None:
+    outcome = cepheid("run", "p.epl", "-e", "e.jsonl", "--out", name)
+    assert (outcome.code, Path(name).exists()) == (2, False)
+    assert "known suffixes: .jsonl, .ndjson, .csv, .parquet" in outcome.err
+    assert cepheid("run", "p.epl", "-e", "e.jsonl", "--out", name, "--format", "csv").code == 0
+    assert Path(name).read_text().startswith("@type,@time")
+
+
+def test_a_wrong_value_of_an_option_is_told_in_a_sentence(cepheid: Run) -> None:
+    assert cepheid("run", "p.epl", "-e", "e.jsonl", "-f", "xml").err.splitlines() == [
+        "error[usage]: 'xml' is no value of --format",
+        "    hint: choose from jsonl, csv, parquet, table",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("out", "victim"),
+    [
+        ("e.jsonl", "e.jsonl"),
+        ("./d/../e.jsonl", "e.jsonl"),
+        ("soft.jsonl", "e.jsonl"),
+        ("hard.jsonl", "e.jsonl"),
+        ("p.epl", "p.epl"),
+        ("d/", "d/Pair.jsonl"),
+        ("d", "d/Pair.jsonl"),
+    ],
+)
+def test_no_input_is_overwritten(cepheid: Run, write: Write, out: str, victim: str) -> None:
+    write("d/Pair.jsonl", "")
+    Path("soft.jsonl").symlink_to("e.jsonl")
+    Path("hard.jsonl").hardlink_to("e.jsonl")
+    before = Path(victim).read_text()
+    outcome = cepheid("run", "p.epl", "-e", "e.jsonl", "d", "--out", out, "--format", "jsonl")
+    assert (outcome.code, outcome.out, Path(victim).read_text()) == (2, "", before)
+    assert f"--out would overwrite '{victim}', which is read" in outcome.err
+    assert not Path("d/Big.jsonl").exists()
+
+
+def test_a_folder_of_inputs_may_take_the_outputs_beside_them(cepheid: Run, write: Write) -> None:
+    write("d/e.jsonl", EVENTS)
+    assert cepheid("run", "p.epl", "-e", "d/e.jsonl", "--out", "d").code == 0
+    assert len(Path("d/Pair.jsonl").read_text().splitlines()) == 1
 
 
 def test_an_output_that_cannot_be_written_fails_the_run(cepheid: Run) -> None:
@@ -179,6 +225,85 @@ def test_the_motorbikes_fit_into_100_columns(cepheid: Run) -> None:
     out = cepheid("run", program, "-e", events, "--format", "table").out
     assert max(map(len, out.splitlines())) <= 100
     assert "Crash (104 rows)" in out
+
+
+def test_a_table_is_followed_by_what_each_type_has(cepheid: Run) -> None:
+    counts = "derived 1 Pair, 1 Big from 3 events\n"
+    for events in (["e.jsonl"], ["-"]):
+        run = ("run", "p.epl", "-e", *events, "-t", "Big")
+        assert cepheid(*run, "-f", "table", stdin=EVENTS).err == counts
+        assert cepheid(*run, "-f", "jsonl", stdin=EVENTS).err == ""
+        assert cepheid(*run, "-f", "table", "--why", stdin=EVENTS).err == ""
+
+
+def test_one_type_needs_no_counts(cepheid: Run, write: Write) -> None:
+    write("b.jsonl", EVENTS.splitlines()[2])
+    assert cepheid("run", "p.epl", "-e", "b.jsonl", "-f", "table").err == ""
+
+
+WIDE = """\
+create schema A (id string, theNumberOfThings int, remark string);
+insert into Observation select id, theNumberOfThings, remark from A;
+"""
+THING = (
+    '{"@type": "A", "@time": 1, "id": "DangerousLocation", "theNumberOfThings": 7, "remark": "a b"}'
+)
+
+
+@pytest.mark.parametrize(
+    ("columns", "lines"),
+    [
+        (
+            80,
+            [
+                "Observation (1 row)",
+                "time                   id                  theNumberOfThings   remark",
+                "─" * 69,
+                "1970-01-01T00:00:01Z   DangerousLocation                   7   a b",
+            ],
+        ),
+        (
+            60,
+            [
+                "Observation (1 row)",
+                "                                                the",
+                "                                           NumberOf",
+                "time                   id                    Things   remark",
+                "─" * 60,
+                "1970-01-01T00:00:01Z   DangerousLocation          7   a b",
+            ],
+        ),
+        (
+            40,
+            [
+                "Observation (1 row)",
+                "time               1970-01-01T00:00:01Z",
+                "id                 DangerousLocation",
+                "theNumberOfThings  7",
+                "remark             a b",
+            ],
+        ),
+    ],
+)
+def test_a_narrow_table_wraps_and_a_narrower_one_becomes_a_listing(
+    cepheid: Run, write: Write, monkeypatch: pytest.MonkeyPatch, columns: int, lines: list[str]
+) -> None:
+    write("w.epl", WIDE)
+    write("w.jsonl", THING)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = cepheid("run", "w.epl", "-e", "w.jsonl", "-f", "table").out
+    assert [line.rstrip() for line in out.splitlines()][: len(lines)] == lines
+
+
+@pytest.mark.parametrize("columns", [30, 60, 80, 100])
+def test_no_width_cuts_a_value(cepheid: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    program, events = (
+        str(EXAMPLES / "motorbike" / name) for name in ("motorbike_partitioned.epl", "events.jsonl")
+    )
+    out = cepheid("run", program, "-e", events, "--format", "table").out
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= columns
 
 
 # Why.

@@ -23,7 +23,7 @@ from cepheid.errors import CATALOGUE, Severity
 from cepheid.expr.functions import AGGREGATES, FUNCTIONS
 from cepheid.expr.tree import Expr
 from cepheid.pattern.tree import Pattern
-from cepheid.program.tree import OutputRate, Window
+from cepheid.program.tree import Window
 from tests.docs import notation
 from tests.docs.pages import (
     KINDS,
@@ -192,8 +192,9 @@ def test_the_reference_has_an_example_of_every_construct() -> None:
         if block.kind == "epl" and not block.words:
             for statement in cep.parse(block.body, types=notation.TYPES).tree.statements:
                 shown |= {type(part).__name__ for part in _parts(statement)}
-                rate = statement.output or OutputRate()
-                rates.add((rate.mode, rate.after is not None, rate.when is not None))
+                rate = statement.output
+                if rate:
+                    rates.add((rate.mode, rate.after is not None, rate.when is not None))
     nodes = {kind for root in (Expr, Pattern, Window) for kind in _kinds(root)}
     assert nodes - {"Column"} <= shown  # a column is made by resolving a name
     assert {mode for mode, _, _ in rates} == {None, "first", "last", "all", "snapshot"}

@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cepheid.core.event import Value
+from cepheid.core.numbers import round_float
 from cepheid.core.types import ANY, DOUBLE, FLOAT, INT, LONG, STRING, DataType
 from cepheid.expr.aggregates import Aggregator, make_aggregator
 from cepheid.expr.functions import AGGREGATES
 from cepheid.expr.tree import Aggregate, Column, Part
-from cepheid.expr.values import group_key, round_float, sort_key, wrap_int
+from cepheid.expr.values import group_key, sort_key, wrap_int
 
 # A number enters with this value, "out" lets the oldest row leave.
 Rows = Sequence[Value]

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cepheid.core.event import Value
+from cepheid.core.numbers import round_float
 from cepheid.core.types import ANY, BOOLEAN, DOUBLE, FLOAT, INT, LONG, NULL, STRING, DataType
 from cepheid.errors import Diagnostic
 from cepheid.expr.evaluate import Frame, compile_expr
 from cepheid.expr.functions import FUNCTIONS
 from cepheid.expr.tree import Call, Expr, Literal
 from cepheid.expr.typing import Scope, resolve
-from cepheid.expr.values import round_float
 
 Scalar = str | bool | int | float | None
 NAN, INF = math.nan, math.inf

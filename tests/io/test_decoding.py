@@ -11,11 +11,11 @@ import pytest
 from cepheid.core.event import Event
 from cepheid.core.time import SECOND
 from cepheid.core.types import (
-    ANY,
     BOOLEAN,
     DOUBLE,
     INT,
     LONG,
+    NULL,
     STRING,
     ArrayType,
     Attribute,
@@ -106,9 +106,9 @@ def test_an_attribute_that_holds_the_time_wins_and_time_stands_in_for_it() -> No
     assert decoded("Log", None, {"at": "1970-01-01T00:00:03Z"}).instant == 3 * SECOND
 
 
-def test_an_open_type_takes_any_attribute() -> None:
-    assert dict(decoded("Loose", 0, {"x": [1], "y": None})) == {"x": [1], "y": None}
-    assert dict(decoded("Loose", 0, {"x": "1", "y": ""}, is_text=True)) == {"x": 1, "y": None}
+def test_events_of_a_type_without_a_schema_are_refused() -> None:
+    found = problem("Loose", 0, {"x": 1})
+    assert (found.code, found.message) == ("no-schema", "type 'Loose' has no schema")
 
 
 def test_an_unknown_type_suggests_a_known_one() -> None:
@@ -176,7 +176,7 @@ def inferred(*values: object, is_text: bool = False) -> DataType:
 @pytest.mark.parametrize(
     ("values", "type"),
     [
-        ([1, -(2**31)], INT),
+        ([1, None], LONG),
         ([1, 2**31], LONG),
         ([1, None, 2.5], DOUBLE),
         ([10**400], LONG),
@@ -184,13 +184,13 @@ def inferred(*values: object, is_text: bool = False) -> DataType:
         (["NaN", 1], DOUBLE),
         (["NaN", None], DOUBLE),
         (["NaN", "Ann"], STRING),
-        ([None, None], ANY),
+        ([None, None], NULL),
         ([True, None], BOOLEAN),
         (["a", "b"], STRING),
         ([datetime(2026, 1, 1, tzinfo=UTC)], STRING),
         ([Decimal(1)], DOUBLE),
         ([[], [1], [2.5, None]], ArrayType(DOUBLE)),
-        ([[], None], ArrayType(ANY)),
+        ([[], None], ArrayType(NULL)),
         ([["Infinity"]], ArrayType(DOUBLE)),
         (
             [{"a": 1, "@type": "P", "@time": 0}, {"b": "x", "a": 1.5}],
@@ -206,7 +206,7 @@ def test_a_schema_is_found_in_the_values(values: list[object], type: DataType) -
 @pytest.mark.parametrize(
     ("cells", "type"),
     [
-        (["1", ""], INT),
+        (["1", ""], LONG),
         (["1", "3000000000"], LONG),
         (["1", "1.5", "NaN"], DOUBLE),
         (["true", "False"], BOOLEAN),
@@ -216,8 +216,8 @@ def test_a_schema_is_found_in_the_values(values: list[object], type: DataType) -
         (["007"], STRING),
         (["NaN", "x"], STRING),
         (["[1]", "[2.5]"], ArrayType(DOUBLE)),
-        (['{"a": 1}'], RecordType((Attribute("a", INT),))),
-        ([""], ANY),
+        (['{"a": 1}'], RecordType((Attribute("a", LONG),))),
+        ([""], NULL),
         (["9" * 500], LONG),
     ],
     ids=range(13),
@@ -229,11 +229,11 @@ def test_a_schema_is_found_in_cells(cells: list[str], type: DataType) -> None:
 @pytest.mark.parametrize(
     ("values", "fact"),
     [
-        (["a", 1, 2], "attribute 'x' of A is int here and string before"),
-        ([True, 1], "attribute 'x' of A is int here and boolean before"),
-        ([{"a": 1}, {"a": "x"}], "attribute 'x' of A is {a string} here and {a int} before"),
-        ([[1], ["x"]], "attribute 'x' of A is string[] here and int[] before"),
-        ([[1, "x"]], "attribute 'x' of A: an array of int and string"),
+        (["a", 1, 2], "attribute 'x' of A is long here and string before"),
+        ([True, 1], "attribute 'x' of A is long here and boolean before"),
+        ([{"a": 1}, {"a": "x"}], "attribute 'x' of A is {a string} here and {a long} before"),
+        ([[1], ["x"]], "attribute 'x' of A is string[] here and long[] before"),
+        ([[1, "x"]], "attribute 'x' of A: an array of long and string"),
         ([object], "attribute 'x' of A: <class 'object'> is nothing that an event can hold"),
     ],
 )
@@ -254,11 +254,19 @@ def test_only_unknown_types_are_inferred_each_with_all_its_attributes() -> None:
         Record("A", 0, {"y": "2"}, None),
     ]
     assert infer_types(records, {"Motorbike": MOTORBIKE}) == {
-        "A": EventType("A", (Attribute("x", INT), Attribute("y", STRING))),
+        "A": EventType("A", (Attribute("x", LONG), Attribute("y", STRING))),
         "B": EventType("B", ()),
     }
 
 
 def test_columns_that_a_source_declares_are_believed() -> None:
-    records = [Record("A", 0, {"x": 1, "y": 1}, None, columns={"x": LONG})]
-    assert infer_types(records, {})["A"].attributes == (Attribute("x", LONG), Attribute("y", INT))
+    records = [Record("A", 0, {"x": 1, "y": 1}, None, columns={"x": INT})]
+    assert infer_types(records, {})["A"].attributes == (Attribute("x", INT), Attribute("y", LONG))
+
+
+def test_an_attribute_cannot_have_a_name_that_describes_events() -> None:
+    with pytest.raises(InputError) as caught:
+        infer_types([Record("A", 0, {"@x": 1}, PLACE)], {})
+    assert [(d.code, d.message, d.span) for d in caught.value.diagnostics] == [
+        ("bad-name", "'@x' cannot be the name of an attribute", PLACE)
+    ]

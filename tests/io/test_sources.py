@@ -15,12 +15,12 @@ import pytest
 
 from cepheid.core.event import Event
 from cepheid.core.types import (
-    ANY,
     BOOLEAN,
     DOUBLE,
     FLOAT,
     INT,
     LONG,
+    NULL,
     STRING,
     ArrayType,
     Attribute,
@@ -119,7 +119,7 @@ NS = pd.Timestamp("2026-01-01T00:00:00.123456789")
         (pa.array(["a"]).dictionary_encode(), STRING, "a"),
         (pa.array([date(2026, 1, 2)]), STRING, "2026-01-02"),
         (pa.array([NS], pa.timestamp("ns")), STRING, "2026-01-01T00:00:00.123456Z"),
-        (pa.array([None], pa.null()), ANY, None),
+        (pa.array([None], pa.null()), NULL, None),
         (pa.array([[1]]), ArrayType(LONG), [1]),
         (pa.array([{"a": 1}]), RecordType((Attribute("a", LONG),)), {"a": 1}),
     ],

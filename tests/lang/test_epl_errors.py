@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from cepheid.errors import ProgramError
 from cepheid.lang.epl.formatter import format_text
 from cepheid.lang.epl.parser import parse
+from cepheid.lang.epl.printer import print_program
 
 
 def problems_of(text: str) -> list[str]:
@@ -49,7 +50,6 @@ SYNTAX = {
     " (join comparisons with 'and', or put one in parentheses)",
     "select * from A group by k where v": "1:28 syntax: 'where' comes too late or twice among the"
     " clauses (their order is where, group by, having, output, order by, limit)",
-    "select * from A a#time(3)": "1:18 syntax: a data window comes before the alias",
     "select * from A output every 3": "1:31 syntax: expected 'events' or a time unit after the"
     " number in 'output every', found the end of the text",
     "select * from A#time(3 secs)": "1:24 syntax: no time unit 'secs' (did you mean 'sec'?)",
@@ -78,6 +78,13 @@ OTHERS = {
     "select 1e40f from A": "1:8 bad-number: 1e40f does not fit float",
     "select -(-2147483648) from A": "1:8 bad-number: 2147483648 does not fit int",
     "select * from A limit -1": "1:23 bad-number: 'limit' cannot be negative",
+    f"select * from A limit {'9' * 500}": f"1:23 bad-number: '{'9' * 37}...' does not fit long",
+    f"select a[{2**63}] from A": "1:10 bad-number: '9223372036854775808' does not fit long",
+    f"@X({2**63}) select * from A": "1:4 bad-number: 9223372036854775808 does not fit long",
+    "@X(1e400) select * from A": "1:4 bad-number: 1e400 does not fit double",
+    f"select {'9' * 350}d from A": f"1:8 bad-number: {'9' * 350}d does not fit double",
+    f"select * from A#time({'9' * 350} sec)": "1:22 bad-period: this period is longer than the"
+    " calendar",
     "select sum(a, b) from A": "1:8 wrong-arguments: sum takes one argument, not 2",
     "select * from A#tiem(3)": "1:17 unknown-window: no data window 'tiem' (did you mean 'time'?)",
     "select * from A#zzz(3, x desc)": "1:17 unknown-window: no data window 'zzz'"
@@ -95,6 +102,24 @@ OTHERS = {
     "select * from A#keepall(1)": "1:17 bad-window: keepall takes no arguments",
     "select * from A output every 0 events": "1:17 bad-output: output every nothing would never"
     " end",
+}
+
+MISPLACED_WINDOWS = {
+    "select * from pattern [every a=A#time(3 sec)]": "1:33",
+    "select * from pattern [a=A.win:length(2) -> b=B]": "1:27",
+    "select * from pattern [(a=A(x > 1) -> b=B)#length(2)]": "1:43",
+    "select * from pattern [timer:interval(3)#keepall]": "1:41",
+    "select x#time(3 sec) from A": "1:9",
+    "select * from A a#time(3)": "1:18",
+    "select * from A as a.win:time(3 sec)": "1:21",
+    "select * from A where (x > 1)#time(3 sec) group by x": "1:30",
+    "select * from A where (x#time(3 sec))": "1:25",
+    "select x from A group by x#time(3 sec)": "1:27",
+    "select x from A group by x.win:length(2)": "1:31",
+    "select x from A group by x having count(*) > 1.win:length(2)": "1:47",
+    "select * from A output every 3 events #length(2)": "1:39",
+    "select * from A order by x#length(2)": "1:27",
+    "select * from A limit 3 #keepall": "1:25",
 }
 
 UNSUPPORTED = {
@@ -172,6 +197,14 @@ def test_an_error_in_a_pattern_is_placed(text: str) -> None:
     assert in_pattern(text) == [PATTERNS[text]]
 
 
+@pytest.mark.parametrize("text", MISPLACED_WINDOWS)
+def test_a_data_window_belongs_behind_the_source(text: str) -> None:
+    assert problems_of(text) == [
+        f"{MISPLACED_WINDOWS[text]} misplaced-window: a data window cannot stand here"
+        " (it follows the source: from A#length(5), from pattern [...]#length(5))"
+    ]
+
+
 @pytest.mark.parametrize("text", UNSUPPORTED)
 def test_what_other_systems_have_is_named_as_unsupported(text: str) -> None:
     first = problems_of(text)[0]
@@ -230,6 +263,22 @@ DEEP = {
 def test_deep_nesting_gives_one_clear_message(what: str) -> None:
     (problem,) = parse(DEEP[what]).problems
     assert problem.code == "too-deep"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select x in [{deep} or y:1] from A",
+        "select * from A({deep} or x, y)",
+        "select * from pattern [A({deep} or x, y)]",
+    ],
+)
+def test_a_text_whose_canonical_form_would_be_too_deep_is_refused(text: str) -> None:
+    for depth, codes in ((98, []), (100, ["too-deep"])):
+        deep = "-(x + " * depth + "y" + ")" * depth
+        found = parse(text.replace("{deep}", deep))
+        assert [problem.code for problem in found.problems] == codes
+        assert codes or parse(print_program(found.tree)).problems == ()
 
 
 def test_a_hundred_levels_are_fine() -> None:

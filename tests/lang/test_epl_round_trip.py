@@ -5,11 +5,16 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from cepheid.errors import Severity
+from cepheid.expr.notation import nesting
 from cepheid.expr.tree import Expr
+from cepheid.lang.epl.cursor import Cursor
 from cepheid.lang.epl.formatter import format_text
+from cepheid.lang.epl.lexer import Token, tokenize
 from cepheid.lang.epl.parser import parse
+from cepheid.lang.epl.patterns import pattern as parse_pattern
+from cepheid.lang.epl.print_patterns import levels_in
 from cepheid.lang.epl.printer import print_declaration, print_expr, print_pattern, print_program
-from cepheid.pattern.tree import Pattern
+from cepheid.pattern.tree import Every, Pattern, While
 from cepheid.program.tree import (
     PatternSource,
     ProgramTree,
@@ -57,3 +62,23 @@ def test_a_program_reads_back_as_printed_and_is_in_canonical_form(tree: ProgramT
     assert errors_of(text) == []
     assert parse(text).tree == tree
     assert format_text(text) == text
+
+
+class Diver(Cursor):
+    """Remembers how deep the parser went."""
+
+    deepest = 0
+
+    def enter(self, opened: Token, what: str) -> None:
+        super().enter(opened, what)
+        self.deepest = max(self.deepest, self.nesting)
+
+
+@settings(max_examples=300, deadline=None)
+@given(patterns(), expressions())
+def test_the_depth_of_a_text_is_known_without_reading_it(pattern: Pattern, expr: Expr) -> None:
+    inside = While(Every(pattern), expr)
+    cursor = Diver(tokenize(print_pattern(inside)).tokens)
+    assert parse_pattern(cursor) == inside
+    root: Pattern | Expr = inside
+    assert cursor.deepest == nesting(root, levels_in)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepheid.core.types import BOOLEAN, DOUBLE, INT
+from cepheid.core.types import BOOLEAN, DOUBLE, INT, ArrayType, Attribute, EventRef
 from cepheid.errors import ProgramError, Span
 from cepheid.expr import tree as e
 from cepheid.pattern import tree as p
@@ -96,6 +96,13 @@ def test_places_and_inferred_types_are_left_out() -> None:
     assert "boolean" not in text
 
 
+@pytest.mark.parametrize("name", ["A[]", "int[]", "int", "any", "[]", "A[][]"])
+def test_an_event_type_may_be_called_like_another_type(name: str) -> None:
+    for type in (EventRef(name), ArrayType(EventRef(name))):
+        tree = t.ProgramTree((t.Schema(name="B", attributes=(Attribute("x", type),)),))
+        assert from_json(to_json(tree)) == tree
+
+
 def test_infinite_constants_survive() -> None:
     tree = statement(where=e.Literal(-math.inf, type=DOUBLE))
     assert from_json(json.loads(json.dumps(to_json(tree), allow_nan=False))) == tree
@@ -126,8 +133,19 @@ def statement_json(**fields: object) -> dict[str, object]:
         (statement_json(stream="both"), "declarations[0].stream: 'both' is not one of them", "choices: istream, rstream, irstream"),
         (statement_json(distinct=1), "declarations[0].distinct: 1 is not true or false", None),
         (statement_json(window={"node": "Window"}), "declarations[0].window: no node 'Window'", "did you mean 'TimeWindow'?"),
-        (statement_json(where={"node": "Ref", "parts": []}), "declarations[0].where.parts: a list with at least one item is needed", None),
-        (statement_json(window={"node": "LengthWindow", "size": True}), "declarations[0].window.size: True is not a whole number", None),
+        (statement_json(where={"node": "Ref", "parts": []}), "declarations[0].where: a name needs a part", None),
+        (statement_json(where={"node": "And", "operands": []}), "declarations[0].where: `and` needs two operands", None),
+        (statement_json(where={"node": "Case", "operand": None, "branches": [], "otherwise": None}), "declarations[0].where: `case` needs a branch", None),
+        (statement_json(where={"node": "Negate", "operand": {"node": "Literal", "value": 5, "type": "int"}}), "declarations[0].where: the opposite of a number is a number", None),
+        (statement_json(where={"node": "Literal", "value": 2**31, "type": "int"}), "declarations[0].where: 2147483648 is not a value of type int", None),
+        (statement_json(output={"node": "OutputRate"}), "declarations[0].output: an output rate needs `every`, `after` or `when`", None),
+        (statement_json(output={"node": "OutputRate", "every": -3}), "declarations[0].output: `every` needs an amount", None),
+        (statement_json(insert_stream="rstream"), "declarations[0]: `insert rstream` needs a type to insert into", None),
+        (statement_json(select=[]), "declarations[0]: a select list needs an item", None),
+        (statement_json(limit={"node": "Limit", "count": -1}), "declarations[0].limit: a limit is never negative", None),
+        (statement_json(limit={"node": "Limit", "count": 2**63}), "declarations[0].limit.count: 9223372036854775808 is not a whole number of 64 bits", None),
+        (statement_json(source={"node": "PatternSource", "pattern": {"node": "AllOf", "parts": []}}), "declarations[0].source.pattern: `and` needs two parts", None),
+        (statement_json(window={"node": "LengthWindow", "size": True}), "declarations[0].window.size: True is not a whole number of 64 bits", None),
         (statement_json(window={"node": "TimeWindow", "period": {"node": "Period", "microseconds": -1}}), "declarations[0].window.period: a period is never negative", None),
         (statement_json(output={"node": "OutputRate", "every": "x"}), "declarations[0].output.every: 'x' does not belong here", None),
         (statement_json(where={"node": "Literal", "value": 1, "type": "string"}), "declarations[0].where: 1 is not a value of type string", None),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from cepheid.core.types import EventType
-from cepheid.errors import Diagnostic
+from cepheid.errors import Diagnostic, Severity, Span
 from cepheid.program.resolve import resolve_program
 from cepheid.program.tree import ProgramTree
 
@@ -20,8 +20,8 @@ def check_program(tree: ProgramTree, types: Mapping[str, EventType]) -> list[Dia
     findings = resolve_program(tree, types).problems
     parts = _parts(tree)
     if len(parts) > 1:
-        alone = {p for part in parts.values() for p in resolve_program(part, types).problems}
-        findings = tuple(replace(f, combined=f not in alone) for f in findings)
+        alone = {_what(p) for part in parts.values() for p in resolve_program(part, types).problems}
+        findings = tuple(replace(f, combined=_what(f) not in alone) for f in findings)
     files = {file: number for number, file in enumerate(parts)}
     return sorted(findings, key=lambda finding: _place(finding, files))
 
@@ -33,6 +33,11 @@ def _parts(tree: ProgramTree) -> dict[str | None, ProgramTree]:
         file = declaration.span.file if declaration.span else None
         parts[file] = parts.get(file, ProgramTree()) + ProgramTree((declaration,))
     return parts
+
+
+def _what(finding: Diagnostic) -> tuple[str, Severity, Span | None]:
+    """What makes a finding the same one; its hint may list what other files declare."""
+    return finding.code, finding.severity, finding.span
 
 
 def _place(finding: Diagnostic, files: Mapping[str | None, int]) -> tuple[int, int, int]:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import NoReturn, TypeAlias, TypeVar
+from typing import NoReturn, TypeAlias
 
-from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, MICROSECOND, SECOND, Period, parse_period
+from cepheid.core.checks import within_calendar
+from cepheid.core.numbers import LONG_RANGE
+from cepheid.core.time import MICROSECOND, SECOND, Period, parse_period
 from cepheid.core.values import shown
 from cepheid.errors import UsageError, error
-from cepheid.lang.epl.cursor import MAX_HEIGHT
 
 # How people write a length of time: `"3 seconds"`, a timedelta, a number of seconds.
 PeriodLike: TypeAlias = str | timedelta | int | float
-
-T = TypeVar("T")
-_LONGEST = LAST_INSTANT - FIRST_INSTANT
-_MONTH = timedelta(days=31) // MICROSECOND
+_, _MOST = LONG_RANGE
 
 
 def refuse(code: str, fact: str, hint: str | None = None) -> NoReturn:
@@ -44,18 +42,18 @@ def name(value: object, what: str) -> str:
 
 
 def whole(value: object, what: str, code: str = "usage", least: int = 0) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _MOST:
         refuse(code, f"{what} is a whole number from {least}, not {shown(value)}")
     return value
 
 
 def period(value: PeriodLike) -> Period:
     """The period that a text, a timedelta or a number of seconds stands for."""
-    with refusing("bad-period"):
-        found = _period(value)
-    if found.microseconds + found.months * _MONTH > _LONGEST:
+    try:
+        with refusing("bad-period"):
+            return within_calendar(_period(value))
+    except OverflowError:  # of a number beyond every double
         refuse("bad-period", "this period is longer than the calendar")
-    return found
 
 
 def _period(value: PeriodLike) -> Period:
@@ -67,17 +65,3 @@ def _period(value: PeriodLike) -> Period:
     if is_number and math.isfinite(value):
         return Period(round(value * SECOND))
     raise ValueError(f"{shown(value)} is not a time period; write for example '3 seconds'")
-
-
-def check_height(root: T, children: Callable[[T], Iterable[T]], what: str) -> T:
-    """The tree itself; the parsers refuse higher ones too.
-
-    Python can share one part many times, so each level looks at every part once.
-    """
-    level, height = [root], 0
-    while level:
-        height += 1
-        if height > MAX_HEIGHT:
-            refuse("too-deep", f"{what} with more than {MAX_HEIGHT} operators inside one another")
-        level = list({id(child): child for node in level for child in children(node)}.values())
-    return root

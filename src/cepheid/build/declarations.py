@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from cepheid.build.checks import name, refuse
+from cepheid.build.expressions import lit
 from cepheid.core.types import Attribute
 from cepheid.core.values import shown
 from cepheid.errors import suggest
@@ -74,9 +75,10 @@ def _argument(value: object) -> Argument:
 
 
 def _scalar(value: object) -> tree.Scalar:
+    hint = "use texts, numbers, True, False, None and lists of them"
     if not (value is None or isinstance(value, str | int | float)) or _is_endless(value):
-        hint = "use texts, numbers, True, False, None and lists of them"
         refuse("bad-annotation", f"{shown(value)} cannot be an argument of an annotation", hint)
+    lit(value)  # refuses what no text can write: whole numbers beyond 64 bits, broken characters
     return value
 
 

@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import NoReturn, TypeAlias
 
-from cepheid.build.checks import check_height, name, refuse, refusing
+from cepheid.build.checks import name, refuse, refusing
+from cepheid.core.numbers import fits_int, fits_long
 from cepheid.core.types import (
     BOOLEAN,
     DOUBLE,
     INT,
     LONG,
     NULL,
-    SCALARS,
     STRING,
     DataType,
     is_integral,
     is_numeric,
 )
-from cepheid.core.values import coerce, native, shown
-from cepheid.expr.printing import print_expr
+from cepheid.core.values import TYPE_NAMES, coerce, native, shown
+from cepheid.expr.printing import excess, print_expr
 from cepheid.expr.tree import (
     And,
     Binary,
@@ -42,7 +42,6 @@ from cepheid.expr.tree import (
     Part,
     Ref,
     Regexp,
-    children,
     negate,
 )
 from cepheid.io.given import data_type
@@ -271,6 +270,8 @@ def _reference(path: object) -> Ref:
 
 
 def _part(quoted: str | None, plain: str | None, index: str | None) -> Part:
+    if index is not None and (len(index) > 19 or not fits_long(int(index))):
+        refuse("bad-number", f"{shown(index)} is no index: it does not fit a long")
     return Part(quoted or plain or "", None if index is None else int(index))
 
 
@@ -284,10 +285,10 @@ def lit(value: object, type: str | None = None) -> Expression:
     """
     with refusing("usage"):
         value = native(value)
-    wanted = _type_of(value) if type is None else SCALARS.get(type)
+    wanted = _type_of(value) if type is None else TYPE_NAMES.get(str(type).lower())
     if wanted is None:
         what = f"{shown(value)} is no literal" if type is None else f"no literals of type {type!r}"
-        refuse("usage", what, f"a literal is null or of one of the types {', '.join(SCALARS)}")
+        refuse("usage", what, f"a literal is null or of one of the types {', '.join(TYPE_NAMES)}")
     return Expression(_literal(value, wanted))
 
 
@@ -306,7 +307,7 @@ def _type_of(value: object) -> DataType | None:
     if isinstance(value, bool):
         return BOOLEAN
     if isinstance(value, int):
-        return INT if -(2**31) <= value < 2**31 else LONG
+        return INT if fits_int(value) else LONG
     if isinstance(value, float):
         return DOUBLE
     if isinstance(value, str):
@@ -378,7 +379,8 @@ def conjunction(conditions: Iterable[object]) -> Expr | None:
     found = [_condition(condition) for condition in conditions]
     if len(found) < 2:
         return found[0] if found else None
-    return And(tuple(o for e in found for o in (e.operands if isinstance(e, And) else (e,))))
+    operands = [o for e in found for o in (e.operands if isinstance(e, And) else (e,))]
+    return checked(And(tuple(operands)))
 
 
 def _condition(value: object) -> Expr:
@@ -391,4 +393,7 @@ def _condition(value: object) -> Expr:
 
 def checked(expr: Expr) -> Expr:
     """The expression itself, refused where a text of it would be."""
-    return check_height(expr, children, "an expression")
+    fact = excess(expr)
+    if fact:
+        refuse("too-deep", fact)
+    return expr

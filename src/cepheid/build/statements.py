@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, get_args
 
-from cepheid.build.checks import check_height, name, period, refuse, refusing, whole
+from cepheid.build.checks import name, period, refuse, refusing, whole
 from cepheid.build.declarations import Declaration
 from cepheid.build.expressions import Aliased, Descending, Operand, checked, column, conjunction
 from cepheid.build.patterns import Pattern, node
@@ -14,7 +14,7 @@ from cepheid.core.time import Period
 from cepheid.core.values import shown
 from cepheid.errors import suggest
 from cepheid.expr.tree import Expr
-from cepheid.pattern.tree import children
+from cepheid.lang.epl.print_patterns import excess
 from cepheid.program.tree import (
     Limit,
     OrderItem,
@@ -180,7 +180,10 @@ def match(pattern: Pattern) -> Query:
     select a.x
     from pattern [every a=A];
     """
-    root = check_height(node(pattern), children, "a pattern")
+    root = node(pattern)
+    fact = excess(root)
+    if fact:
+        refuse("too-deep", fact)
     return Query(Statement(select=(SelectAll(),), source=PatternSource(root)))
 
 

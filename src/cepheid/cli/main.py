@@ -15,6 +15,7 @@ from cepheid.cli.console import err
 from cepheid.cli.exits import FOUND, GOOD, code_of_failure
 from cepheid.cli.explain import explain
 from cepheid.cli.format import format_programs
+from cepheid.cli.help import PlainCommand, PlainGroup
 from cepheid.cli.new import new
 from cepheid.cli.run import RunCommand, run
 from cepheid.cli.test import run_cases
@@ -26,16 +27,17 @@ app = typer.Typer(
     name="cepheid",
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
+    cls=PlainGroup,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run", cls=RunCommand)(run)
-app.command("check")(check)
-app.command("format")(format_programs)
-app.command("explain")(explain)
-app.command("new")(new)
-app.command("test")(run_cases)
+app.command("check", cls=PlainCommand)(check)
+app.command("format", cls=PlainCommand)(format_programs)
+app.command("explain", cls=PlainCommand)(explain)
+app.command("new", cls=PlainCommand)(new)
+app.command("test", cls=PlainCommand)(run_cases)
 
 
 def _version(is_wanted: bool) -> None:
@@ -67,6 +69,7 @@ def cepheid(
 
 def main(args: Sequence[str] | None = None) -> int:
     """Runs a command and gives its exit code; people's mistakes never show a traceback."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # What UTF-8 cannot hold, half of a surrogate pair, becomes an escape as in JSON.
@@ -80,6 +83,18 @@ def main(args: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _give_up_output()
         return FOUND
+    except OSError as problem:
+        # Whatever opens a file answers for it itself; what is left is standard output.
+        _give_up_output()
+        reason = (problem.strerror or str(problem)).lower()
+        return _failed(error("bad-file", f"cannot write the output: {reason}"))
+
+
+def _open_closed_streams() -> None:
+    """A stream that the caller closed (`>&-`) is None in Python; here it is an empty one."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _run(args: Sequence[str] | None) -> int:
@@ -103,5 +118,5 @@ def _failed(*problems: Diagnostic) -> int:
 
 
 def _give_up_output() -> None:
-    """Whoever read standard output is gone; Python must not complain when it flushes at the end."""
+    """Nothing can be written any more; Python must not complain when it flushes at the end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
-from typer.core import TyperCommand
 
+from cepheid.cli.help import PlainCommand
 from cepheid.errors import UsageError, error
 
 if TYPE_CHECKING:
     from cepheid.verbs import Program
+
+Name = TypeVar("Name", bound=str)
 
 Programs: TypeAlias = Annotated[
     list[str],
@@ -23,7 +25,7 @@ Programs: TypeAlias = Annotated[
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
 
 
-class ManyValues(TyperCommand):
+class ManyValues(PlainCommand):
     """A command whose repeatable options also take several values: `--events a.csv b.csv`.
 
     So a glob that the shell expands names event files, all of them. The values end at the next
@@ -49,6 +51,15 @@ class ManyValues(TyperCommand):
             else:
                 is_first = False
             yield arg
+
+
+def one_of(known: Sequence[Name], name: str, option: str) -> Name:
+    """The value of an option that has only these."""
+    for each in known:
+        if each == name:
+            return each
+    fact, hint = f"'{name}' is no value of {option}", f"choose from {', '.join(known)}"
+    raise UsageError(error("usage", fact, hint=hint))
 
 
 def load(paths: Sequence[str]) -> Program:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast, get_args
 from urllib.parse import quote
 
 from cepheid.cli.tables import print_tables, print_trees
@@ -21,7 +21,13 @@ from cepheid.io.encode import to_json
 STANDARD_OUTPUT = "-"
 
 AnyFormat: TypeAlias = Literal["jsonl", "csv", "parquet", "table"]
-_SUFFIXES: dict[str, AnyFormat] = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+FORMATS: tuple[AnyFormat, ...] = get_args(AnyFormat)
+_SUFFIXES: dict[str, AnyFormat] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".parquet": "parquet",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +40,26 @@ class Output:
 
     @property
     def is_folder(self) -> bool:
-        return self.path.endswith(("/", os.sep)) or os.path.isdir(self.path)
+        return _is_folder(self.path)
 
     @property
     def streams(self) -> bool:
         """Whether each row can be printed when it comes."""
         return self.path == STANDARD_OUTPUT and self.format == "jsonl"
+
+    @property
+    def is_table(self) -> bool:
+        return self.format == "table" and not self.why
+
+    def files(self, chosen: Sequence[str]) -> list[Path]:
+        """What is written, where these types are."""
+        if self.path == STANDARD_OUTPUT:
+            return []
+        return [self.file_of(type) for type in chosen] if self.is_folder else [Path(self.path)]
+
+    def file_of(self, type: str) -> Path:
+        """The file of a type in the folder."""
+        return Path(self.path) / f"{quote(type, safe=' ')}.{self.format}"
 
 
 def output_of(path: str, format: AnyFormat | None, *, why: bool, is_stream: bool) -> Output:
@@ -54,10 +74,38 @@ def output_of(path: str, format: AnyFormat | None, *, why: bool, is_stream: bool
     return output
 
 
+def _is_folder(path: str) -> bool:
+    return path.endswith(("/", os.sep)) or os.path.isdir(path)
+
+
 def _default_format(path: str, *, is_stream: bool) -> AnyFormat:
-    if path != STANDARD_OUTPUT:
-        return _SUFFIXES.get(Path(path).suffix.lower(), "jsonl")
-    return "table" if sys.stdout.isatty() and not is_stream else "jsonl"
+    if path == STANDARD_OUTPUT:
+        return "table" if sys.stdout.isatty() and not is_stream else "jsonl"
+    if _is_folder(path):
+        return "jsonl"
+    suffix = Path(path).suffix.lower()
+    if suffix not in _SUFFIXES:
+        fact = f"the name '{path}' does not say its format"
+        hint = f"known suffixes: {', '.join(_SUFFIXES)}; or add --format, or '/' for a folder"
+        raise _refused(fact, hint)
+    return _SUFFIXES[suffix]
+
+
+def spare_inputs(output: Output, chosen: Sequence[str], inputs: Iterable[str]) -> None:
+    """Refuses to write over a file that the run reads, by whatever name."""
+    targets = {_identity(file) for file in output.files(chosen)} - {None}
+    for path in inputs:
+        if _identity(path) in targets:
+            raise _refused(f"--out would overwrite '{path}', which is read", "choose another name")
+
+
+def _identity(path: str | Path) -> tuple[int, int] | None:
+    """The same for all names and links of a file; None where there is none."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _refused(fact: str, hint: str) -> UsageError:
@@ -109,8 +157,8 @@ def _write_folder(
     except OSError as problem:
         raise _unwritable(folder, problem) from None
     for type in chosen:
-        file = folder / f"{quote(type, safe=' ')}.{output.format}"
-        _write_path([row for row in rows if row.type == type], file, types, output)
+        own = [row for row in rows if row.type == type]
+        _write_path(own, output.file_of(type), types, output)
 
 
 def _write_path(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from cepheid.cli.console import counted, err
-from cepheid.cli.show import show
+from cepheid.cli.show import one_line, show
 from cepheid.cli.tables import print_steps
 from cepheid.errors import Diagnostic
 from cepheid.result import Step
@@ -16,7 +16,8 @@ SHOWN = 5  # of the problems that were skipped
 
 def remark(text: str) -> None:
     sys.stdout.flush()  # so that remarks stand behind the rows
-    err().print(text, soft_wrap=True)
+    console = err()
+    console.print(text, soft_wrap=not console.is_terminal)
 
 
 def on_order(moved: int) -> None:
@@ -37,6 +38,13 @@ def on_skipped(count: int, problems: Sequence[Diagnostic] = ()) -> None:
 def on_dropped(count: int) -> None:
     if count:
         remark(f"dropped {counted(count, 'late event')}")
+
+
+def on_types(counts: Mapping[str, int], types: Iterable[str], taken: int) -> None:
+    """How many rows each type has, also those that are not printed; one type needs no remark."""
+    if len(counts) > 1:
+        found = ", ".join(f"{counts[type]:,} {one_line(type)}" for type in types if type in counts)
+        remark(f"derived {found} from {counted(taken, 'event')}")
 
 
 def on_nothing(taken: int, steps: Sequence[Step]) -> None:

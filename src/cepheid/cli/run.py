@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheid.cli.options import ManyValues, Programs, load
+from cepheid.cli.options import ManyValues, Programs, load, one_of
 from cepheid.errors import InputError, UsageError, error
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from cepheid.verbs import Program
 
 STANDARD_INPUT = "-"
+AUTO = "auto"
 
 
 class RunCommand(ManyValues):
@@ -61,22 +63,30 @@ Out = Annotated[
     ),
 ]
 OutFormat = Annotated[
-    Literal["jsonl", "csv", "parquet", "table"] | None,
+    str | None,
     typer.Option(
         "--format",
         "-f",
-        help="By default the suffix of --out decides; else it is a table on a terminal and JSON"
-        " Lines elsewhere.",
+        metavar="NAME",
+        help="jsonl, csv, parquet or table. By default as the suffix of --out says; without --out"
+        " a table on a terminal, JSON Lines elsewhere and while events stream in.",
         show_default=False,
     ),
 ]
 OnError = Annotated[
-    Literal["fail", "skip"],
-    typer.Option(help="What to do with events that cannot be read; skipped ones are counted."),
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="What to do with events that cannot be read: fail, or skip and count them.",
+    ),
 ]
 Late = Annotated[
-    Literal["fail", "drop"],
-    typer.Option(help="What to do on standard input with an event that is before the clock."),
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="What to do on standard input with an event that is before the clock: fail, or drop"
+        " and count it.",
+    ),
 ]
 Why = Annotated[bool, typer.Option("--why", help="List the events behind each row.")]
 TimedOut = Annotated[
@@ -88,7 +98,7 @@ TimedOut = Annotated[
 def run(
     programs: Programs,
     events: Events,
-    engine: Engine = "auto",
+    engine: Engine = AUTO,
     type: Types = None,
     start: Start = None,
     out: Out = "-",
@@ -105,25 +115,30 @@ def run(
     input of another program.
 
       cepheid run alarms.epl --events monday.jsonl
-      cepheid run types.epl alarms.epl --events data/ --type Fire --out fires.csv
+      cepheid run alarms.epl --events data/ --type Fire --out fires.csv
       cepheid run alarms.epl --events monday.jsonl --why
       tail -f log.jsonl | cepheid run alarms.epl --events - --on-error skip
     """
     from cepheid import verbs
-    from cepheid.cli.output import output_of
+    from cepheid.cli.output import FORMATS, output_of, spare_inputs
+    from cepheid.io import expand
 
-    _check_engine(engine)
+    form = None if format is None else one_of(FORMATS, format, "--format")
+    skips_errors = one_of(("fail", "skip"), on_error, "--on-error") == "skip"
+    drops_late = one_of(("fail", "drop"), late, "--late") == "drop"
+    chosen_engine = one_of((AUTO, *verbs.ENGINES), engine, "--engine")
+    name = "local" if chosen_engine == AUTO else chosen_engine
     is_stream = events == [STANDARD_INPUT]
-    output = output_of(out, format, why=why, is_stream=is_stream)
+    output = output_of(out, form, why=why, is_stream=is_stream)
     begin = None if start is None else _start(start)
     program = load(programs)
     chosen = _chosen_types(program, type)
-    name = "local" if engine == "auto" else engine
+    spare_inputs(output, chosen, [*programs, *expand(events)])
     if is_stream:
         from cepheid.cli.stream import Feed, print_stream
 
         session = verbs.open(program, start=begin, engine=name, timed_out=timed_out, why=why)
-        feed = Feed(session, skips_errors=on_error == "skip", drops_late=late == "drop")
+        feed = Feed(session, skips_errors=skips_errors, drops_late=drops_late)
         print_stream(feed, chosen, output)
         return
     from cepheid.cli.progress import ProgressBar
@@ -136,19 +151,10 @@ def run(
             engine=name,
             timed_out=timed_out,
             why=why,
-            on_error=on_error,
+            on_error="skip" if skips_errors else "fail",
             progress=progress,
         )
     _report(result, chosen, output)
-
-
-def _check_engine(name: str) -> None:
-    from cepheid.verbs import ENGINES
-
-    known = ("auto", *ENGINES)
-    if name not in known:
-        hint = f"engines: {', '.join(known)}"
-        raise UsageError(error("usage", f"no engine '{name}'", hint=hint))
 
 
 def _start(text: str) -> str | float:
@@ -184,6 +190,8 @@ def _report(result: Result, chosen: Sequence[str], output: Output) -> None:
 
     rows = [row for row in result if row.type in chosen]
     write(rows, chosen, result.types, output)
+    if output.is_table:
+        remarks.on_types(Counter(row.type for row in result), result.types, result.taken)
     remarks.on_order(result.moved)
     remarks.on_skipped(len(result.skipped), result.skipped)
     if not rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from cepheid.cli import remarks
@@ -11,8 +12,8 @@ from cepheid.cli.output import Output, line_of, write
 from cepheid.cli.show import show
 from cepheid.core.event import Event
 from cepheid.engines.local.session import Session
-from cepheid.errors import Diagnostic, InputError, LateEvent
-from cepheid.io import read_records
+from cepheid.errors import Diagnostic, InputError, LateEvent, error
+from cepheid.io import Record, read_records
 from cepheid.verbs import steps_of
 
 
@@ -28,7 +29,7 @@ class Feed:
         self.dropped = 0
 
     def rows(self) -> Iterator[Event]:
-        for record in read_records("-", on_problem=self.skip):
+        for record in self.records():
             try:
                 yield from self.session.feed(record)
                 self.taken += record.type is not None
@@ -36,6 +37,13 @@ class Feed:
                 self.drop(late)
             except InputError as refused:
                 self.skip(*refused.diagnostics)
+
+    def records(self) -> Iterator[Record]:
+        try:
+            yield from read_records("-", on_problem=self.skip)
+        except OSError as problem:
+            fact = f"cannot read standard input: {(problem.strerror or str(problem)).lower()}"
+            raise InputError(error("bad-file", fact)) from None
 
     def drop(self, late: LateEvent) -> None:
         if not self.drops_late:
@@ -54,19 +62,22 @@ class Feed:
 def print_stream(feed: Feed, chosen: Sequence[str], output: Output) -> None:
     """JSON Lines row by row; any other form when the input has ended."""
     found: list[Event] = []
-    count = 0
+    counts: Counter[str] = Counter()
+    types = feed.session.machine.program.types
     for row in feed.rows():
+        counts[row.type] += 1
         if row.type not in chosen:
             continue
-        count += 1
         if output.streams:
             sys.stdout.write(line_of(row, output) + "\n")
             sys.stdout.flush()
         else:
             found.append(row)
     if not output.streams:
-        write(found, chosen, feed.session.machine.program.types, output)
+        write(found, chosen, types, output)
+    if output.is_table:
+        remarks.on_types(counts, types, feed.taken)
     remarks.on_dropped(feed.dropped)
     remarks.on_skipped(feed.skipped)
-    if not count:
+    if not any(counts[type] for type in chosen):
         remarks.on_nothing(feed.taken, steps_of(feed.session.machine))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
 from cepheid.cli.console import counted
+from cepheid.cli.sheet import Column, Sheet
 from cepheid.cli.show import one_line
 from cepheid.cli.why import causes_of
 from cepheid.core.event import Event, Value
@@ -28,37 +27,27 @@ def print_tables(rows: Sequence[Event], types: Sequence[str], console: Console) 
         own = [row for row in rows if row.type == type]
         for start in range(0, len(own), _MOST_ROWS):
             title = f"{one_line(type)} ({counted(len(own), 'row')})" if start == 0 else None
-            console.print(_table(title, own[start : start + _MOST_ROWS]))
+            console.print(_sheet(title, own[start : start + _MOST_ROWS]))
         if own:
             console.print()
 
 
-def _table(title: str | None, rows: Sequence[Event]) -> Table:
-    table = table_of(title)
+def _sheet(title: str | None, rows: Sequence[Event]) -> Sheet:
     names = list(dict.fromkeys(name for row in rows for name in row))
-    marked = any(row.is_old or row.is_timeout for row in rows)
-    table.add_column("time", no_wrap=True, style="cyan")
-    if marked:
-        table.add_column("")
-    for name in names:
-        is_number = all(_is_number(row.values_.get(name)) for row in rows)
-        table.add_column(Text(one_line(name)), justify="right" if is_number else "left")
+    is_marked = any(row.is_old or row.is_timeout for row in rows)
+    marks = [Column("", style="dim")] if is_marked else []
+    columns = [Column("time", style="cyan"), *marks, *(_column(name, rows) for name in names)]
+    sheet = Sheet(columns, title)
     for row in rows:
-        marks = [Text(_mark(row), "dim")] if marked else []
+        mark = [_mark(row)] if is_marked else []
         cells = (_cell(row.values_.get(name)) for name in names)
-        table.add_row(format_instant(row.instant), *marks, *cells)
-    return table
+        sheet.add(format_instant(row.instant), *mark, *cells)
+    return sheet
 
 
-def table_of(title: str | None) -> Table:
-    return Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-    )
+def _column(name: str, rows: Sequence[Event]) -> Column:
+    is_number = all(_is_number(row.values_.get(name)) for row in rows)
+    return Column(one_line(name), "right" if is_number else "left")
 
 
 def _is_number(value: Value) -> bool:
@@ -117,13 +106,11 @@ def _told(event: Event) -> Iterator[tuple[str, Value]]:
 
 def print_steps(steps: Sequence[Step], console: Console) -> None:
     """How far the patterns of a run that found nothing got."""
-    table = table_of("how often each step was reached")
-    table.add_column("statement", no_wrap=True)
-    table.add_column("step")
-    table.add_column("times", justify="right")
+    columns = Column("statement"), Column("step"), Column("times", "right")
+    sheet = Sheet(columns, "how often each step was reached")
     last = None
     for step in steps:
         name = "" if step.statement == last else one_line(step.statement)
-        table.add_row(Text(name), Text(one_line(step.step)), f"{step.count:,}")
+        sheet.add(name, one_line(step.step), f"{step.count:,}")
         last = step.statement
-    console.print(table)
+    console.print(sheet)

@@ -97,14 +97,11 @@ def _show_table(verdicts: Sequence[Verdict], console: Console) -> None:
     from rich.text import Text
 
     from cepheid.cli.cases import shown
-    from cepheid.cli.tables import table_of
+    from cepheid.cli.sheet import Column, Sheet
 
-    table = table_of(None)
-    table.add_column("case")
-    table.add_column("outcome")
-    table.add_column("rows", justify="right")
+    sheet = Sheet([Column("case"), Column("outcome"), Column("rows", "right")])
     for verdict in verdicts:
         outcome = Text(verdict.outcome, _OUTCOMES[verdict.outcome])
         rows = "" if verdict.outcome == "broken" else str(verdict.rows)
-        table.add_row(Text(shown(verdict.case.folder)), outcome, rows)
-    console.print(table)
+        sheet.add(shown(verdict.case.folder), outcome, rows)
+    console.print(sheet)

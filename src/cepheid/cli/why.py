@@ -29,15 +29,15 @@ def causes_of(row: Event, deepest: int = DEEPEST) -> Iterator[Cause]:
 
     Events have causes in common, so what is behind an event is told once.
     """
-    known = {row}
+    known = {id(row)}
     waiting = [(cause, 1) for cause in reversed(row.causes)]
     while waiting:
         event, depth = waiting.pop()
-        is_followed = event not in known and depth < deepest
+        is_followed = id(event) not in known and depth < deepest
         yield Cause(event, depth, is_cut=bool(event.causes) and not is_followed)
         if is_followed:
             waiting.extend((cause, depth + 1) for cause in reversed(event.causes))
-        known.add(event)
+        known.add(id(event))
 
 
 def encode_with_causes(row: Event) -> dict[str, object]:

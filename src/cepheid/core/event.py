@@ -16,7 +16,8 @@ class Event(Mapping[str, Value]):
     """A mapping of attributes with a type and an instant; never changed once made.
 
     `statement` names what derived it (None for input), `causes` are the events behind it, `is_old`
-    marks a row of the remove stream, `is_timeout` a partial match whose time ran out. Two events are equal only if they are the same one.
+    marks a row of the remove stream, `is_timeout` a partial match whose time ran out. Events are
+    equal if type, time, marks and attributes are; beside another mapping only attributes count.
     """
 
     __slots__ = (
@@ -67,10 +68,17 @@ class Event(Mapping[str, Value]):
         return name in self.values_
 
     def __eq__(self, other: object) -> bool:
-        return self is other
+        if isinstance(other, Event):
+            return self is other or (
+                self._head() == other._head() and self.values_ == other.values_
+            )
+        return isinstance(other, Mapping) and self.values_ == dict(other)
 
     def __hash__(self) -> int:
-        return id(self)
+        return hash(self._head())
+
+    def _head(self) -> tuple[str, Instant, bool, bool]:
+        return self.type, self.instant, self.is_old, self.is_timeout
 
     def __repr__(self) -> str:
         old = ", old" if self.is_old else ""

@@ -77,6 +77,8 @@ def add_months(instant: Instant, months: int) -> Instant:
     year, month = divmod(total, 12)
     if year > _LAST_YEAR:
         return LAST_INSTANT + 1  # beyond the calendar: never reached
+    if year < 1:
+        return FIRST_INSTANT - 1
     day = min(moment.day, calendar.monthrange(year, month + 1)[1])
     return to_instant(moment.replace(year=year, month=month + 1, day=day))
 

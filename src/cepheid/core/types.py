@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+
+from cepheid.errors import Diagnostic, Span, error
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +62,8 @@ INT = Scalar("int")  # 32 bit
 LONG = Scalar("long")  # 64 bit
 FLOAT = Scalar("float")  # 32 bit
 DOUBLE = Scalar("double")  # 64 bit
-NULL = Scalar("null")  # the type of the literal null: fits everything
-ANY = Scalar("any")  # of an attribute whose schema is not known yet: fits everything
+NULL = Scalar("null")  # of what is always null: fits everything
+ANY = Scalar("any")  # of what nothing is known of yet: fits everything, and is null in a run
 
 SCALARS = {t.name: t for t in (STRING, BOOLEAN, INT, LONG, FLOAT, DOUBLE)} | {"integer": INT}
 _NUMERIC_RANK = {INT: 0, LONG: 1, FLOAT: 2, DOUBLE: 3}
@@ -78,8 +82,13 @@ def is_open(t: DataType) -> bool:
     return t in (NULL, ANY)
 
 
-def wider(a: DataType, b: DataType) -> DataType | None:
-    """The type that holds the values of both, or None where there is none."""
+def wider(
+    a: DataType, b: DataType, types: Mapping[str, EventType] = MappingProxyType({})
+) -> DataType | None:
+    """The type that holds the values of both, or None where there is none.
+
+    The types of a program say which events are also of which other types.
+    """
     if a == b:
         return a
     if is_open(a):
@@ -92,14 +101,43 @@ def wider(a: DataType, b: DataType) -> DataType | None:
             return DOUBLE
         return a if _NUMERIC_RANK[a] > _NUMERIC_RANK[b] else b
     if isinstance(a, ArrayType) and isinstance(b, ArrayType):
-        element = wider(a.element, b.element)
+        element = wider(a.element, b.element, types)
         return ArrayType(element) if element else None
+    if isinstance(a, EventRef) and isinstance(b, EventRef):
+        return _common_ancestor(a, b, types)
     return None
 
 
-def fits(source: DataType, target: DataType) -> bool:
-    """Whether every value of the source type is one of the target type."""
-    return wider(source, target) == target or is_open(source) or is_open(target)
+def _common_ancestor(a: EventRef, b: EventRef, types: Mapping[str, EventType]) -> EventRef | None:
+    """The nearest type that both are of; None where there is none, or several as near."""
+    common = _lineage(a, types) & _lineage(b, types)
+    nearest = [n for n in common if not any(n in types[o].ancestors for o in common)]
+    return EventRef(nearest[0]) if len(nearest) == 1 else None
+
+
+def _lineage(event: EventRef, types: Mapping[str, EventType]) -> frozenset[str]:
+    """The known types that such an event is of."""
+    known = types.get(event.name)
+    return (known.ancestors | {event.name}) & types.keys() if known else frozenset()
+
+
+def fits(
+    source: DataType, target: DataType, types: Mapping[str, EventType] = MappingProxyType({})
+) -> bool:
+    """Whether every value of the source type is one of the target type, or easily becomes one."""
+    if isinstance(source, ArrayType) and isinstance(target, ArrayType):
+        # Numbers are widened one at a time, never inside an array.
+        is_exact = source.element == target.element or source.element not in _NUMERIC_RANK
+        return is_exact and fits(source.element, target.element, types)
+    return is_open(source) or wider(source, target, types) == target
+
+
+def bad_name(name: str, what: str, span: Span | None = None) -> Diagnostic | None:
+    """What is wrong with the name of an attribute; names such as '@type' are taken."""
+    if not name.startswith("@"):
+        return None
+    hint = "names that start with '@' say what an event is"
+    return error("bad-name", f"'{name}' cannot be the name of {what}", span, hint)
 
 
 @dataclass(frozen=True, slots=True)

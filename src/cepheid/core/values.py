@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import struct
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -19,6 +18,7 @@ from functools import partial
 from typing import TypeAlias
 
 from cepheid.core.event import Event, Value
+from cepheid.core.numbers import NOT_FINITE, round_float
 from cepheid.core.time import format_instant, to_instant
 from cepheid.core.types import (
     ANY,
@@ -28,6 +28,7 @@ from cepheid.core.types import (
     INT,
     LONG,
     NULL,
+    SCALARS,
     STRING,
     ArrayType,
     Attribute,
@@ -43,17 +44,16 @@ Coercion: TypeAlias = Callable[[object], Value]
 META_KEYS = frozenset({"@type", "@time", "@old"})
 # Deep enough for any real event, shallow enough for every recursion over a value.
 DEEPEST = 64
-NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+# The words that name scalar types, in texts and in Python.
+TYPE_NAMES: dict[str, DataType] = {**SCALARS, "bool": BOOLEAN}
 
 
 def coerce(value: object, type: DataType, types: Mapping[str, EventType]) -> Value:
-    """The value as one of the type; ValueError with a fact where it does not fit."""
-    return Coercions(types).of(type)(value)
+    """The value as one of the type; ValueError with a fact where it does not fit.
 
-
-def coerce_text(text: str, type: DataType, types: Mapping[str, EventType]) -> Value:
-    """A CSV cell as a value of the type: empty is null, nested values are JSON."""
-    return Coercions(types).of_text(type)(text)
+    ANY takes what some attribute could hold.
+    """
+    return _guarded(_any, value) if type == ANY else Coercions(types).of(type)(value)
 
 
 class Coercions:
@@ -67,6 +67,7 @@ class Coercions:
         return _SCALARS[type] if type in _SCALARS else partial(_guarded, self._inner(type))
 
     def of_text(self, type: DataType) -> Coercion:
+        """From a CSV cell: empty is null, nested values are JSON."""
         convert = self.of(type)
         reader = _TEXT_READERS.get(type, parse_json)
         return partial(_from_text, reader, convert)
@@ -80,7 +81,7 @@ class Coercions:
                 return partial(_record, str(type), self._coercions(attributes))
             case EventRef(name):
                 return partial(self._reference, name)
-        return _SCALARS.get(type, _any)
+        return _SCALARS.get(type, _null)  # of what nothing is known, only null is taken
 
     def _coercions(self, attributes: Iterable[Attribute]) -> dict[str, Coercion]:
         return {a.name: self._inner(a.type) for a in attributes}
@@ -92,20 +93,25 @@ class Coercions:
         if isinstance(value, Event):
             if not self._is_kind(value.type, name):
                 raise ValueError(f"an event of type {value.type!r} is not {_article(name)}")
+            self._described(value.type)
             return value
         fields = _mapping(value, name)
         actual = fields.get("@type")
         if not isinstance(actual, str) or not self._is_kind(actual, name):
             actual = name
-        declared = self._types.get(actual)
-        if declared is None:
-            raise ValueError(f"no event type {actual!r}")
-        if declared.is_open:
-            return _any(fields)
+        declared = self._described(actual)
         # Found only now, so that a type may contain itself.
         if actual not in self._members:
             self._members[actual] = self._coercions(declared.attributes)
         return _record(actual, self._members[actual], fields)
+
+    def _described(self, name: str) -> EventType:
+        declared = self._types.get(name)
+        if declared is None:
+            raise ValueError(f"no event type {name!r}")
+        if declared.is_open:
+            raise ValueError(f"type {name!r} has no schema")
+        return declared
 
     def _is_kind(self, actual: str, name: str) -> bool:
         declared = self._types.get(actual)
@@ -197,10 +203,9 @@ def _float(value: object) -> Value:
     number = _double(value, "float")
     if number is None:
         return None
-    try:
-        rounded: float = struct.unpack("<f", struct.pack("<f", number))[0]
-    except OverflowError:
-        raise ValueError(f"{shown(number)} does not fit a float (32 bit)") from None
+    rounded = round_float(number)
+    if math.isinf(rounded) and math.isfinite(number):
+        raise ValueError(f"{shown(number)} does not fit a float (32 bit)")
     return rounded
 
 
@@ -233,6 +238,12 @@ def _boolean(value: object) -> Value:
     if plain is None or isinstance(plain, bool):
         return plain
     raise _misfit(plain, "boolean")
+
+
+def _null(value: object) -> Value:
+    if is_null(value):
+        return None
+    raise _misfit(value, "null")
 
 
 def _any(value: object) -> Value:
@@ -318,6 +329,7 @@ _SCALARS: dict[DataType, Coercion] = {
     LONG: partial(_integer, "long", 64),
     FLOAT: _float,
     DOUBLE: _double,
+    NULL: _null,
 }
 
 

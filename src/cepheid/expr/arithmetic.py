@@ -15,8 +15,9 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from cepheid.core.event import Value
+from cepheid.core.numbers import round_float
 from cepheid.core.types import ANY, DOUBLE, FLOAT, INT, LONG, DataType
-from cepheid.expr.values import Number, is_number, round_float, rounding, wrap_int, wrap_long
+from cepheid.expr.values import Number, is_number, rounding, wrap_int, wrap_long
 
 BinaryFunction: TypeAlias = Callable[..., Value]
 Exact: TypeAlias = Callable[..., Any]

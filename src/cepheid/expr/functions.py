@@ -8,14 +8,14 @@ Positions in texts count from one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from enum import Enum
+from types import MappingProxyType
 
 from cepheid.core.event import Value
 from cepheid.core.types import (
-    ANY,
     BOOLEAN,
     DOUBLE,
     INT,
@@ -23,6 +23,7 @@ from cepheid.core.types import (
     NULL,
     STRING,
     DataType,
+    EventType,
     is_integral,
     is_numeric,
     is_open,
@@ -96,23 +97,25 @@ class Function:
     def kind(self, position: int) -> Kind:
         return self.parameters[min(position, len(self.parameters) - 1)]
 
-    def result_type(self, types: Sequence[DataType]) -> DataType | None:
+    def result_type(
+        self, types: Sequence[DataType], known: Mapping[str, EventType]
+    ) -> DataType | None:
         """The type of a call with arguments of these types; None where they do not go together."""
         if self.result is Result.COMMON:
-            return common_type(types)
+            return common_type(types, known)
         if self.result is Result.FIRST:
             return types[0]
         assert isinstance(self.result, DataType)
         return self.result
 
 
-def common_type(types: Sequence[DataType]) -> DataType | None:
-    """The type that holds values of all the types; ANY where one of them is not known."""
-    if ANY in types:
-        return ANY
+def common_type(
+    types: Sequence[DataType], known: Mapping[str, EventType] = MappingProxyType({})
+) -> DataType | None:
+    """The type that holds values of all the types; `known` says which events are of which."""
     common: DataType = NULL
     for type in types:
-        held = wider(common, type)
+        held = wider(common, type, known)
         if held is None:
             return None
         common = held

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
+from cepheid.core.numbers import write_double, write_float
 from cepheid.core.types import DOUBLE, FLOAT, LONG, ArrayType, DataType, EventRef
+from cepheid.core.values import TYPE_NAMES
 from cepheid.expr.notation import (
     AND,
     COMPARISON,
@@ -16,7 +18,7 @@ from cepheid.expr.notation import (
     OR,
     PRECEDENCE,
     SIGN,
-    TYPE_NAMES,
+    find_excess,
     is_plain_name,
 )
 from cepheid.expr.tree import (
@@ -38,6 +40,7 @@ from cepheid.expr.tree import (
     Part,
     Ref,
     Regexp,
+    children,
 )
 
 _PRIMARY = SIGN + 1
@@ -47,11 +50,20 @@ _TO_ESCAPE = re.compile(r"[\\'\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 def print_expr(expr: Expr, floor: int = OR) -> str:
     """The text of an expression, in parentheses where it binds looser than the floor."""
-    write, precedence = _WRITERS[type(expr)]
-    if isinstance(expr, Binary):
-        precedence = PRECEDENCE[expr.operator]
-    text = write(expr)
-    return text if precedence >= floor else f"({text})"
+    texts = [print_expr(place.expr, place.floor) for place in _places(expr)]
+    text = _WRITERS[type(expr)](expr, *texts)
+    return text if _precedence(expr) >= floor else f"({text})"
+
+
+def excess(expr: Expr) -> str | None:
+    """What of an expression goes beyond the limits, if anything does."""
+    return find_excess(expr, levels, "an expression")
+
+
+def levels(expr: Expr) -> Iterator[tuple[Expr, int]]:
+    """The direct parts of an expression, each with the levels that its text lies deeper."""
+    for place in _places(expr):
+        yield place.expr, place.is_inside + (_precedence(place.expr) < place.floor)
 
 
 def print_list(exprs: Iterable[Expr]) -> str:
@@ -88,17 +100,10 @@ def _literal(expr: Literal) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if expr.type == FLOAT:
-        return f"{_shortest_single(value)}f"
+        return f"{write_float(value)}f"
     if expr.type == DOUBLE:
-        return repr(float(value))
+        return write_double(value)
     return f"{value}L" if expr.type == LONG else repr(value)
-
-
-def _shortest_single(value: float) -> str:
-    """The fewest digits that give the same number of 32 bits; nine always do."""
-    packed = struct.pack("f", value)
-    texts = (f"{value:.{digits}g}" for digits in range(1, 10))
-    return next((text for text in texts if struct.pack("f", float(text)) == packed), repr(value))
 
 
 def _ref(expr: Ref) -> str:
@@ -118,97 +123,169 @@ def _column(expr: Column) -> str:
     return ".".join(map(_part, (*tag, *expr.path)))
 
 
-def _negate(expr: Negate) -> str:
-    return f"-{print_expr(expr.operand, _PRIMARY)}"
+def _negate(_: Negate, operand: str) -> str:
+    return f"-{operand}"
 
 
-def _not(expr: Not) -> str:
-    return f"not {print_expr(expr.operand, NOT)}"
+def _not(_: Not, operand: str) -> str:
+    return f"not {operand}"
 
 
-def _and(expr: And) -> str:
-    return " and ".join(print_expr(operand, NOT) for operand in expr.operands)
+def _and(_: And, *operands: str) -> str:
+    return " and ".join(operands)
 
 
-def _or(expr: Or) -> str:
-    return " or ".join(print_expr(operand, AND) for operand in expr.operands)
+def _or(_: Or, *operands: str) -> str:
+    return " or ".join(operands)
 
 
-def _binary(expr: Binary) -> str:
-    precedence = PRECEDENCE[expr.operator]
-    # Comparisons do not chain; the others group from the left.
-    left = print_expr(expr.left, precedence + (precedence == COMPARISON))
-    return f"{left} {expr.operator} {print_expr(expr.right, precedence + 1)}"
+def _binary(expr: Binary, left: str, right: str) -> str:
+    return f"{left} {expr.operator} {right}"
 
 
-def _predicate(expr: InList | InRange | Like | Regexp, word: str) -> str:
-    negated = "not " if expr.negated else ""
-    return f"{print_expr(expr.operand, CONCAT)} {negated}{word}"
+def _predicate(expr: InList | InRange | Like | Regexp, operand: str, word: str) -> str:
+    return f"{operand} not {word}" if expr.negated else f"{operand} {word}"
 
 
-def _in_list(expr: InList) -> str:
-    return f"{_predicate(expr, 'in')} ({print_list(expr.items)})"
+def _in_list(expr: InList, operand: str, *items: str) -> str:
+    return f"{_predicate(expr, operand, 'in')} ({', '.join(items)})"
 
 
-def _in_range(expr: InRange) -> str:
-    if expr.include_low and expr.include_high:
-        low, high = print_expr(expr.low, CONCAT), print_expr(expr.high, CONCAT)
-        return f"{_predicate(expr, 'between')} {low} and {high}"
+def _in_range(expr: InRange, operand: str, low: str, high: str) -> str:
+    if _is_between(expr):
+        return f"{_predicate(expr, operand, 'between')} {low} and {high}"
     opening = "[" if expr.include_low else "("
     closing = "]" if expr.include_high else ")"
-    inside = f"{print_expr(expr.low)}:{print_expr(expr.high)}"
-    return f"{_predicate(expr, 'in')} {opening}{inside}{closing}"
+    return f"{_predicate(expr, operand, 'in')} {opening}{low}:{high}{closing}"
 
 
-def _like(expr: Like) -> str:
+def _is_between(expr: InRange) -> bool:
+    return expr.include_low and expr.include_high
+
+
+def _like(expr: Like, operand: str, pattern: str) -> str:
     escape = "" if expr.escape is None else f" escape {print_string(expr.escape)}"
-    return f"{_predicate(expr, 'like')} {print_expr(expr.pattern, CONCAT)}{escape}"
+    return f"{_predicate(expr, operand, 'like')} {pattern}{escape}"
 
 
-def _regexp(expr: Regexp) -> str:
-    return f"{_predicate(expr, 'regexp')} {print_expr(expr.pattern, CONCAT)}"
+def _regexp(expr: Regexp, operand: str, pattern: str) -> str:
+    return f"{_predicate(expr, operand, 'regexp')} {pattern}"
 
 
-def _case(expr: Case) -> str:
-    operand = "" if expr.operand is None else f" {print_expr(expr.operand)}"
-    branches = "".join(
-        f" when {print_expr(when)} then {print_expr(then)}" for when, then in expr.branches
-    )
-    otherwise = "" if expr.otherwise is None else f" else {print_expr(expr.otherwise)}"
+def _case(expr: Case, *parts: str) -> str:
+    rest = iter(parts)
+    operand = "" if expr.operand is None else f" {next(rest)}"
+    branches = "".join(f" when {next(rest)} then {next(rest)}" for _ in expr.branches)
+    otherwise = "" if expr.otherwise is None else f" else {next(rest)}"
     return f"case{operand}{branches}{otherwise} end"
 
 
-def _cast(expr: Cast) -> str:
-    return f"cast({print_expr(expr.operand)}, {print_type(expr.target)})"
+def _cast(expr: Cast, operand: str) -> str:
+    return f"cast({operand}, {print_type(expr.target)})"
 
 
-def _call(expr: Call) -> str:
-    return f"{expr.function}({print_list(expr.arguments)})"
+def _call(expr: Call, *arguments: str) -> str:
+    return f"{expr.function}({', '.join(arguments)})"
 
 
-def _aggregate(expr: Aggregate) -> str:
-    if expr.argument is None:
-        return f"{expr.function}(*)"
-    distinct = "distinct " if expr.distinct else ""
-    return f"{expr.function}({distinct}{print_expr(expr.argument)})"
+def _aggregate(expr: Aggregate, argument: str = "*") -> str:
+    distinct = "distinct " if expr.distinct and expr.argument is not None else ""
+    return f"{expr.function}({distinct}{argument})"
 
 
-# Of a binary operator, the precedence depends on which it is.
-_WRITERS: dict[type[Expr], tuple[Callable[[Any], str], int]] = {
-    Literal: (_literal, _PRIMARY),
-    Ref: (_ref, _PRIMARY),
-    Column: (_column, _PRIMARY),
-    Negate: (_negate, SIGN),
-    Not: (_not, NOT),
-    And: (_and, AND),
-    Or: (_or, OR),
-    Binary: (_binary, COMPARISON),
-    InList: (_in_list, COMPARISON),
-    InRange: (_in_range, COMPARISON),
-    Like: (_like, COMPARISON),
-    Regexp: (_regexp, COMPARISON),
-    Case: (_case, _PRIMARY),
-    Cast: (_cast, _PRIMARY),
-    Call: (_call, _PRIMARY),
-    Aggregate: (_aggregate, _PRIMARY),
+# Each takes the node and the texts of its parts, from left to right.
+_WRITERS: dict[type[Expr], Callable[..., str]] = {
+    Literal: _literal,
+    Ref: _ref,
+    Column: _column,
+    Negate: _negate,
+    Not: _not,
+    And: _and,
+    Or: _or,
+    Binary: _binary,
+    InList: _in_list,
+    InRange: _in_range,
+    Like: _like,
+    Regexp: _regexp,
+    Case: _case,
+    Cast: _cast,
+    Call: _call,
+    Aggregate: _aggregate,
+}
+
+
+# Precedence.
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a part stands: what binds looser than the floor is put in parentheses there.
+
+    What stands inside, between brackets or keywords, lies one level deeper.
+    """
+
+    expr: Expr
+    floor: int = OR
+    is_inside: bool = False
+
+
+# Of those that bind looser than names and calls.
+_PRECEDENCES: dict[type[Expr], int] = {
+    Negate: SIGN,
+    Not: NOT,
+    And: AND,
+    Or: OR,
+    InList: COMPARISON,
+    InRange: COMPARISON,
+    Like: COMPARISON,
+    Regexp: COMPARISON,
+}
+
+
+def _precedence(expr: Expr) -> int:
+    if isinstance(expr, Binary):
+        return PRECEDENCE[expr.operator]
+    return _PRECEDENCES.get(type(expr), _PRIMARY)
+
+
+def _places(expr: Expr) -> Iterable[_Place]:
+    find = _PLACES.get(type(expr))
+    return find(expr) if find else [_Place(part, is_inside=True) for part in children(expr)]
+
+
+def _operands(floor: int) -> Callable[[Expr], Iterator[_Place]]:
+    return lambda expr: (_Place(operand, floor) for operand in children(expr))
+
+
+def _sides(expr: Binary) -> Iterator[_Place]:
+    """Comparisons do not chain; the others group from the left."""
+    precedence = PRECEDENCE[expr.operator]
+    yield _Place(expr.left, precedence + (precedence == COMPARISON))
+    yield _Place(expr.right, precedence + 1)
+
+
+def _after_operand(floor: int) -> Callable[[Expr], Iterator[_Place]]:
+    def find(expr: Expr) -> Iterator[_Place]:
+        operand, *others = children(expr)
+        yield _Place(operand, CONCAT)
+        yield from (_Place(other, floor, is_inside=True) for other in others)
+
+    return find
+
+
+def _ends(expr: InRange) -> Iterator[_Place]:
+    return _after_operand(CONCAT if _is_between(expr) else OR)(expr)
+
+
+# All parts of others stand inside them.
+_PLACES: dict[type[Expr], Callable[[Any], Iterator[_Place]]] = {
+    Negate: _operands(_PRIMARY),
+    Not: _operands(NOT),
+    And: _operands(NOT),
+    Or: _operands(AND),
+    Binary: _sides,
+    InList: _after_operand(OR),
+    InRange: _ends,
+    Like: _after_operand(CONCAT),
+    Regexp: _after_operand(CONCAT),
 }

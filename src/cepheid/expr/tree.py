@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Literal as OneOf
+from typing import TypeGuard
 
+from cepheid.core.checks import need
 from cepheid.core.types import ANY, DataType, is_numeric
 from cepheid.errors import Span
 
@@ -42,12 +44,18 @@ class Part:
     name: str
     index: int | None = None
 
+    def __post_init__(self) -> None:
+        need(self.index is None or self.index >= 0, "an index counts from zero")
+
 
 @dataclass(frozen=True, slots=True)
 class Ref(Expr):
     """A name as written: `speed`, `a.speed`, `a[0].position.x`."""
 
     parts: tuple[Part, ...]
+
+    def __post_init__(self) -> None:
+        need(bool(self.parts), "a name needs a part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +73,12 @@ class Column(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Negate(Expr):
+    """Minus; the opposite of a number is that number, which `negate` knows."""
+
     operand: Expr
+
+    def __post_init__(self) -> None:
+        need(not is_number(self.operand), "the opposite of a number is a number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +90,16 @@ class Not(Expr):
 class And(Expr):
     operands: tuple[Expr, ...]
 
+    def __post_init__(self) -> None:
+        need(len(self.operands) > 1, "`and` needs two operands")
+
 
 @dataclass(frozen=True, slots=True)
 class Or(Expr):
     operands: tuple[Expr, ...]
+
+    def __post_init__(self) -> None:
+        need(len(self.operands) > 1, "`or` needs two operands")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +114,9 @@ class InList(Expr):
     operand: Expr
     items: tuple[Expr, ...]
     negated: bool = False
+
+    def __post_init__(self) -> None:
+        need(bool(self.items), "`in` needs an item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +154,9 @@ class Case(Expr):
     branches: tuple[tuple[Expr, Expr], ...]
     otherwise: Expr | None
 
+    def __post_init__(self) -> None:
+        need(bool(self.branches), "`case` needs a branch")
+
 
 @dataclass(frozen=True, slots=True)
 class Cast(Expr):
@@ -145,6 +170,10 @@ class Call(Expr):
 
     function: str
     arguments: tuple[Expr, ...]
+
+    def __post_init__(self) -> None:
+        is_aggregate = self.function in ("min", "max") and len(self.arguments) < 2
+        need(not is_aggregate, f"{self.function} of less than two values is an aggregate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +208,13 @@ def walk(expr: Expr) -> Iterator[Expr]:
         pending.extend(reversed(list(children(node))))
 
 
+def is_number(expr: Expr) -> TypeGuard[Literal]:
+    """Whether it is a literal with a sign of its own; null has none."""
+    return isinstance(expr, Literal) and is_numeric(expr.type) and expr.value is not None
+
+
 def negate(operand: Expr) -> Expr:
     """Minus, folded into a numeric literal so that `-5` has one form only."""
-    if isinstance(operand, Literal) and is_numeric(operand.type) and operand.value is not None:
+    if is_number(operand):
         return Literal(-operand.value, type=operand.type, span=operand.span)  # type: ignore[operator]
     return Negate(operand, span=operand.span)

@@ -12,9 +12,9 @@ The rules, decided once for all engines:
 - `sum`, `min`, `max`, `first`, `last` have the type of their argument, `count` is long, `avg`,
   `median` and `stddev` are double.
 
-A value whose schema is not known has type ANY: nothing is held against it before the run, and an
-operator that cannot take what it then finds gives null. A node with an error gets type ANY too,
-so that one mistake is reported once.
+A value whose schema is not known has type ANY: nothing is held against it before the run, in which
+it is null, since events of a type without a schema are never taken. A node with an error gets type
+ANY too, so that one mistake is reported once.
 """
 
 from __future__ import annotations
@@ -134,17 +134,12 @@ class _Place:
 
 
 def _comparable(left: DataType, right: DataType, scope: Scope) -> bool:
-    if wider(left, right) is not None:
+    if wider(left, right, scope.types) is not None:
         return True
     if isinstance(left, EventRef) and isinstance(right, EventRef):
-        return _is_ancestor(left, right, scope) or _is_ancestor(right, left, scope)
+        return not {left.name, right.name} <= scope.types.keys()  # what is not known may be alike
     records = EventRef | RecordType
     return isinstance(left, records) and isinstance(right, records)
-
-
-def _is_ancestor(ancestor: EventRef, type: EventRef, scope: Scope) -> bool:
-    declared = scope.types.get(type.name)
-    return declared is None or ancestor.name in declared.ancestors
 
 
 @singledispatch
@@ -222,7 +217,8 @@ def _arithmetic_type(expr: Binary, place: _Place) -> DataType:
         return ANY
     if expr.operator == "/":
         return DOUBLE
-    return common_type((left, right)) or ANY
+    # Null, or a mistake that was reported already.
+    return ANY if ANY in (left, right) else common_type((left, right)) or ANY
 
 
 def _joined_type(expr: Binary, place: _Place) -> DataType:
@@ -303,7 +299,7 @@ def _case_test(test: Expr, operand: Expr | None, place: _Place) -> Expr:
 
 
 def _case_type(expr: Case, types: Sequence[DataType], place: _Place) -> DataType:
-    common = common_type(types)
+    common = common_type(types, place.scope.types)
     if common is not None:
         return common
     shown = ", ".join(dict.fromkeys(map(str, types)))
@@ -340,7 +336,7 @@ def _call_type(expr: Call, function: Function, place: _Place) -> DataType:
     if not _check_arguments(expr, function, place):
         return ANY
     types = [argument.type for argument in expr.arguments]
-    result = function.result_type(types)
+    result = function.result_type(types, place.scope.types)
     if result is not None:
         return result
     shown = ", ".join(dict.fromkeys(map(str, types)))

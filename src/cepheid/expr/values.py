@@ -10,10 +10,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Hashable
-from ctypes import c_float
 from typing import TypeAlias, TypeGuard
 
 from cepheid.core.event import Event, Value
+from cepheid.core.numbers import (
+    INT_RANGE,
+    LONG_RANGE,
+    NOT_FINITE,
+    fits_long,
+    round_float,
+    write_double,
+    write_float,
+)
 from cepheid.core.types import (
     BOOLEAN,
     DOUBLE,
@@ -28,9 +36,6 @@ from cepheid.core.types import (
 Number: TypeAlias = int | float
 Conversion: TypeAlias = Callable[[Value], Value]
 
-INT_RANGE = (-(2**31), 2**31 - 1)
-LONG_RANGE = (-(2**63), 2**63 - 1)
-
 
 def wrap_int(value: int) -> int:
     """The 32-bit integer that two's complement leaves of a value."""
@@ -40,11 +45,6 @@ def wrap_int(value: int) -> int:
 def wrap_long(value: int) -> int:
     """The 64-bit integer that two's complement leaves of a value."""
     return ((value + 0x8000_0000_0000_0000) & 0xFFFF_FFFF_FFFF_FFFF) - 0x8000_0000_0000_0000
-
-
-def round_float(value: float) -> float:
-    """The nearest 32-bit float; beyond its range an infinity."""
-    return c_float(value).value
 
 
 def _round_number(value: Number) -> Number:
@@ -76,7 +76,7 @@ def is_number(value: object) -> TypeGuard[Number]:
     """Whether a value without a static type is a double or fits a long."""
     if isinstance(value, bool) or not isinstance(value, int):
         return isinstance(value, float)
-    return LONG_RANGE[0] <= value <= LONG_RANGE[1]
+    return fits_long(value)
 
 
 def is_nan(value: object) -> bool:
@@ -88,12 +88,7 @@ def is_nan(value: object) -> bool:
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d{1,40}", re.ASCII)  # longer ones are out of every range
 _BLANKS = " \t\r\n"
-_SPECIAL_NUMBERS = {
-    "NaN": math.nan,
-    "Infinity": math.inf,
-    "+Infinity": math.inf,
-    "-Infinity": -math.inf,
-}
+_SPECIAL_NUMBERS = {**NOT_FINITE, "+Infinity": math.inf}
 
 
 def parse_number(text: str) -> Number | None:
@@ -104,24 +99,6 @@ def parse_number(text: str) -> Number | None:
     if _NUMBER.fullmatch(text):
         return float(text)
     return _SPECIAL_NUMBERS.get(text)
-
-
-def write_double(value: float) -> str:
-    """The shortest text that reads back as the same double: `1.0`, `1e+16`, `NaN`, `Infinity`."""
-    if math.isfinite(value):
-        return repr(float(value))
-    if math.isnan(value):
-        return "NaN"
-    return "Infinity" if value > 0 else "-Infinity"
-
-
-def write_float(value: float) -> str:
-    """The shortest text that reads back as the same 32-bit float."""
-    for digits in range(1, 9):
-        short = float(f"{value:.{digits}g}")
-        if round_float(short) == value:
-            return write_double(short)
-    return write_double(float(f"{value:.9g}"))
 
 
 def _to_text(value: Value) -> Value:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from operator import attrgetter
 
 from cepheid.core.event import Event, Value
+from cepheid.core.numbers import write_double
 from cepheid.core.time import format_instant
 from cepheid.core.values import string_to_cell
 
@@ -33,7 +34,7 @@ def encode(event: Event) -> dict[str, object]:
 def encode_value(value: Value) -> object:
     """Nested events are objects with '@type' and '@time', NaN and the infinities are strings."""
     if isinstance(value, float):
-        return value if math.isfinite(value) else _not_finite(value)
+        return value if math.isfinite(value) else write_double(value)
     if isinstance(value, Event):
         return encode(value)
     if isinstance(value, dict):
@@ -41,12 +42,6 @@ def encode_value(value: Value) -> object:
     if isinstance(value, list):
         return [encode_value(item) for item in value]
     return value
-
-
-def _not_finite(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    return "Infinity" if value > 0 else "-Infinity"
 
 
 def to_cell(value: Value) -> str:

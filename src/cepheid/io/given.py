@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 
 from cepheid.core.types import (
     ANY,
-    BOOLEAN,
     SCALARS,
     ArrayType,
     Attribute,
@@ -17,7 +16,10 @@ from cepheid.core.types import (
     EventRef,
     EventType,
     RecordType,
+    bad_name,
+    is_open,
 )
+from cepheid.core.values import TYPE_NAMES
 from cepheid.errors import UsageError, error
 from cepheid.io.arrow import data_type as arrow_type
 
@@ -29,13 +31,35 @@ GivenAttribute: TypeAlias = "str | DataType | Mapping[str, GivenAttribute]"
 GivenType: TypeAlias = Union[EventType, Mapping[str, GivenAttribute], "pa.Schema"]
 GivenTypes: TypeAlias = Mapping[str, GivenType]
 
-_SCALARS: dict[str, DataType] = {**SCALARS, "bool": BOOLEAN}
 _TYPE_TEXT = re.compile(r"\s*(?:`([^`\n]+)`|([^\W\d][\w$]*))((?:\s*\[\s*\])*)\s*")
 
 
 def event_types(given: GivenTypes | None) -> dict[str, EventType]:
     """The event types of a `types=` argument."""
-    return {name: _event_type(name, type) for name, type in (given or {}).items()}
+    types = {name: _event_type(name, type) for name, type in (given or {}).items()}
+    for name, type in types.items():
+        _check(name, type)
+    return types
+
+
+def _check(name: str, type: EventType) -> None:
+    """A type must say all of its attributes, and name them as events can."""
+    if type.is_open:
+        raise UsageError(error("no-schema", f"the type {name} does not say its attributes"))
+    for attribute in type.attributes:
+        if problem := bad_name(attribute.name, "an attribute"):
+            raise UsageError(problem)
+        if not _is_known(attribute.type):
+            fact = f"attribute {attribute.name!r} of {name} has no type that events can hold"
+            raise UsageError(error("usage", fact, hint=f"types: {', '.join(SCALARS)}"))
+
+
+def _is_known(type: DataType) -> bool:
+    if isinstance(type, ArrayType):
+        return _is_known(type.element)
+    if isinstance(type, RecordType):
+        return all(_is_known(member.type) for member in type.attributes)
+    return not is_open(type)
 
 
 def data_type(given: GivenAttribute) -> DataType:
@@ -51,7 +75,7 @@ def data_type(given: GivenAttribute) -> DataType:
     quoted, word, brackets = match.groups()
     found: DataType = EventRef(quoted or word)
     if word:
-        found = _SCALARS.get(word.lower(), found)
+        found = TYPE_NAMES.get(word.lower(), found)
     for _ in range(brackets.count("[")):
         found = ArrayType(found)
     return found

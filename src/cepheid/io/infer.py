@@ -1,9 +1,9 @@
 """Schemas of types that no program declares, found in their events.
 
-Whole numbers are int where all fit 32 bits, else long; beside fractions they are double. Objects
-become nested records, and an attribute that is always null says nothing about its type. Sources
-with declared columns (Arrow, Parquet, pandas) are believed. CSV cells are what their text looks
-like, and strings where they look like different things.
+Whole numbers are long, beside fractions double: a schema does not depend on how large the numbers
+happen to be. Objects become nested records, and an attribute that is always null says nothing about
+its type. Sources with declared columns (Arrow, Parquet, pandas) are believed. CSV cells are what
+their text looks like, and strings where they look like different things.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from decimal import Decimal
 from functools import reduce
 
 from cepheid.core.event import Event
+from cepheid.core.numbers import NOT_FINITE
 from cepheid.core.types import (
     ANY,
     BOOLEAN,
     DOUBLE,
-    INT,
     LONG,
+    NULL,
     STRING,
     ArrayType,
     Attribute,
@@ -28,11 +29,12 @@ from cepheid.core.types import (
     EventType,
     RecordType,
     Scalar,
+    bad_name,
     is_numeric,
     is_open,
     wider,
 )
-from cepheid.core.values import DEEPEST, META_KEYS, NOT_FINITE, any_cell, is_too_deep, native, shown
+from cepheid.core.values import DEEPEST, META_KEYS, any_cell, is_too_deep, native, shown
 from cepheid.errors import Diagnostic, InputError, error
 from cepheid.io.records import Record
 
@@ -68,6 +70,9 @@ def infer_types(records: Iterable[Record], known: Mapping[str, EventType]) -> di
 
 def _learn(guesses: dict[str, _Guess], record: Record) -> Iterable[Diagnostic]:
     for name, value in record.values.items():
+        if misnamed := bad_name(str(name), "an attribute", record.span):
+            yield misnamed
+            continue
         try:
             new = _type_in(record, name, value)
         except ValueError as problem:
@@ -122,7 +127,7 @@ def type_of(value: object) -> DataType:
     if isinstance(value, bool):
         return BOOLEAN
     if isinstance(value, int):
-        return INT if -(2**31) <= value < 2**31 else LONG
+        return LONG
     if isinstance(value, float | Decimal):
         return DOUBLE
     if isinstance(value, Mapping):
@@ -174,6 +179,8 @@ def _settled(type: DataType) -> DataType:
     """The guess as a static type: texts for NaN that stand alone are numbers."""
     if type == _NOT_FINITE:
         return DOUBLE
+    if type == ANY:
+        return NULL
     if isinstance(type, ArrayType):
         return ArrayType(_settled(type.element))
     if isinstance(type, RecordType):

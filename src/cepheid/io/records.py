@@ -18,7 +18,7 @@ from cepheid.core.types import (
     EventType,
     is_integral,
 )
-from cepheid.core.values import Coercion, Coercions, is_null, native, number_from, shown
+from cepheid.core.values import Coercions, is_null, native, number_from, shown
 from cepheid.errors import InputError, Span, error, suggest
 
 
@@ -109,6 +109,9 @@ class Decoder:
         if name not in self._types:
             hint = suggest(name, self._types, "event types")
             raise InputError(error("unknown-type", f"no event type {shown(name)}", span, hint))
+        if self._types[name].is_open:
+            fact = f"type {shown(name)} has no schema"
+            raise InputError(error("no-schema", fact, span, f"create schema {name} (...)"))
         decoder = self._decoders[name] = _TypeDecoder(self._types[name], self._coercions)
         return decoder
 
@@ -121,28 +124,25 @@ class _TypeDecoder:
         self._names = [a.name for a in type.attributes]
         self._plain = {a.name: coercions.of(a.type) for a in type.attributes}
         self._text = {a.name: coercions.of_text(a.type) for a in type.attributes}
-        self._open_plain = coercions.of(ANY)
-        self._open_text = coercions.of_text(ANY)
 
     def values(self, record: Record) -> dict[str, Value]:
         """The attributes in the order of the schema."""
         coercions = self._text if record.is_text else self._plain
         values: dict[str, Value] = dict.fromkeys(self._names)
         for name, raw in record.values.items():
-            convert = coercions.get(name) or self._undeclared(name, record)
+            if name not in coercions:
+                raise self._unknown(name, record)
             try:
-                values[name] = convert(raw)
+                values[name] = coercions[name](raw)
             except ValueError as problem:
                 fact = f"attribute {shown(name)} of {self._type.name}: {problem}"
                 raise InputError(error("bad-value", fact, record.span)) from None
         return values
 
-    def _undeclared(self, name: str, record: Record) -> Coercion:
-        if self._type.is_open:
-            return self._open_text if record.is_text else self._open_plain
+    def _unknown(self, name: str, record: Record) -> InputError:
         fact = f"no attribute {shown(name)} in {self._type.name}"
         hint = suggest(str(name), self._names, f"attributes of {self._type.name}")
-        raise InputError(error("unknown-attribute", fact, record.span, hint))
+        return InputError(error("unknown-attribute", fact, record.span, hint))
 
     def instant(self, record: Record, values: dict[str, Value]) -> Instant:
         rule = self._type.time

@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from cepheid.core.numbers import NOT_FINITE
 from cepheid.core.time import LAST_INSTANT, Instant, parse_instant, parse_period, to_datetime
-from cepheid.core.values import DEEPEST, NOT_FINITE, number_from
+from cepheid.core.values import DEEPEST, number_from
 from cepheid.errors import Span, error
 from cepheid.io.jsonl import OnProblem, line_text
 from cepheid.io.records import Record

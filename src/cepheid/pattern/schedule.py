@@ -48,8 +48,11 @@ class Schedule:
 
     def after(self, instant: Instant) -> Instant | None:
         """The first instant of the schedule after the given one; None if it never comes."""
-        moment = to_datetime(instant).replace(microsecond=0) + timedelta(seconds=1)
+        moment = to_datetime(instant).replace(microsecond=0)
         last_year = min(moment.year + _HORIZON_YEARS, 9998)
+        if moment.year > last_year:
+            return None  # the calendar ends here
+        moment += timedelta(seconds=1)
         while moment.year <= last_year:
             if self.months is not None and moment.month not in self.months:
                 moment = _first_of_next_month(moment)

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 
+from cepheid.core.checks import need
 from cepheid.core.time import Period
 from cepheid.errors import Span
 from cepheid.expr.tree import Expr
 from cepheid.pattern.schedule import Schedule
-
-
-def _need(condition: bool, fact: str) -> None:
-    """Trees that make no sense cannot be built; parsers say so with a place before they try."""
-    if not condition:
-        raise ValueError(fact)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +40,7 @@ class EveryDistinct(Pattern):
     expiry: Period | None = None
 
     def __post_init__(self) -> None:
-        _need(bool(self.keys), "every-distinct needs a key")
+        need(bool(self.keys), "every-distinct needs a key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +50,7 @@ class FollowedBy(Pattern):
     parts: tuple[Pattern, ...]
 
     def __post_init__(self) -> None:
-        _need(len(self.parts) > 1, "`->` needs two parts")
+        need(len(self.parts) > 1, "`->` needs two parts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +60,7 @@ class AllOf(Pattern):
     parts: tuple[Pattern, ...]
 
     def __post_init__(self) -> None:
-        _need(len(self.parts) > 1, "`and` needs two parts")
+        need(len(self.parts) > 1, "`and` needs two parts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +70,7 @@ class AnyOf(Pattern):
     parts: tuple[Pattern, ...]
 
     def __post_init__(self) -> None:
-        _need(len(self.parts) > 1, "`or` needs two parts")
+        need(len(self.parts) > 1, "`or` needs two parts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +91,9 @@ class Repeat(Pattern):
 
     def __post_init__(self) -> None:
         low, high = self.low, self.high
-        _need(low is None or low >= 0, "a repeat counts from zero")
-        _need(high is None or high >= max(low or 0, 1), "a repeat ends after it begins")
-        _need(self.is_exact or self.until is not None, "a repeat without a count needs an until")
+        need(low is None or low >= 0, "a repeat counts from zero")
+        need(high is None or high >= max(low or 0, 1), "a repeat ends after it begins")
+        need(self.is_exact or self.until is not None, "a repeat without a count needs an until")
 
     @property
     def is_exact(self) -> bool:
@@ -114,7 +109,7 @@ class Within(Pattern):
     most: int | None = None
 
     def __post_init__(self) -> None:
-        _need(self.most is None or self.most >= 0, "a number of matches is never negative")
+        need(self.most is None or self.most >= 0, "a number of matches is never negative")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cepheid.core.types import Attribute, EventType, wider
-from cepheid.errors import Diagnostic, Span, error, is_slip, note, suggest
-from cepheid.pattern.tree import atoms
-from cepheid.program.statements import StatementResolver, source_types, target_of
-from cepheid.program.tree import PatternSource, Statement
+from cepheid.errors import Diagnostic, error, is_slip, note, suggest
+from cepheid.program.statements import StatementResolver, source_types, span_of_type, target_of
+from cepheid.program.tree import Statement
 
 Named = tuple[str, Statement]
 
@@ -48,8 +47,9 @@ def _producers_first(named: Sequence[Named], types: dict[str, EventType]) -> lis
         chosen = ready or entry[:1]
         if not chosen:
             chosen = pending
-            for name in awaited - known:
-                types[name] = EventType(name, (), is_open=True)
+            for name in (target_of(*p) for p in pending):
+                if name not in known:
+                    types[name] = EventType(name, (), is_open=True)
         ordered += chosen
         known |= {target_of(*p) for p in chosen}
         pending = [p for p in pending if p not in chosen]
@@ -66,7 +66,7 @@ def _open_undeclared(
             if name in names or name in types:
                 continue
             hint = suggest(name, names, "known types")
-            span = _span_of_type(statement, name)
+            span = span_of_type(statement, name)
             unknown = error("unknown-type", f"no event type '{name}'", span, hint)
             if is_slip(unknown):
                 problems.append(unknown)
@@ -76,13 +76,6 @@ def _open_undeclared(
             types[name] = EventType(name, (), is_open=True)
 
 
-def _span_of_type(statement: Statement, name: str) -> Span | None:
-    source = statement.source
-    if isinstance(source, PatternSource):
-        return next(a.span for a in atoms(source.pattern) if a.event_type == name)
-    return source.span
-
-
 def _derive(name: str, statement: Statement, types: dict[str, EventType]) -> None:
     """Adds what a statement selects to the type that it derives."""
     target = target_of(name, statement)
@@ -90,5 +83,5 @@ def _derive(name: str, statement: Statement, types: dict[str, EventType]) -> Non
     attributes = {a.name: a.type for a in existing.attributes} if existing else {}
     for column in StatementResolver(types, {}, []).columns_only(statement):
         before = attributes.get(column.name, column.expr.type)
-        attributes[column.name] = wider(before, column.expr.type) or before
+        attributes[column.name] = wider(before, column.expr.type, types) or before
     types[target] = EventType(target, tuple(Attribute(n, t) for n, t in attributes.items()))

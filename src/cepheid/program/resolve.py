@@ -11,7 +11,12 @@ from cepheid.program.contexts import declared_contexts
 from cepheid.program.derive import Named, derive_types
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.schemas import declared_types
-from cepheid.program.statements import StatementResolver, conform, statement_names
+from cepheid.program.statements import (
+    StatementResolver,
+    conform,
+    source_types,
+    statement_names,
+)
 from cepheid.program.tree import ProgramTree, Statement
 
 
@@ -22,32 +27,30 @@ def resolve_program(
     problems: list[Diagnostic] = []
     named = list(zip(statement_names(tree.statements), tree.statements, strict=True))
     declared = declared_types(tree.schemas, given, problems)
-    _check_names(named, declared, problems)
-    types = derive_types(named, {**given, **declared}, problems)
+    known = {**given, **declared}
+    _check_names(named, known, problems)
+    types = derive_types(named, known, problems)
     contexts = declared_contexts(tree.contexts, types, problems)
     statements = tuple(
         StatementResolver(types, contexts, problems).resolve(name, statement)
         for name, statement in named
     )
-    fixed = {*given, *declared}
-    conformed = tuple(conform(s, types, s.target in fixed, problems) for s in statements)
+    conformed = tuple(conform(s, types, s.target in known, problems) for s in statements)
     return ResolvedProgram(tree, types, conformed, tuple(dict.fromkeys(problems)), given)
 
 
 def _check_names(
-    named: Sequence[Named],
-    declared: Mapping[str, EventType],
-    problems: list[Diagnostic],
+    named: Sequence[Named], known: Mapping[str, EventType], problems: list[Diagnostic]
 ) -> None:
     seen: set[str] = set()
-    targets = {s.insert_into for _, s in named if s.insert_into}
+    existing = {*known, *(s.insert_into for _, s in named)}
     for name, statement in named:
         _check_annotations(statement, problems)
         if name in seen:
             problems.append(
                 error("duplicate-name", f"two statements are named '{name}'", statement.span)
             )
-        elif statement.insert_into is None and (name in declared or name in targets):
+        elif statement.insert_into is None and name in {*existing, *source_types(statement)}:
             fact = f"statement '{name}' would derive the type '{name}', which exists"
             hint = f"write `insert into {name}`, or give the statement another @Name"
             problems.append(error("duplicate-name", fact, statement.span, hint))

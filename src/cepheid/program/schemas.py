@@ -16,9 +16,10 @@ from cepheid.core.types import (
     EventRef,
     EventTime,
     EventType,
+    bad_name,
     is_numeric,
 )
-from cepheid.errors import Diagnostic, error, suggest
+from cepheid.errors import Diagnostic, Span, error, suggest
 from cepheid.program.tree import Annotation, Schema
 
 TIME_UNITS: tuple[str, ...] = get_args(TimeUnit)
@@ -35,80 +36,108 @@ def declared_types(
                 error("duplicate-name", f"type '{schema.name}' is declared twice", schema.span)
             )
         by_name.setdefault(schema.name, schema)
-    types: dict[str, EventType] = {}
-    for name in by_name:
-        _declare(name, by_name, known, types, (), problems)
+    types = dict(known)
+    for name in _parents_first(by_name, problems):
+        types[name] = _declare(by_name[name], by_name, types, problems)
     for schema in by_name.values():
-        _check_references(schema, {**known, **types}, problems)
-    return types
+        _check_references(schema, types, problems)
+    return {name: types[name] for name in by_name}
+
+
+def _parents_first(schemas: Mapping[str, Schema], problems: list[Diagnostic]) -> Iterable[str]:
+    """The names in an order in which parents come before their children, cycles left aside."""
+    ordered: dict[str, None] = {}
+    for name in schemas:
+        # From a schema to its parents, each with those of its own that are still to be visited.
+        path = {} if name in ordered else {name: iter(schemas[name].inherits)}
+        while path:
+            current = next(reversed(path))
+            parent = next(path[current], None)
+            if parent is None:
+                del path[current]
+                ordered[current] = None
+            elif parent in path:
+                cycle = [*path][[*path].index(parent) :]
+                fact = " inherits ".join((*cycle, parent))
+                problems.append(error("inheritance-cycle", fact, schemas[parent].span))
+            elif parent in schemas and parent not in ordered:
+                path[parent] = iter(schemas[parent].inherits)
+    return ordered
 
 
 def _declare(
-    name: str,
+    schema: Schema,
     schemas: Mapping[str, Schema],
     known: Mapping[str, EventType],
-    types: dict[str, EventType],
-    below: tuple[str, ...],
     problems: list[Diagnostic],
-) -> EventType | None:
-    """The type of that name, its ancestors first; `below` are the descendants being declared."""
-    if name in types:
-        return types[name]
-    schema = schemas.get(name)
-    if schema is None:
-        return known.get(name)
-    if name in below:
-        path = " inherits ".join((*below[below.index(name) :], name))
-        problems.append(error("inheritance-cycle", f"{path}", schema.span))
-        return None
+) -> EventType:
+    """The type that a schema declares; its parents are known, but for those of a cycle."""
     attributes: dict[str, Attribute] = {}
     ancestors: set[str] = set()
     time: EventTime | None = None
-    for parent_name in schema.inherits:
-        parent = _declare(parent_name, schemas, known, types, (*below, name), problems)
-        if parent is None:
-            if parent_name not in schemas:
-                problems.append(_unknown_type(parent_name, schema, {**known, **types}, schemas))
-            continue
-        attributes.update((a.name, a) for a in parent.attributes)
-        ancestors |= {parent_name} | parent.ancestors
-        time = time or parent.time
+    for position, name in enumerate(schema.inherits, start=len(schema.attributes)):
+        span = _place(schema, position)
+        parent = known.get(name)
+        if parent is not None:
+            _inherit(schema, parent, attributes, span, problems)
+            ancestors |= {name} | parent.ancestors
+            time = time or parent.time
+        elif name not in schemas:
+            hint = suggest(name, {*known, *schemas} - {schema.name}, "known types")
+            problems.append(error("unknown-type", f"no event type '{name}'", span, hint))
     _add_own_attributes(schema, attributes, problems)
     time = _event_time(schema, attributes, problems) or time
-    types[name] = EventType(name, tuple(attributes.values()), frozenset(ancestors), time)
-    return types[name]
+    return EventType(schema.name, tuple(attributes.values()), frozenset(ancestors), time)
+
+
+def _place(schema: Schema, position: int) -> Span | None:
+    """Of an attribute, or after all of them of a parent."""
+    return schema.places[position] if position < len(schema.places) else schema.span
+
+
+def _inherit(
+    schema: Schema,
+    parent: EventType,
+    attributes: dict[str, Attribute],
+    span: Span | None,
+    problems: list[Diagnostic],
+) -> None:
+    for attribute in parent.attributes:
+        before = attributes.setdefault(attribute.name, attribute)
+        if before.type != attribute.type:
+            fact = (
+                f"{schema.name} inherits '{attribute.name}' as {attribute.type} from"
+                f" {parent.name} and as {before.type} before"
+            )
+            problems.append(error("schema-conflict", fact, span))
 
 
 def _add_own_attributes(
     schema: Schema, attributes: dict[str, Attribute], problems: list[Diagnostic]
 ) -> None:
     own: set[str] = set()
-    for attribute in schema.attributes:
+    for position, attribute in enumerate(schema.attributes):
+        span = _place(schema, position)
+        if problem := bad_name(attribute.name, "an attribute", span):
+            problems.append(problem)
         inherited = attributes.get(attribute.name)
         if attribute.name in own:
             fact = f"attribute '{attribute.name}' is declared twice in {schema.name}"
-            problems.append(error("duplicate-name", fact, schema.span))
+            problems.append(error("duplicate-name", fact, span))
         elif inherited is not None and inherited.type != attribute.type:
             fact = (
                 f"attribute '{attribute.name}' of {schema.name} is {attribute.type},"
                 f" but it inherits {inherited.type}"
             )
-            problems.append(error("schema-conflict", fact, schema.span))
+            problems.append(error("schema-conflict", fact, span))
         own.add(attribute.name)
         attributes[attribute.name] = attribute
-
-
-def _unknown_type(
-    name: str, schema: Schema, known: Mapping[str, EventType], schemas: Mapping[str, Schema]
-) -> Diagnostic:
-    hint = suggest(name, {*known, *schemas} - {schema.name}, "known types")
-    return error("unknown-type", f"no event type '{name}'", schema.span, hint)
 
 
 def _check_references(
     schema: Schema, types: Mapping[str, EventType], problems: list[Diagnostic]
 ) -> None:
-    for attribute in schema.attributes:
+    for position, attribute in enumerate(schema.attributes):
         reference = _element(attribute.type)
         if isinstance(reference, EventRef) and reference.name not in types:
             hint = suggest(
@@ -117,7 +146,7 @@ def _check_references(
                 "types",
             )
             fact = f"attribute '{attribute.name}' of {schema.name} has unknown type '{reference}'"
-            problems.append(error("unknown-type", fact, schema.span, hint))
+            problems.append(error("unknown-type", fact, _place(schema, position), hint))
 
 
 def _element(type: DataType) -> DataType:

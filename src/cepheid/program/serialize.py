@@ -13,6 +13,7 @@ from functools import cache
 from types import ModuleType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from cepheid.core.numbers import NOT_FINITE, fits_int, fits_long, write_double
 from cepheid.core.time import Period
 from cepheid.core.types import (
     ANY,
@@ -39,6 +40,7 @@ from cepheid.program import tree as program_tree
 from cepheid.program.tree import ProgramTree
 
 FORMAT = 1
+_ARRAY = "[]"  # what follows the type of the elements
 _NODE = "node"  # the key under which an object names its class
 _SCALAR_TYPES: dict[str, DataType] = {**SCALARS, ANY.name: ANY, NULL.name: NULL}
 
@@ -82,7 +84,7 @@ def _encode(value: object) -> object:
     if isinstance(value, frozenset):
         return sorted(value)
     if isinstance(value, float) and not math.isfinite(value):
-        return {"float": repr(value)}
+        return {"float": write_double(value)}
     return value
 
 
@@ -97,18 +99,23 @@ def _encode_type(value: DataType) -> object:
     if isinstance(value, Scalar):
         return value.name
     if isinstance(value, EventRef):
-        return {"event": value.name} if value.name in _SCALAR_TYPES else value.name
+        return {"event": value.name} if _is_ambiguous(value.name) else value.name
     if isinstance(value, ArrayType):
         element = _encode_type(value.element)
-        return f"{element}[]" if isinstance(element, str) else {"array": element}
+        return f"{element}{_ARRAY}" if isinstance(element, str) else {"array": element}
     assert isinstance(value, RecordType)
     return {"record": {a.name: _encode_type(a.type) for a in value.attributes}}
+
+
+def _is_ambiguous(name: str) -> bool:
+    """Whether the name of an event type, as a text, would stand for another type."""
+    return name in _SCALAR_TYPES or name.endswith(_ARRAY)
 
 
 @cache
 def _kept_fields(cls: type) -> dict[str, Field[Any]]:
     """The fields that make the node; a literal's type is part of it, others are inferred."""
-    inferred = {"span"}
+    inferred = {"span", "places"}
     if issubclass(cls, expr_tree.Expr) and cls is not expr_tree.Literal:
         inferred.add("type")
     return {field.name: field for field in fields(cls) if field.name not in inferred}
@@ -187,7 +194,7 @@ _CONTAINERS: dict[Any, Callable[[object, tuple[Any, ...], str], object]] = {
 def _decode_scalar(data: object, hint: Any, path: str) -> object:
     if hint is float and isinstance(data, dict):
         return _decode_special_float(data, path)
-    if type(data) is hint:
+    if type(data) is hint and (type(data) is not int or fits_long(data)):
         return data
     raise _problem(path, f"{_show(data)} is not {_SCALAR_NAMES[hint]}")
 
@@ -195,18 +202,17 @@ def _decode_scalar(data: object, hint: Any, path: str) -> object:
 _SCALAR_NAMES: dict[Any, str] = {
     str: "a text",
     bool: "true or false",
-    int: "a whole number",
+    int: "a whole number of 64 bits",
     float: "a number with a fraction",
     type(None): "null",
 }
 
 
 def _decode_special_float(data: dict[str, object], path: str) -> float:
-    specials = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
     text = data.get("float")
-    if len(data) != 1 or text not in specials:
+    if len(data) != 1 or not isinstance(text, str) or text not in NOT_FINITE:
         raise _problem(path, f"{_show(data)} is not a number")
-    return specials[str(text)]
+    return NOT_FINITE[text]
 
 
 def _decode_node(data: object, expected: tuple[Any, ...], path: str) -> object:
@@ -229,9 +235,6 @@ def _build(cls: type, data: dict[str, object], path: str) -> object:
     values: dict[str, Any] = {}
     for name in [name for name in kept if name in data]:
         values[name] = _decode(data[name], hints[name], f"{path}.{name}")
-    for name in _NEVER_EMPTY.get(cls, ()):
-        if not values[name]:
-            raise _problem(f"{path}.{name}", "a list with at least one item is needed")
     try:
         node = cls(**values)
     except ValueError as problem:
@@ -252,20 +255,12 @@ _LITERAL_VALUES: dict[DataType, type | UnionType] = {
 }
 
 
-# What the parser never leaves empty and everything after it relies on.
-_NEVER_EMPTY: dict[type, tuple[str, ...]] = {
-    expr_tree.Ref: ("parts",),
-    expr_tree.Case: ("branches",),
-    pattern_tree.FollowedBy: ("parts",),
-    pattern_tree.AllOf: ("parts",),
-    pattern_tree.AnyOf: ("parts",),
-    program_tree.Statement: ("select",),
-}
-
-
 def _is_of_type(value: object, type: DataType) -> bool:
-    is_misplaced_boolean = isinstance(value, bool) and type != BOOLEAN
-    return isinstance(value, _LITERAL_VALUES.get(type, ())) and not is_misplaced_boolean
+    if not isinstance(value, _LITERAL_VALUES.get(type, ())):
+        return False
+    if isinstance(value, bool) or not isinstance(value, int):
+        return not isinstance(value, bool) or type == BOOLEAN
+    return fits_int(value) if type == INT else fits_long(value)
 
 
 def _refuse_unknown(names: set[str], known: set[str], path: str) -> None:
@@ -275,8 +270,8 @@ def _refuse_unknown(names: set[str], known: set[str], path: str) -> None:
 
 def _decode_type(data: object, path: str) -> DataType:
     if isinstance(data, str):
-        if data.endswith("[]"):
-            return ArrayType(_decode_type(data[:-2], path))
+        if data.endswith(_ARRAY):
+            return ArrayType(_decode_type(data.removesuffix(_ARRAY), path))
         return _SCALAR_TYPES.get(data) or EventRef(data)
     if isinstance(data, dict) and len(data) == 1:
         [(kind, content)] = data.items()

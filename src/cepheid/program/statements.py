@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from cepheid.core.types import ANY, LONG, Attribute, DataType, EventRef, EventType, fits
-from cepheid.errors import Diagnostic, error, suggest
+from cepheid.core.types import (
+    ANY,
+    LONG,
+    Attribute,
+    DataType,
+    EventRef,
+    EventType,
+    bad_name,
+    fits,
+    is_numeric,
+    is_open,
+)
+from cepheid.errors import Diagnostic, Span, error, suggest, warning
 from cepheid.expr.printing import print_expr
 from cepheid.expr.tree import Aggregate, Cast, Column, Expr, Literal, Part, Ref, children, walk
 from cepheid.expr.typing import Scope, resolve, resolve_condition
@@ -52,6 +63,14 @@ def source_types(statement: Statement) -> tuple[str, ...]:
     if isinstance(source, StreamSource):
         return (source.event_type,)
     return tuple(dict.fromkeys(atom.event_type for atom in atoms(source.pattern)))
+
+
+def span_of_type(statement: Statement, name: str) -> Span | None:
+    """Where a statement names a type that it consumes."""
+    source = statement.source
+    if isinstance(source, StreamSource):
+        return source.span
+    return next(a.span for a in atoms(source.pattern) if a.event_type == name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +137,14 @@ class StatementResolver:
     def _columns(self, statement: Statement, scope: Scope) -> tuple[OutputColumn, ...]:
         columns: dict[str, OutputColumn] = {}
         for item in statement.select:
+            span = item.span or statement.span
             for column in self._item(item, scope):
                 if column.name in columns:
                     fact = f"two columns are named '{column.name}'"
                     hint = "name one with `as`"
-                    span = item.span or statement.span
                     self.problems.append(error("duplicate-name", fact, span, hint))
+                if problem := bad_name(column.name, "a column", span):
+                    self.problems.append(problem)
                 columns[column.name] = column
         return tuple(columns.values())
 
@@ -196,7 +217,8 @@ class StatementResolver:
             if name not in keyed:
                 fact = f"context '{context.name}' names no key for {name}"
                 hint = f"add `... from {name}` to the context"
-                self.problems.append(error("bad-context", fact, statement.span, hint))
+                span = span_of_type(statement, name) or statement.span
+                self.problems.append(error("bad-context", fact, span, hint))
         return context
 
 
@@ -247,6 +269,7 @@ def conform(
 ) -> ResolvedStatement:
     """The statement with exactly the columns of the type that it derives."""
     target = types[statement.target]
+    _check_time(statement, target, problems)
     own = {c.name: c for c in statement.columns}
     span = statement.tree.span
     missing = [a.name for a in target.attributes if a.name not in own]
@@ -260,9 +283,11 @@ def conform(
             hint = suggest(name, (a.name for a in target.attributes), "attributes")
             fact = f"no attribute '{name}' in {target.name}"
             problems.append(error("unknown-attribute", fact, column.expr.span or span, hint))
-        elif not fits(column.expr.type, expected):
+        elif not fits(column.expr.type, expected, types):
             fact = f"'{name}' of {target.name} is {expected}, not {column.expr.type}"
-            problems.append(error("schema-conflict", fact, column.expr.span or span))
+            is_narrower = is_numeric(expected) and is_numeric(column.expr.type)
+            hint = f"write cast(..., {expected})" if is_narrower else None
+            problems.append(error("schema-conflict", fact, column.expr.span or span, hint))
     columns = tuple(
         OutputColumn(a.name, _cast(own[a.name].expr, a.type) if a.name in own else _null(a.type))
         for a in target.attributes
@@ -271,12 +296,25 @@ def conform(
     return replace(statement, columns=columns)
 
 
+def _check_time(
+    statement: ResolvedStatement, target: EventType, problems: list[Diagnostic]
+) -> None:
+    if target.time is not None:
+        fact = (
+            f"an event that is inserted into {target.name} has the time of its cause,"
+            f" whatever its '{target.time.attribute}' says"
+        )
+        hint = "leave @EventTime to types that come from outside"
+        problems.append(warning("bad-annotation", fact, statement.tree.span, hint))
+
+
 def _cast(expr: Expr, type: DataType) -> Expr:
-    if expr.type == type or not fits(expr.type, type) or ANY in (expr.type, type):
-        return expr
     if isinstance(expr, Literal) and expr.value is None:
         return replace(expr, type=type)
-    return Cast(expr, type, type=type, span=expr.span)
+    is_widened = is_numeric(type) and expr.type != type and not is_open(expr.type)
+    if is_widened and fits(expr.type, type):
+        return Cast(expr, type, type=type, span=expr.span)
+    return expr  # it has the type, is null or an event of a subtype, or was reported above
 
 
 def _null(type: DataType) -> Expr:

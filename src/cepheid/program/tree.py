@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from cepheid.core.checks import need
+from cepheid.core.numbers import fits_long
 from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Period
 from cepheid.core.types import Attribute
 from cepheid.errors import Span
@@ -27,9 +31,22 @@ class Annotation(Located):
     name: str
     arguments: tuple[tuple[str | None, Scalar | tuple[Scalar, ...]], ...] = ()
 
+    def __post_init__(self) -> None:
+        need(all(map(_is_writable, self._scalars())), "no text writes such a number")
+
+    def _scalars(self) -> Iterator[Scalar]:
+        for _, value in self.arguments:
+            yield from value if isinstance(value, tuple) else (value,)
+
     def value(self, name: str | None = None) -> Scalar | tuple[Scalar, ...]:
         """The argument of that name, or the unnamed one; None where there is none."""
         return dict(self.arguments).get(name)
+
+
+def _is_writable(value: Scalar) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return not isinstance(value, int) or fits_long(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +57,8 @@ class Schema(Located):
     attributes: tuple[Attribute, ...] = ()
     inherits: tuple[str, ...] = ()
     annotations: tuple[Annotation, ...] = ()
+    # Of the attributes, then of the parents; empty where the schema was not read from a text.
+    places: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +68,9 @@ class ContextKey(Located):
     event_type: str
     attributes: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        need(bool(self.attributes), "a key needs an attribute")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context(Located):
@@ -57,6 +79,9 @@ class Context(Located):
     name: str
     keys: tuple[ContextKey, ...]
     annotations: tuple[Annotation, ...] = ()
+
+    def __post_init__(self) -> None:
+        need(bool(self.keys), "a context needs a key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +122,12 @@ class Window(Located):
     """The root of the data windows: which rows of the source still count."""
 
 
-def _need(condition: bool, fact: str) -> None:
-    if not condition:
-        raise ValueError(fact)
-
-
 @dataclass(frozen=True, slots=True)
 class TimeWindow(Window):
     period: Period
 
     def __post_init__(self) -> None:
-        _need(not self.period.is_zero, "a time window needs a period")
+        need(not self.period.is_zero, "a time window needs a period")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +145,9 @@ class TimeBatch(Window):
     start_eager: bool = False
 
     def __post_init__(self) -> None:
-        _need(not self.period.is_zero, "a time batch needs a period")
+        need(not self.period.is_zero, "a time batch needs a period")
         in_calendar = FIRST_INSTANT <= (self.reference or 0) * 1000 <= LAST_INSTANT
-        _need(in_calendar, "the reference of a time batch is outside the years 1 to 9999")
+        need(in_calendar, "the reference of a time batch is outside the years 1 to 9999")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +155,7 @@ class LengthWindow(Window):
     size: int
 
     def __post_init__(self) -> None:
-        _need(self.size > 0, "a length window holds at least one row")
+        need(self.size > 0, "a length window holds at least one row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +163,7 @@ class LengthBatch(Window):
     size: int
 
     def __post_init__(self) -> None:
-        _need(self.size > 0, "a length batch holds at least one row")
+        need(self.size > 0, "a length batch holds at least one row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +184,14 @@ class OutputRate(Located):
     when: Expr | None = None
 
     def __post_init__(self) -> None:
-        _need(self.every is None or self.when is None, "a rate has one condition")
-        _need(self.mode is None or self.every is not None, "a mode needs `every`")
-        _need(self.every != 0 and self.every != Period(), "`every` needs an amount")
+        every, after = self.every, self.after
+        given = [part for part in (every, after, self.when) if part is not None]
+        need(bool(given), "an output rate needs `every`, `after` or `when`")
+        need(self.when is None or len(given) == 1, "`when` stands alone in an output rate")
+        need(self.mode is None or every is not None, "a mode needs `every`")
+        is_some = every > 0 if isinstance(every, int) else every != Period()
+        need(is_some, "`every` needs an amount")
+        need(not isinstance(after, int) or after >= 0, "`after` counts from zero")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +206,7 @@ class Limit(Located):
     offset: int = 0
 
     def __post_init__(self) -> None:
-        _need(self.count >= 0 and self.offset >= 0, "a limit is never negative")
+        need(self.count >= 0 and self.offset >= 0, "a limit is never negative")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,6 +232,11 @@ class Statement(Located):
     limit: Limit | None = None
     context: str | None = None
     annotations: tuple[Annotation, ...] = ()
+
+    def __post_init__(self) -> None:
+        need(bool(self.select), "a select list needs an item")
+        is_inserted = self.insert_into is not None or self.insert_stream == "istream"
+        need(is_inserted, f"`insert {self.insert_stream}` needs a type to insert into")
 
     def annotation(self, name: str) -> Annotation | None:
         """The annotation of that name, whatever its case."""

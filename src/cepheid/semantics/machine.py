@@ -13,7 +13,7 @@ from heapq import heapify, heappop, heappush
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant, format_instant
-from cepheid.errors import LateEvent, RunError, UsageError, error
+from cepheid.errors import Diagnostic, LateEvent, RunError, UsageError, error
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics.pattern import Node, Timer
 from cepheid.semantics.selection import Key, Output
@@ -65,6 +65,7 @@ class Machine:
         self.rows: list[Event] = []
         self.steps: Counter[Node] = Counter()  # how often each pattern step was reached
         self.cause = Cause()
+        self.ended: Diagnostic | None = None  # why the run cannot go on
 
     # Time.
 
@@ -78,6 +79,7 @@ class Machine:
 
     def advance(self, instant: Instant) -> list[Event]:
         """Lets time pass, up to and including an instant; gives the rows that time brings."""
+        self.check_running()
         if not self.started:
             self.start(instant)
         if instant < self.clock:
@@ -87,6 +89,11 @@ class Machine:
             self.tick(self.due[0][0])
         self.clock = instant
         return self.take_rows()
+
+    def check_running(self) -> None:
+        """A run that had to end stays ended: what it left half done means nothing."""
+        if self.ended is not None:
+            raise RunError(self.ended)
 
     def tick(self, instant: Instant) -> None:
         """All timers of an instant fire, then what they derived is taken."""
@@ -169,7 +176,8 @@ class Machine:
         if self.cause.derived > RUNAWAY:
             fact = f"more than {RUNAWAY:,} events were derived from one cause"
             hint = f"the last came from '{plan.name}' at {format_instant(self.clock)}"
-            raise RunError(error("runaway", fact, plan.statement.tree.span, hint))
+            self.ended = error("runaway", fact, plan.statement.tree.span, hint)
+            self.check_running()
         # Without a trace, an event in the state must not keep its whole past alive.
         causes = event.causes if self.trace else ()
         queued = Event(event.type, event.instant, event.values_, 0, event.statement, causes)

@@ -8,16 +8,16 @@ out then.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Protocol
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant, Period
 from cepheid.expr.evaluate import Frame, compile_condition
 from cepheid.program.resolved import ResolvedStatement, Shape
-from cepheid.program.tree import OutputRate
 from cepheid.semantics.pattern import Timer
 from cepheid.semantics.selection import Key, Output, Outputs, Selection
-from cepheid.semantics.windows import Delta, Window
+from cepheid.semantics.windows import Delta, Window, next_boundary
 
 
 class Owner(Protocol):
@@ -35,13 +35,14 @@ class Owner(Protocol):
 class OutputPlan:
     """The output clause of a statement, compiled; it never changes."""
 
-    __slots__ = ("after", "every", "mode", "shape", "when")
+    __slots__ = ("after", "every", "has_window", "mode", "shape", "when")
 
     def __init__(self, statement: ResolvedStatement) -> None:
-        clause = statement.tree.output or OutputRate()
-        self.mode = clause.mode
-        self.every = clause.every
-        self.after = clause.after
+        clause = statement.tree.output
+        self.mode = clause.mode if clause else None
+        self.every = clause.every if clause else None
+        self.after = clause.after if clause else None
+        self.has_window = statement.tree.window is not None
         self.when: Callable[[Frame], bool] | None = None
         if statement.output_when is not None:
             self.when = compile_condition(statement.output_when)
@@ -53,20 +54,30 @@ class OutputPlan:
 
     @property
     def keeps_groups(self) -> bool:
+        """Whether the last row of every group is needed: to speak of groups that stand still."""
+        return self.speaks_of_all_groups or self.is_snapshot_of_groups
+
+    @property
+    def speaks_of_all_groups(self) -> bool:
         return self.mode == "all" and self.shape.is_grouped
+
+    @property
+    def is_snapshot_of_groups(self) -> bool:
+        """Without a window no row is kept, but the groups are there."""
+        return self.mode == "snapshot" and self.shape is Shape.GROUP and not self.has_window
 
     def start(self, owner: Owner) -> Rate:
         if self.is_direct:
             return Direct(self, owner)
         if self.mode == "first" and self.shape.is_grouped:
             return FirstPerGroup(self, owner)
-        return MODES[self.mode, self.keeps_groups](self, owner)
+        return MODES[self.mode, self.speaks_of_all_groups](self, owner)
 
 
 class Rate:
     """The root of the modes."""
 
-    __slots__ = ("counters", "order", "owner", "plan", "satisfied", "started", "ticking")
+    __slots__ = ("anchor", "counters", "is_armed", "order", "owner", "plan", "satisfied", "started")
 
     def __init__(self, plan: OutputPlan, owner: Owner) -> None:
         self.plan = plan
@@ -74,7 +85,8 @@ class Rate:
         self.order = 0
         self.started = owner.now
         self.satisfied = 0  # rows counted towards `after`
-        self.ticking = False  # whether the periods of `every` have begun
+        self.anchor: Instant | None = None  # since when the periods of `every` follow each other
+        self.is_armed = False
         self.counters = Counters()
 
     def take(self, delta: Delta) -> None:
@@ -107,19 +119,33 @@ class Rate:
         every = self.plan.every
         self.counters.add(len(delta.new), len(delta.old))
         if isinstance(every, Period):
-            if not self.ticking:
-                self.ticking = True
-                self.owner.arm(self, every.after(self.owner.now))
+            self.arm_next(every)
         elif every is not None:
             if max(self.counters.new, self.counters.old) >= every:
                 self.let_out()
         elif self.plan.when is not None and self.plan.when(self.counters.frame(self.owner.now)):
             self.let_out()
 
+    def arm_next(self, every: Period) -> None:
+        """Arms for the end of the running period, if that is not done."""
+        now = self.owner.now
+        if self.anchor is None:
+            self.anchor = now
+        if not self.is_armed:
+            self.is_armed = True
+            self.owner.arm(self, next_boundary(self.anchor, every, now))
+
     def fire(self) -> None:
         assert isinstance(self.plan.every, Period)
-        self.owner.arm(self, self.plan.every.after(self.owner.now))
+        self.is_armed = False
+        if self.speaks_unasked:
+            self.arm_next(self.plan.every)
         self.let_out()
+
+    @property
+    def speaks_unasked(self) -> bool:
+        """Whether there is something to say at the end of a period in which nothing came."""
+        return self.plan.shape is Shape.TOTAL
 
     def let_out(self) -> None:
         self.counters.reset(self.owner.now)
@@ -260,6 +286,10 @@ class AllGroups(Rate):
         self.waiting_new += self.present(leaving)
         self.seen.update(dict.fromkeys(row.key for row in delta.new + delta.old))
 
+    @property
+    def speaks_unasked(self) -> bool:
+        return True
+
     def present(self, keys: dict[Key, None]) -> tuple[Output, ...]:
         """The rows that the groups have now, by the last row that entered each."""
         selection = self.owner.selection
@@ -289,6 +319,10 @@ class First(Rate):
             self.is_silent = True
             self.owner.deliver(outputs)
 
+    @property
+    def speaks_unasked(self) -> bool:
+        return False
+
     def let_out(self) -> None:
         self.counters.reset(self.owner.now)
         self.is_silent = False
@@ -313,10 +347,27 @@ class FirstPerGroup(Rate):
         for rows, is_new in ((delta.new, True), (delta.old, False)):
             for row in rows:
                 output = selection.output(row, now, row.key, is_new=True)
-                silence = self.silences.setdefault(row.key, Silence())
-                if output is not None and silence.ends(self.plan.every, now, is_new=is_new):
+                if output is not None and self.ends_silence(row.key, is_new=is_new):
                     speaking[row.key] = output
         self.owner.deliver(Outputs(tuple(speaking.values())))
+
+    def ends_silence(self, key: Key, *, is_new: bool) -> bool:
+        silence = self.silences.get(key) or Silence()
+        if not silence.ends(self.plan.every, self.owner.now, is_new=is_new):
+            return False
+        self.silences.pop(key, None)
+        self.silences[key] = silence  # the latest come last
+        self.forget_passed()
+        return True
+
+    def forget_passed(self) -> None:
+        """A silence whose period has passed is as good as none."""
+        every, now = self.plan.every, self.owner.now
+        if isinstance(every, Period):
+            for key in tuple(
+                takewhile(lambda k: self.silences[k].is_past(every, now), self.silences)
+            ):
+                del self.silences[key]
 
     def count(self, delta: Delta) -> None:
         """Each group counts for itself."""
@@ -337,13 +388,16 @@ class Silence:
         if self.since is None:
             is_over = True
         elif isinstance(every, Period):
-            is_over = now >= every.after(self.since)
+            is_over = self.is_past(every, now)
         else:
             assert every is not None
             is_over = max(self.new, self.old) >= every
         if is_over:
             self.since, self.new, self.old = now, 0, 0
         return is_over
+
+    def is_past(self, every: Period, now: Instant) -> bool:
+        return self.since is None or now >= every.after(self.since)
 
 
 class Snapshot(Rate):
@@ -354,9 +408,16 @@ class Snapshot(Rate):
     def add(self, delta: Delta) -> None:
         self.owner.selection.process(delta, self.owner.now)
 
+    @property
+    def speaks_unasked(self) -> bool:
+        return True
+
     def release(self) -> Outputs:
-        owner = self.owner
-        return Outputs(owner.selection.snapshot(owner.window.contents(), owner.now))
+        selection = self.owner.selection
+        rows = self.owner.window.contents()
+        if self.plan.is_snapshot_of_groups:
+            rows = tuple(selection.last_rows.values())
+        return Outputs(selection.snapshot(rows, self.owner.now))
 
 
 MODES: dict[tuple[str | None, bool], type[Rate]] = {

@@ -208,7 +208,7 @@ class Every(Live):
         child = self.node.children[0].instance(self, self.begin)
         child.start()
         self.spawning = False
-        if self.true_at_once:
+        if self.true_at_once or not child.alive:
             child.quit()
             return None
         self.children[child] = None
@@ -421,6 +421,10 @@ class AnyOf(Live):
     def live_children(self) -> Iterator[Live]:
         return iter(tuple(reversed(self.sides)))
 
+    def partial(self) -> list[Binding]:
+        further = [b for b in super().partial() if b != self.begin]
+        return further or [self.begin]
+
 
 class Absent(Live):
     """`not P`: true from the start, fails when P is true."""
@@ -497,10 +501,7 @@ class Repeat(Live):
         self.count += 1
         for tag in self.node.children[0].tags:
             if tag in binding:
-                event = binding[tag]
-                self.collected.setdefault(tag, []).extend(
-                    [event] if isinstance(event, Event) else event
-                )
+                self.collected.setdefault(tag, []).extend(_events(binding[tag]))
         if finished:
             self.body = None
         low, high = self.bounds
@@ -535,7 +536,17 @@ class Repeat(Live):
         return iter([child for child in (self.end, self.body) if child is not None])
 
     def partial(self) -> list[Binding]:
-        return [{**self.begin, **self.collected}]
+        bodies = self.body.partial() if self.body is not None else [self.begin]
+        return [{**self.begin, **self.collected, **self.collected_with(body)} for body in bodies]
+
+    def collected_with(self, body: Binding) -> Binding:
+        """What would have been collected if the body had come no further than this."""
+        tags = (tag for tag in self.node.children[0].tags if tag in body)
+        return {tag: [*self.collected.get(tag, ()), *_events(body[tag])] for tag in tags}
+
+
+def _events(bound: Event | list[Event]) -> list[Event]:
+    return [bound] if isinstance(bound, Event) else bound
 
 
 class Guard(Live):

@@ -17,6 +17,7 @@ from hashlib import sha256
 from itertools import count
 
 from cepheid.core.event import Event
+from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic, RunError, error
 from cepheid.program.serialize import to_json
 from cepheid.semantics.machine import Machine
@@ -50,6 +51,7 @@ _CLASSES = {
 
 def save(machine: Machine) -> bytes:
     """The state of a machine as bytes; only between events, when its queue is empty."""
+    machine.check_running()
     buffer = io.BytesIO()
     pickler = _Pickler(machine, buffer)
     pickler.dump({name: getattr(machine, name) for name in _FIELDS})
@@ -91,10 +93,15 @@ def _problem(fact: str) -> Diagnostic:
 def _header(machine: Machine) -> bytes:
     """Names the program: its text, the types of its events, and the order of its statements."""
     program = json.dumps(to_json(machine.program.tree), sort_keys=True)
-    types = sorted(map(repr, machine.program.types.values()))
+    types = sorted(map(_signature, machine.program.types.values()))
     ranks = [plan.name for plan in machine.plans]
     digest = sha256(f"{program} {types} {ranks}".encode()).digest()
     return _MAGIC + bytes([VERSION]) + digest
+
+
+def _signature(type: EventType) -> str:
+    """The same in every process, whatever order its sets have there."""
+    return f"{type.name} {type.attributes} {sorted(type.ancestors)} {type.time} {type.is_open}"
 
 
 def _static(machine: Machine) -> Iterator[object]:

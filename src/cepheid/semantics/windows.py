@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import Protocol
 
 from cepheid.core.event import Event, Value
@@ -39,7 +40,8 @@ class Row:
         if self.event is not None:
             return (self.event,)
         bound = ([e] if isinstance(e, Event) else e for e in self.tags.values())
-        return tuple(dict.fromkeys(event for events in bound for event in events))
+        # Two events may say the same and still be two.
+        return tuple({id(event): event for events in bound for event in events}.values())
 
 
 @dataclass(slots=True, frozen=True)
@@ -54,6 +56,7 @@ class Owner(Protocol):
     @property
     def now(self) -> Instant: ...
     def arm(self, timer: Timer, due: Instant) -> None: ...
+    def disarm(self, timer: Timer) -> None: ...
     def changed(self, delta: Delta) -> None: ...
 
 
@@ -139,33 +142,44 @@ class LengthBatch(Window):
 class Time(Window):
     """`time(p)`: a row that entered at t leaves at t + p; rows of one instant leave together.
 
-    Rows leave in the order of their entry. Months can turn it round (31 January and the hours
-    before it meet on 28 February): then the earlier row holds the later one.
+    Months can turn the order of rows round: 31 January and the hours before it meet on 28 February.
     """
 
-    __slots__ = ("rows",)
+    __slots__ = ("armed_for", "entered", "rows")
 
     def start(self) -> None:
-        self.rows: deque[tuple[Instant, Row]] = deque()
+        self.rows: list[tuple[Instant, int, Row]] = []  # a heap of (due, number, row)
+        self.entered = 0
+        self.armed_for: Instant | None = None
 
     def push(self, row: Row) -> None:
         assert isinstance(self.tree, tree.TimeWindow)
         due = self.tree.period.after(self.owner.now)
-        if not self.rows:
-            self.owner.arm(self, due)
-        self.rows.append((due, row))
+        self.entered += 1
+        heappush(self.rows, (due, self.entered, row))
+        self.arm_first()
         self.owner.changed(Delta(new=(row,)))
+
+    def arm_first(self) -> None:
+        """Arms for the first row to leave."""
+        due = self.rows[0][0] if self.rows else None
+        if due == self.armed_for or due is None:
+            return
+        if self.armed_for is not None:
+            self.owner.disarm(self)
+        self.armed_for = due
+        self.owner.arm(self, due)
 
     def fire(self) -> None:
         leaving = []
         while self.rows and self.rows[0][0] <= self.owner.now:
-            leaving.append(self.rows.popleft()[1])
-        if self.rows:
-            self.owner.arm(self, self.rows[0][0])
+            leaving.append(heappop(self.rows)[2])
+        self.armed_for = None
+        self.arm_first()
         self.owner.changed(Delta(old=tuple(leaving)))
 
     def contents(self) -> Iterable[Row]:
-        return [row for _, row in self.rows]
+        return [row for _, _, row in sorted(self.rows, key=lambda entry: entry[1])]
 
 
 class TimeBatch(Window):

@@ -8,8 +8,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from cepheid.cli.console import counted
+from cepheid.cli.sheet import Column, Sheet
 from cepheid.cli.stages.statements import context_of, window_of
-from cepheid.cli.tables import table_of
 from cepheid.program.resolved import ResolvedStatement
 from cepheid.verbs import Program
 
@@ -20,15 +20,12 @@ def text(program: Program) -> Iterator[RenderableType]:
     size = counted(len(resolved.statements), "statement")
     yield Text(f"{size}, {counted(len(resolved.types), 'event type')}")
     yield Text.assemble(("input: ", "bold"), inputs)
-    table = table_of(None)
-    table.add_column("statement")
     facts = [_facts(statement) for statement in resolved.statements]
     labels = [label for label in _LABELS if any(fact[label] for fact in facts)]
-    for label in labels:
-        table.add_column(label)
+    sheet = Sheet([Column("statement"), *map(Column, labels)])
     for statement, fact in zip(resolved.statements, facts, strict=True):
-        table.add_row(*map(Text, [statement.name, *(fact[label] for label in labels)]))
-    yield table
+        sheet.add(statement.name, *(fact[label] for label in labels))
+    yield sheet
 
 
 _LABELS = ("reads", "derives", "window", "context")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
-from rich.text import Text
 
-from cepheid.cli.tables import table_of
+from cepheid.cli.sheet import Column, Sheet
 from cepheid.core.types import EventType
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import Program
@@ -15,18 +14,19 @@ from cepheid.verbs import Program
 
 def text(program: Program) -> Iterator[RenderableType]:
     resolved = program.resolve()
-    table = table_of(None)
-    for name in ("event type", "comes from", "attribute", "of type"):
-        table.add_column(name)
+    attributes = Column("attributes", is_whole=True)
+    sheet = Sheet([Column("event type"), Column("comes from"), attributes], is_spaced=True)
     for type in resolved.types.values():
-        attributes = [(a.name, str(a.type)) for a in type.attributes] or [("", "")]
-        if type.is_open:
-            attributes = [("any", "as its events say")]
-        lines = [list(column) for column in zip(*attributes, strict=True)]
         notes = [origin(resolved, type.name), *_notes(type)]
-        cells = (type.name, "\n".join(notes), *("\n".join(column) for column in lines))
-        table.add_row(*map(Text, cells), end_section=True)
-    yield table
+        sheet.add(type.name, "\n".join(notes), "\n".join(_attributes(type)))
+    yield sheet
+
+
+def _attributes(type: EventType) -> list[str]:
+    if type.is_open:
+        return ["any, as its events say"]
+    width = max((len(attribute.name) for attribute in type.attributes), default=0)
+    return [f"{attribute.name:{width}}  {attribute.type}" for attribute in type.attributes]
 
 
 def _notes(type: EventType) -> Iterator[str]:

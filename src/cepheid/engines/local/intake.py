@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
-from cepheid.errors import Diagnostic, InputError, ProgramError, Severity
+from cepheid.errors import Diagnostic, InputError, ProgramError, Severity, error
 from cepheid.io import Decoder, Record, infer_types
 from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.statements import span_of_type
 
 OnProblem = Callable[[Diagnostic], None]
 
@@ -34,6 +35,25 @@ def runnable(program: ResolvedProgram) -> ResolvedProgram:
     errors = [p for p in program.problems if p.severity is Severity.ERROR]
     if errors:
         raise ProgramError(*errors)
+    return program
+
+
+def with_schemas(program: ResolvedProgram) -> ResolvedProgram:
+    """The program, or ProgramError where it consumes types of which nothing is known.
+
+    Only all events of a type together say what it looks like; one at a time they cannot.
+    """
+    derived = {s.target for s in program.statements}
+    problems: dict[str, Diagnostic] = {}
+    for statement in program.statements:
+        for name in statement.inputs:
+            if program.types[name].is_open and name not in {*derived, *problems}:
+                fact = f"type '{name}' has no schema"
+                span = span_of_type(statement.tree, name)
+                hint = f"create schema {name} (...), or types={{...}}"
+                problems[name] = error("no-schema", fact, span, hint)
+    if problems:
+        raise ProgramError(*problems.values())
     return program
 
 

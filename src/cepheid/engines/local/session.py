@@ -8,7 +8,7 @@ from datetime import datetime
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant, parse_instant
-from cepheid.engines.local.intake import happens, runnable
+from cepheid.engines.local.intake import happens, runnable, with_schemas
 from cepheid.errors import InputError, LateEvent, error
 from cepheid.io import Decoder, Record
 from cepheid.program.resolved import ResolvedProgram
@@ -33,7 +33,8 @@ class Session:
         timed_out: bool = False,
         why: bool = False,
     ) -> None:
-        self._machine = Machine(runnable(program), timed_out=timed_out, trace=why)
+        program = with_schemas(runnable(program))
+        self._machine = Machine(program, timed_out=timed_out, trace=why)
         self._decoder = Decoder(program.types)
         self._sent = 0
         if saved is not None:

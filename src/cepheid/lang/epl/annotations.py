@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from difflib import get_close_matches
+from typing import cast
 
 from cepheid.errors import warning
 from cepheid.lang.epl.cursor import Cursor
-from cepheid.lang.epl.expressions import name_text
+from cepheid.lang.epl.expressions import fits, name_text, signed_number
 from cepheid.lang.epl.lexer import Kind
 from cepheid.program.tree import Annotation, Scalar
 
@@ -90,12 +90,8 @@ def _scalar(cursor: Cursor) -> Scalar:
 
 
 def _number(cursor: Cursor) -> int | float:
-    minus = cursor.take_symbol("-")
-    if cursor.token.kind is not Kind.NUMBER:
+    if cursor.token.is_symbol("-") and cursor.next.kind is not Kind.NUMBER:
+        cursor.advance()
         cursor.unexpected("a number after '-'")
-    token = cursor.advance()
-    value = float(token.value) if token.text[-1] in "fFdD" else token.value
-    if isinstance(value, str) or not math.isfinite(value):
-        cursor.report("bad-number", f"{token.text} is too large", token.span)
-        return 0
-    return -value if minus else value
+    literal = signed_number(cursor)
+    return cast("int | float", literal.value) if fits(literal) else 0

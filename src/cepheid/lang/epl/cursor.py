@@ -6,14 +6,10 @@ from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from typing import NoReturn, ParamSpec, TypeVar
 
+from cepheid.core.numbers import fits_long
 from cepheid.errors import Diagnostic, ProgramError, Span, error
-from cepheid.expr.notation import RESERVED
+from cepheid.expr.notation import MAX_NESTING, RESERVED
 from cepheid.lang.epl.lexer import Kind, Token
-
-# Deeper nesting gives a clear message; it also bounds the stack that parsing needs.
-MAX_NESTING = 100
-# Comparing, printing and pickling a tree recurse; this height leaves them room.
-MAX_HEIGHT = 200
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -108,7 +104,9 @@ class Cursor:
         if token.kind is not Kind.NUMBER or not token.text.isdecimal():
             self.unexpected(what)
         self.advance()
-        value = int(token.value)
+        value = token.value
+        if not isinstance(value, int) or not fits_long(value):
+            raise ProgramError(error("bad-number", f"{token} does not fit long", token.span))
         return -value if minus else value
 
     # Limits.
@@ -155,9 +153,24 @@ class Cursor:
     def unexpected(
         self, expected: str, words: Collection[str] | None = None, hint: str | None = None
     ) -> NoReturn:
+        self.refuse_window()
         found = self.token
         hint = hint or self._spelling(_KEYWORDS if words is None else words)
         self.refuse(f"expected {expected}, found {found}", found.span, hint)
+
+    def refuse_window(self) -> None:
+        """Where no data window can stand, one that does."""
+        if self._at_window():
+            hint = "it follows the source: from A#length(5), from pattern [...]#length(5)"
+            fact = "a data window cannot stand here"
+            raise ProgramError(error("misplaced-window", fact, self.token.span, hint))
+
+    def _at_window(self) -> bool:
+        """`#time(`, `.win:time(`; or, where a name took the first half for its own, `:time(`."""
+        if self.token.is_symbol("."):
+            return self.next.kind is Kind.WORD and self.after_next.is_symbol(":", "(")
+        after_namespace = self.previous is not None and self.previous.is_word("win")
+        return self.token.is_symbol("#") or (after_namespace and self.token.is_symbol(":"))
 
     def _spelling(self, words: Collection[str]) -> str | None:
         """A keyword that this token, or the one before it, may have been meant to be.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import cast
 
+from cepheid.core.numbers import fits_int, fits_long, round_float
 from cepheid.core.types import (
     BOOLEAN,
     DOUBLE,
@@ -19,7 +19,9 @@ from cepheid.core.types import (
     ArrayType,
     DataType,
     EventRef,
+    is_integral,
 )
+from cepheid.core.values import TYPE_NAMES
 from cepheid.errors import ProgramError, Span, error
 from cepheid.expr.functions import AGGREGATES
 from cepheid.expr.notation import (
@@ -31,8 +33,8 @@ from cepheid.expr.notation import (
     PRECEDENCE,
     RESERVED,
     SIGN,
-    TYPE_NAMES,
 )
+from cepheid.expr.printing import excess
 from cepheid.expr.tree import (
     Aggregate,
     And,
@@ -51,25 +53,19 @@ from cepheid.expr.tree import (
     Part,
     Ref,
     Regexp,
-    children,
     negate,
 )
-from cepheid.lang.epl.cursor import MAX_HEIGHT, Cursor
+from cepheid.lang.epl.cursor import Cursor
 from cepheid.lang.epl.lexer import Kind, Token
 
 _PREDICATES = ("in", "between", "like", "regexp")
-_INTEGER_LIMITS: dict[DataType, int] = {INT: 2**31, LONG: 2**63}
 _PREVIOUS_ROWS = frozenset({"prev", "prevtail", "prevcount", "prevwindow", "prior"})
 _FLAT: dict[str, type[And | Or]] = {"and": And, "or": Or}
 
 
 def expression(cursor: Cursor) -> Expr:
     """A whole expression, refused if its tree is too high to work with."""
-    result = _Operators(cursor).parse(OR)
-    if _is_too_high(result):
-        message = f"an expression with more than {MAX_HEIGHT} operators inside one another"
-        raise ProgramError(error("too-deep", message, result.span))
-    return result
+    return _checked(_Operators(cursor).parse(OR))
 
 
 def expressions(cursor: Cursor) -> tuple[Expr, ...]:
@@ -89,7 +85,7 @@ def condition(cursor: Cursor, opened: Token) -> Expr | None:
     if len(found) == 1:
         return found[0]
     operands = [o for e in found for o in (e.operands if isinstance(e, And) else (e,))]
-    return And(tuple(operands), span=_between(found[0], found[-1]))
+    return _checked(And(tuple(operands), span=_between(found[0], found[-1])))
 
 
 def data_type(cursor: Cursor) -> DataType:
@@ -107,14 +103,12 @@ def name_text(token: Token) -> str:
     return str(token.value) if token.kind is Kind.QUOTED else token.text
 
 
-def _is_too_high(root: Expr) -> bool:
-    level, height = [root], 0
-    while level:
-        height += 1
-        if height > MAX_HEIGHT:
-            return True
-        level = [child for node in level for child in children(node)]
-    return False
+def _checked(root: Expr) -> Expr:
+    """Operators need no brackets to be deep, and the canonical text may need more than this one."""
+    fact = excess(root)
+    if fact:
+        raise ProgramError(error("too-deep", fact, root.span))
+    return root
 
 
 def _between(first: Expr, last: Expr) -> Span | None:
@@ -232,7 +226,7 @@ def _prefixed(cursor: Cursor, prefix: Token, operand: Expr) -> Expr:
     if prefix.is_word("not"):
         return Not(operand, span=span)
     negated = replace(negate(operand), span=span)
-    if isinstance(negated, Literal) and not _fits(negated):
+    if isinstance(negated, Literal) and not fits(negated):
         cursor.report("bad-number", f"{negated.value} does not fit {negated.type}", span)
     return negated
 
@@ -311,7 +305,7 @@ def _primary(cursor: Cursor) -> Expr:
     if token.kind is Kind.QUOTED:
         return _reference(cursor)
     if token.kind is Kind.NUMBER or token.is_symbol("-"):
-        return _signed_number(cursor)
+        return signed_number(cursor)
     if token.kind is Kind.STRING:
         return Literal(token.value, type=STRING, span=cursor.advance().span)
     if token.is_symbol("("):
@@ -348,24 +342,25 @@ def _refuse_subquery(cursor: Cursor) -> None:
     cursor.unsupported("subqueries are", cursor.token.span)
 
 
-def _signed_number(cursor: Cursor) -> Expr:
+def signed_number(cursor: Cursor) -> Literal:
+    """A number and its sign, reported where no type holds it."""
     minus = cursor.take_symbol("-")
     token = cursor.advance()
-    literal = number(token, negative=minus is not None)
+    literal = _number(token, negative=minus is not None)
     if minus:
         literal = replace(literal, span=cursor.span_from(minus))
-    if not _fits(literal):
+    if not fits(literal):
         message = f"{'-' if minus else ''}{token.text} does not fit {literal.type}"
         cursor.report("bad-number", message, token.span)
     return literal
 
 
-def number(token: Token, *, negative: bool = False) -> Literal:
+def _number(token: Token, *, negative: bool = False) -> Literal:
     """The literal of a number token, of the smallest type that its suffix allows."""
     value = token.value if isinstance(token.value, int | float) else math.nan
     suffix = token.text[-1].lower()
     if suffix == "f":
-        value = _single(float(value))
+        value = round_float(float(value))
     elif suffix == "d":
         value = float(value)
     value = -value if negative else value  # last, so that zero keeps its sign where it has one
@@ -378,23 +373,16 @@ def _number_type(text: str, value: float) -> DataType:
     if text[-1] in "lL":
         return LONG
     if text.isdecimal():
-        return INT if -(2**31) <= value < 2**31 else LONG
+        return INT if fits_int(value) else LONG
     return DOUBLE
 
 
-def _single(value: float) -> float:
-    """The nearest number that 32 bits hold."""
-    try:
-        return float(struct.unpack("f", struct.pack("f", value))[0])
-    except OverflowError:
-        return math.inf
-
-
-def _fits(literal: Literal) -> bool:
-    value, limit = literal.value, _INTEGER_LIMITS.get(literal.type)
-    if limit is not None:
-        return isinstance(value, int) and -limit <= value < limit
-    return isinstance(value, float) and math.isfinite(value)
+def fits(literal: Literal) -> bool:
+    """Whether the type of a number holds it."""
+    value = literal.value
+    if isinstance(value, int):
+        return fits_int(value) if literal.type == INT else fits_long(value)
+    return isinstance(value, float) and math.isfinite(value) and not is_integral(literal.type)
 
 
 def _constant(kind: DataType, value: bool | None) -> Callable[[Cursor], Expr]:

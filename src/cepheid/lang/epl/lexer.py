@@ -172,8 +172,8 @@ class _Lexer:
 
 def _number(text: str) -> int | float:
     digits = text.rstrip("lLfFdD")
-    # Python refuses to read integers of many thousand digits; as floats they are just infinite.
-    return int(digits) if digits.isdecimal() and len(digits) < 400 else float(digits)
+    # No type holds integers of so many digits; as floats they are refused later, or infinite.
+    return int(digits) if digits.isdecimal() and len(digits) < 300 else float(digits)
 
 
 def _lookalike(character: str) -> str | None:

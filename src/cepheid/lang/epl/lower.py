@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import NoReturn, TypeAlias
 
+from cepheid.core.checks import within_calendar
 from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Period, period_of
 from cepheid.errors import ProgramError, Span, error, suggest
 from cepheid.expr.tree import Expr, Literal
@@ -27,8 +28,6 @@ from cepheid.program.tree import (
     Window,
 )
 
-_LONGEST = LAST_INSTANT - FIRST_INSTANT
-_MONTH = 31 * 86_400_000_000
 _BATCH_FLAGS = ("FORCE_UPDATE", "START_EAGER")
 _OTHER_WINDOWS = frozenset(
     (
@@ -79,12 +78,9 @@ def period(parts: Sequence[tuple[int | float, str]], span: Span) -> Period:
     if not all(math.isfinite(count) for count, _ in parts):
         _refuse("bad-period", "this period is longer than the calendar", span)
     try:
-        found = period_of(list(parts))
+        return within_calendar(period_of(list(parts)))
     except ValueError as fact:
         _refuse("bad-period", str(fact), span)
-    if found.microseconds + found.months * _MONTH > _LONGEST:
-        _refuse("bad-period", "this period is longer than the calendar", span)
-    return found
 
 
 def _as_period(argument: Argument, what: str) -> Period:

@@ -9,11 +9,12 @@ from cepheid.core.time import Period
 from cepheid.errors import ProgramError, error
 from cepheid.expr.tree import Expr
 from cepheid.lang.epl import lower
-from cepheid.lang.epl.cursor import MAX_HEIGHT, Cursor
+from cepheid.lang.epl.cursor import Cursor
 from cepheid.lang.epl.expressions import condition, expression, name_text
 from cepheid.lang.epl.lexer import Kind, Token
 from cepheid.lang.epl.lower import Steps
 from cepheid.lang.epl.named import at_period, named, period
+from cepheid.lang.epl.print_patterns import excess
 from cepheid.pattern.schedule import Schedule
 from cepheid.pattern.tree import (
     Absent,
@@ -27,7 +28,6 @@ from cepheid.pattern.tree import (
     Interval,
     Pattern,
     While,
-    children,
 )
 
 Bounds = tuple[int | None, int | None]
@@ -44,13 +44,9 @@ _QUALIFIERS = ("every", "not", "every-distinct")
 def pattern(cursor: Cursor) -> Pattern:
     """A whole pattern, refused if its tree is too high to work with."""
     found = _pattern(cursor)
-    level, height = [found], 0
-    while level:
-        height += 1
-        if height > MAX_HEIGHT:
-            message = f"a pattern with more than {MAX_HEIGHT} operators inside one another"
-            raise ProgramError(error("too-deep", message, found.span))
-        level = [child for node in level for child in children(node)]
+    fact = excess(found)
+    if fact:
+        raise ProgramError(error("too-deep", fact, found.span))
     return found
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from typing import Any
 
-from cepheid.expr.printing import print_expr, print_list, print_name
+from cepheid.expr.notation import find_excess
+from cepheid.expr.printing import levels, print_expr, print_list, print_name
+from cepheid.expr.tree import Expr
 from cepheid.pattern.schedule import RANGES, Schedule
 from cepheid.pattern.tree import (
     Absent,
@@ -21,30 +24,71 @@ from cepheid.pattern.tree import (
     Repeat,
     While,
     Within,
+    children,
 )
 
 # Loosest first.
 _FOLLOWED, _OR, _AND, _UNTIL, _QUALIFIED, _GUARDED, _ATOM = range(1, 8)
-_CHAINS: dict[type[Pattern], tuple[str, int]] = {
-    FollowedBy: ("->", _OR),
-    AnyOf: ("or", _AND),
-    AllOf: ("and", _UNTIL),
+_CHAINS: dict[type[Pattern], str] = {FollowedBy: "->", AnyOf: "or", AllOf: "and"}
+# What binds looser than the floor needs parentheses there.
+_FLOORS: dict[type[Pattern], int] = {
+    FollowedBy: _OR,
+    AnyOf: _AND,
+    AllOf: _UNTIL,
+    Repeat: _QUALIFIED,
+    Every: _GUARDED,
+    EveryDistinct: _GUARDED,
+    Absent: _GUARDED,
+    Within: _ATOM,
+    While: _ATOM,
 }
 
 
-def print_pattern(pattern: Pattern, floor: int = _FOLLOWED) -> str:
-    """The text of a pattern, in parentheses where it binds looser than the floor."""
-    write, precedence = _WRITERS[type(pattern)]
-    text = write(pattern)
-    return text if precedence >= floor else f"({text})"
+def print_pattern(pattern: Pattern) -> str:
+    write, _ = _WRITERS[type(pattern)]
+    return write(pattern)
+
+
+def excess(pattern: Pattern) -> str | None:
+    """What of a pattern, with its conditions, goes beyond the limits, if anything does."""
+    root: Pattern | Expr = pattern
+    return find_excess(root, levels_in, "a pattern")
+
+
+def levels_in(node: Pattern | Expr) -> Iterator[tuple[Pattern | Expr, int]]:
+    """The direct parts, each with the levels that its text lies deeper."""
+    if isinstance(node, Expr):
+        yield from levels(node)
+        return
+    yield from ((child, _needs_parentheses(node, child)) for child in children(node))
+    yield from ((condition, 0) for condition in _conditions(node))
+
+
+def _conditions(pattern: Pattern) -> Iterator[Expr]:
+    for value in (getattr(pattern, field.name) for field in fields(pattern)):
+        items = value if isinstance(value, tuple) else (value,)
+        yield from (item for item in items if isinstance(item, Expr))
+
+
+def _part(whole: Pattern, child: Pattern) -> str:
+    """The text of a direct sub-pattern, as it stands in the whole."""
+    text = print_pattern(child)
+    return f"({text})" if _needs_parentheses(whole, child) else text
+
+
+def _needs_parentheses(whole: Pattern, child: Pattern) -> bool:
+    if isinstance(whole, Every | EveryDistinct | Absent) and isinstance(child, Repeat):
+        # It may follow a qualifier as it is if nothing more qualifies it.
+        return child.until is not None or _precedence(child.child) < _GUARDED
+    return _precedence(child) < _FLOORS[type(whole)]
 
 
 def chain_parts(pattern: Pattern) -> tuple[tuple[Pattern, str], ...]:
     """The links of a chain, each but the first with its operator; a whole pattern is one link."""
     if not isinstance(pattern, FollowedBy | AnyOf | AllOf):
         return ((pattern, print_pattern(pattern)),)
-    operator, floor = _CHAINS[type(pattern)]
-    texts = [print_pattern(part, floor) for part in pattern.parts]
+    operator = _CHAINS[type(pattern)]
+    texts = [_part(pattern, part) for part in pattern.parts]
     texts[1:] = [f"{operator} {text}" for text in texts[1:]]
     return tuple(zip(pattern.parts, texts, strict=True))
 
@@ -60,23 +104,16 @@ def _atom(atom: Atom) -> str:
 
 
 def _every(pattern: Every) -> str:
-    return f"every {_under_qualifier(pattern.child)}"
+    return f"every {_part(pattern, pattern.child)}"
 
 
 def _absent(pattern: Absent) -> str:
-    return f"not {_under_qualifier(pattern.child)}"
+    return f"not {_part(pattern, pattern.child)}"
 
 
 def _every_distinct(pattern: EveryDistinct) -> str:
     expiry = "" if pattern.expiry is None else f", {pattern.expiry}"
-    return f"every-distinct({print_list(pattern.keys)}{expiry}) {_under_qualifier(pattern.child)}"
-
-
-def _under_qualifier(child: Pattern) -> str:
-    """A repeat may follow a qualifier without parentheses if nothing more qualifies it."""
-    if isinstance(child, Repeat) and child.until is None and _precedence(child.child) >= _GUARDED:
-        return print_pattern(child)
-    return print_pattern(child, _GUARDED)
+    return f"every-distinct({print_list(pattern.keys)}{expiry}) {_part(pattern, pattern.child)}"
 
 
 def _precedence(pattern: Pattern) -> int:
@@ -90,19 +127,19 @@ def _repeat(pattern: Repeat) -> str:
         bounds = f"[{low}] "
     elif low is not None or high is not None:
         bounds = f"[{'' if low is None else low}:{'' if high is None else high}] "
-    until = "" if pattern.until is None else f" until {print_pattern(pattern.until, _QUALIFIED)}"
-    return f"{bounds}{print_pattern(pattern.child, _QUALIFIED)}{until}"
+    until = "" if pattern.until is None else f" until {_part(pattern, pattern.until)}"
+    return f"{bounds}{_part(pattern, pattern.child)}{until}"
 
 
 def _within(pattern: Within) -> str:
     guard = f"within({pattern.period})"
     if pattern.most is not None:
         guard = f"withinmax({pattern.period}, {pattern.most})"
-    return f"{print_pattern(pattern.child, _ATOM)} where timer:{guard}"
+    return f"{_part(pattern, pattern.child)} where timer:{guard}"
 
 
 def _while(pattern: While) -> str:
-    return f"{print_pattern(pattern.child, _ATOM)} while ({print_expr(pattern.condition)})"
+    return f"{_part(pattern, pattern.child)} while ({print_expr(pattern.condition)})"
 
 
 def _interval(pattern: Interval) -> str:

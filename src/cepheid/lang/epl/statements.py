@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from cepheid.core.time import Period
 from cepheid.core.types import Attribute
+from cepheid.errors import Span
 from cepheid.lang.epl import lower
 from cepheid.lang.epl.annotations import annotation_list
 from cepheid.lang.epl.cursor import Cursor
@@ -85,36 +86,40 @@ def _creation(cursor: Cursor, start: Token, notes: tuple[Annotation, ...]) -> De
 def _schema(cursor: Cursor, start: Token, notes: tuple[Annotation, ...]) -> Schema:
     name = cursor.name("the name of the schema")
     attributes: list[Attribute] = []
+    places: list[Span] = []
     opened = cursor.take_symbol("(")
     if opened is None and not cursor.token.is_word("inherits"):
         cursor.unexpected("'(' and the attributes of the schema", ("inherits",))
     if opened and not cursor.token.is_symbol(")"):
-        attributes.append(_attribute(cursor, 0))
+        attributes.append(_attribute(cursor, places))
         while cursor.take_symbol(","):
-            attributes.append(_attribute(cursor, len(attributes)))
+            attributes.append(_attribute(cursor, places))
     if opened:
         cursor.starts["close"] = cursor.close(")", opened, "list of attributes", ()).span
-    parents = _names(cursor, "the schema to inherit from") if cursor.take_word("inherits") else ()
+    parents = _parents(cursor, places) if cursor.take_word("inherits") else ()
     return Schema(
         name=name_text(name),
         attributes=tuple(attributes),
         inherits=parents,
         annotations=notes,
+        places=tuple(places),
         span=cursor.span_from(start),
     )
 
 
-def _attribute(cursor: Cursor, position: int) -> Attribute:
-    cursor.starts[f"item {position}"] = cursor.token.span
+def _attribute(cursor: Cursor, places: list[Span]) -> Attribute:
+    cursor.starts[f"item {len(places)}"] = cursor.token.span
     name = cursor.name("the name of an attribute")
+    places.append(name.span)
     return Attribute(name_text(name), data_type(cursor))
 
 
-def _names(cursor: Cursor, what: str) -> tuple[str, ...]:
-    found = [name_text(cursor.name(what))]
+def _parents(cursor: Cursor, places: list[Span]) -> tuple[str, ...]:
+    found = [cursor.name("the schema to inherit from")]
     while cursor.take_symbol(","):
-        found.append(name_text(cursor.name(what)))
-    return tuple(found)
+        found.append(cursor.name("the schema to inherit from"))
+    places += [name.span for name in found]
+    return tuple(map(name_text, found))
 
 
 def _context(cursor: Cursor, start: Token, notes: tuple[Annotation, ...]) -> Context:
@@ -335,8 +340,7 @@ def _refuse_more_sources(cursor: Cursor) -> None:
         cursor.unsupported("joins of several sources are", token.span, hint)
     if token.is_word("match_recognize"):
         cursor.unsupported("'match_recognize' is", token.span)
-    if token.is_symbol("#", "."):
-        cursor.refuse("a data window comes before the alias", token.span)
+    cursor.refuse_window()
 
 
 # The clauses after the source.
