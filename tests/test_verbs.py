@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -277,6 +278,19 @@ def test_results_become_tables(program: cep.Program) -> None:
     assert repr(result) == "<Result: 1 Pair, 1 Big>"
 
 
+def test_an_empty_result_has_its_columns(program: cep.Program) -> None:
+    assert cep.run(program, []).to_arrow().column_names == ["@type", "@time", "k", "gain"]
+    assert list(cep.run(program, []).to_pandas().columns) == ["@type", "@time", "k", "gain"]
+
+
+def test_events_are_equal_if_they_say_the_same(program: cep.Program) -> None:
+    once, again = cep.run(program, EVENTS), cep.run(program, EVENTS)
+    assert list(once) == list(again)
+    assert once[0] == {"k": "x", "gain": 4}
+    assert once[0] != once[1]
+    assert len({*once, *again}) == 2
+
+
 def test_html_escapes_what_events_say() -> None:
     program = cep.parse("create schema A (k string); select k from A")
     page = cep.run(program, [{"@type": "A", "@time": 0, "k": "<script>"}])._repr_html_()
@@ -363,6 +377,32 @@ def test_a_program_that_is_wrong_does_not_run() -> None:
         cep.run(program, [])
     with pytest.raises(cep.ProgramError):
         cep.open(program)
+
+
+def test_calls_that_make_no_sense_are_named(program: cep.Program) -> None:
+    session = cep.open(program, start=0)
+    calls: list[Callable[[], object]] = [
+        lambda: cep.run("crash.epl", EVENTS),  # type: ignore[arg-type]
+        lambda: cep.open("crash.epl"),  # type: ignore[arg-type]
+        lambda: cep.parse(5),  # type: ignore[arg-type]
+        lambda: cep.load(["a.epl", "b.epl"]),  # type: ignore[arg-type]
+        lambda: cep.run(program, EVENTS, on_error="ignore"),  # type: ignore[arg-type]
+        lambda: cep.open(program, state="abc"),  # type: ignore[arg-type]
+        lambda: cep.open(program, state=session.save(), start=5),
+    ]
+    for call in calls:
+        with pytest.raises(cep.UsageError):
+            call()
+    with pytest.raises(cep.InputError, match="mapping"):
+        session.send("A", 5, time=1)  # type: ignore[arg-type]
+
+
+def test_a_session_shows_its_clock(program: cep.Program) -> None:
+    session = cep.open(program)
+    assert session.clock is None
+    session.send("A", {"k": "x", "v": 1}, time=90)
+    assert session.clock == datetime(1970, 1, 1, 0, 1, 30, tzinfo=UTC)
+    assert repr(session) == "<Session: 1970-01-01T00:01:30Z>"
 
 
 def test_programs_survive_json_and_printing(program: cep.Program) -> None:

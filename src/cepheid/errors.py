@@ -67,7 +67,7 @@ CATALOGUE: dict[str, str] = {
     "missing-time": "an event without a time",
     "missing-type": "an event without a type",
     "missing-file": "a file that is not there",
-    "bad-file": "a file that cannot be read",
+    "bad-file": "a file that cannot be read or written",
     "bad-state": "saved state that does not belong to this program",
     "usage": "a command or call that makes no sense",
 }

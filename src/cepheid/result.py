@@ -37,6 +37,7 @@ class Result(Sequence[Event]):
         events: Sequence[Event],
         types: Mapping[str, EventType],
         *,
+        derived: Sequence[str] = (),
         taken: int = 0,
         moved: int = 0,
         skipped: Sequence[Diagnostic] = (),
@@ -44,6 +45,7 @@ class Result(Sequence[Event]):
     ) -> None:
         self.events = events
         self.types = types
+        self.derived = derived  # the types that the program derives
         self.taken = taken  # input events
         self.moved = moved  # of them, those that were out of order
         self.skipped = skipped  # what could not be taken, where problems were to be skipped
@@ -67,10 +69,10 @@ class Result(Sequence[Event]):
         return [event for event in self.events if event.type == type]
 
     def to_arrow(self) -> pa.Table:
-        return to_arrow(self.events, self.types)
+        return to_arrow(self.events, self.types, self.derived)
 
     def to_pandas(self) -> pd.DataFrame:
-        return to_pandas(self.events, self.types)
+        return to_pandas(self.events, self.types, self.derived)
 
     def __repr__(self) -> str:
         counts: dict[str, int] = {}

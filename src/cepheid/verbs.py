@@ -192,6 +192,7 @@ def run(
     return Result(
         rows,
         intake.program.types,
+        derived=list(dict.fromkeys(s.target for s in intake.program.statements)),
         taken=len(intake.events),
         moved=intake.moved,
         skipped=skipped,

@@ -139,7 +139,8 @@ def _unknown(ref: Ref, scope: Scope) -> Diagnostic:
     if owners and len(ref.parts) == 1:
         hint: str | None = "write " + " or ".join(f"{tag}.{name}" for tag in owners)
     else:
-        hint = suggest(name, {*scope.tags, *scope.current_names}, "tags")
+        names = {*scope.tags, *scope.current_names} - scope.types.keys()
+        hint = suggest(name, names, "tags")
     return error("unknown-name", f"no tag or attribute {name!r} here", ref.span, hint)
 
 

@@ -299,10 +299,12 @@ class _ArrowTypes:
 # Events as tables -----------------------------------------------------------------------------
 
 
-def to_arrow(events: Sequence[Event], types: Mapping[str, EventType]) -> pa.Table:
+def to_arrow(
+    events: Sequence[Event], types: Mapping[str, EventType], expected: Iterable[str] = ()
+) -> pa.Table:
     """The events as a table: '@type', '@time', '@old' and '@timeout' where true of any, attributes.
 
-    An attribute that has types with nothing in common becomes text as in a CSV cell; nested
+    The attributes of the expected types are there even without an event. An attribute that has types with nothing in common becomes text as in a CSV cell; nested
     values that no Arrow type holds become JSON.
     """
     import pyarrow as pa
@@ -315,13 +317,15 @@ def to_arrow(events: Sequence[Event], types: Mapping[str, EventType]) -> pa.Tabl
         if any(map(is_marked, events)):
             columns[mark] = pa.array([is_marked(event) for event in events], pa.bool_())
     arrow_types = _ArrowTypes(types)
-    for name, type in attribute_types(events, types).items():
+    for name, type in attribute_types(events, types, expected).items():
         values = [event.values_.get(name) for event in events]
         columns[name] = _column(values, type, arrow_types)
     return pa.table(columns)
 
 
-def to_pandas(events: Sequence[Event], types: Mapping[str, EventType]) -> pd.DataFrame:
+def to_pandas(
+    events: Sequence[Event], types: Mapping[str, EventType], expected: Iterable[str] = ()
+) -> pd.DataFrame:
     """As `to_arrow`, with the pandas types that keep whole numbers and booleans beside nulls."""
     try:
         import pandas as pd
@@ -335,14 +339,14 @@ def to_pandas(events: Sequence[Event], types: Mapping[str, EventType]) -> pd.Dat
         pa.int64(): pd.Int64Dtype(),
         pa.bool_(): pd.BooleanDtype(),
     }
-    return to_arrow(events, types).to_pandas(types_mapper=keeping.get)
+    return to_arrow(events, types, expected).to_pandas(types_mapper=keeping.get)
 
 
 def attribute_types(
-    events: Iterable[Event], types: Mapping[str, EventType]
+    events: Iterable[Event], types: Mapping[str, EventType], expected: Iterable[str] = ()
 ) -> dict[str, DataType | None]:
     """The type of every attribute that the events have; None where they have no common one."""
-    seen: dict[str, dict[str, Value]] = {}
+    seen: dict[str, dict[str, Value]] = {name: {} for name in expected}
     for event in events:  # an event of an open type may have attributes that no other has
         seen.setdefault(event.type, {}).update(event.values_)
     found: dict[str, DataType | None] = {}

@@ -9,6 +9,7 @@ from cepheid.core.time import TimeUnit
 from cepheid.core.types import (
     INT,
     LONG,
+    SCALARS,
     STRING,
     ArrayType,
     Attribute,
@@ -140,13 +141,26 @@ def _check_references(
     for position, attribute in enumerate(schema.attributes):
         reference = _element(attribute.type)
         if isinstance(reference, EventRef) and reference.name not in types:
-            hint = suggest(
-                reference.name,
-                {*types, "string", "boolean", "int", "long", "float", "double"},
-                "types",
-            )
+            hint = _type_hint(reference.name, types)
             fact = f"attribute '{attribute.name}' of {schema.name} has unknown type '{reference}'"
             problems.append(error("unknown-type", fact, _place(schema, position), hint))
+
+
+# What the scalar types are called elsewhere.
+_FOREIGN_TYPES = {
+    **dict.fromkeys(("varchar", "char", "text", "str", "uuid"), "string"),
+    **dict.fromkeys(("smallint", "tinyint", "short", "byte", "int32"), "int"),
+    **dict.fromkeys(("bigint", "int64", "timestamp", "datetime", "date"), "long"),
+    **dict.fromkeys(("real", "float32"), "float"),
+    **dict.fromkeys(("decimal", "numeric", "number", "float64"), "double"),
+}
+
+
+def _type_hint(name: str, types: Mapping[str, EventType]) -> str | None:
+    meant = _FOREIGN_TYPES.get(name.lower())
+    if meant is not None:
+        return f"did you mean {meant!r}?"
+    return suggest(name, {*types, *SCALARS}, "types")
 
 
 def _element(type: DataType) -> DataType:

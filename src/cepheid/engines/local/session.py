@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from cepheid.core.event import Event
-from cepheid.core.time import Instant, parse_instant
+from cepheid.core.time import Instant, format_instant, parse_instant, to_datetime
 from cepheid.engines.local.intake import happens, runnable, with_schemas
 from cepheid.errors import InputError, LateEvent, error
 from cepheid.io import Decoder, Record
@@ -46,11 +46,25 @@ class Session:
     def machine(self) -> Machine:
         return self._machine
 
+    @property
+    def clock(self) -> datetime | None:
+        """The time up to which everything has happened; None before the first event."""
+        return to_datetime(self._machine.clock) if self._machine.started else None
+
+    def __repr__(self) -> str:
+        clock = format_instant(self._machine.clock) if self._machine.started else "not started"
+        return f"<Session: {clock}>"
+
     def send(
         self, type: str, values: Mapping[str, object] | None = None, time: Time | None = None
     ) -> list[Event]:
         """An event happens. A time before the clock raises LateEvent, and nothing changes."""
-        record = Record(type, time, dict(values or {}), None)
+        try:
+            attributes = dict(values or {})
+        except (TypeError, ValueError):
+            fact = f"the attributes of an event are a mapping, not {values!r}"
+            raise InputError(error("bad-value", fact)) from None
+        record = Record(type, time, attributes, None)
         event = self._decoder.decode(record, self._sent)
         assert isinstance(event, Event)
         return self.take(event)

@@ -434,6 +434,8 @@ def _call(cursor: Cursor) -> Expr:
 def _arguments(cursor: Cursor) -> tuple[Expr, ...]:
     if cursor.token.is_symbol(")"):
         return ()
+    if cursor.token.is_word("select"):
+        _refuse_subquery(cursor)  # `exists (select ...)`, `= any (select ...)`
     found = [_operand(cursor)]
     while cursor.take_symbol(","):
         found.append(_operand(cursor))

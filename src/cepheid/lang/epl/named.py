@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cepheid.core.time import PERIOD_UNITS, SECOND, Period
-from cepheid.errors import suggest
+from cepheid.errors import ProgramError, error, suggest
 from cepheid.lang.epl import lower
 from cepheid.lang.epl.cursor import Cursor
 from cepheid.lang.epl.expressions import expression
@@ -48,6 +48,12 @@ def named(cursor: Cursor, name: str, start: Token) -> Named:
 
 def _argument(cursor: Cursor) -> Argument:
     start = cursor.token
+    if (
+        start.is_symbol("-")
+        and cursor.next.kind is Kind.NUMBER
+        and cursor.after_next.value in PERIOD_UNITS
+    ):
+        raise ProgramError(error("bad-period", "a period is never negative", start.span))
     if start.kind is Kind.NUMBER and cursor.next.kind is Kind.WORD:
         _refuse_unknown_unit(cursor)
         value = period(cursor)
