@@ -27,11 +27,11 @@ types: .venv/.installed-test
 	$(BIN)/mypy
 
 unit: .venv/.installed-test
-	$(BIN)/pytest -n 2 -m "not slow"
+	$(BIN)/pytest -n 2
 
-# Longer searches for counterexamples.
+# The same tests with new examples, and twenty times as many.
 sweep: .venv/.installed-test
-	$(BIN)/pytest -n 2 -m slow
+	EFFORT=20 $(BIN)/pytest -n 2
 
 bench: .venv/.installed-test
 	$(BIN)/python benchmarks/motorbike.py

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
-# Examples are found by search, not by the clock: a busy machine must not fail a test.
-settings.register_profile("cepheid", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+from tests.effort import examples
+
+settings.register_profile("cepheid", examples(100))
 settings.load_profile("cepheid")
 
 

@@ -8,7 +8,7 @@ from functools import singledispatch
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cepheid as cep
@@ -21,6 +21,7 @@ from cepheid.lang.epl.printer import print_pattern, print_program
 from cepheid.pattern.tree import Pattern
 from cepheid.program.tree import Annotation, Context, Located, ProgramTree, Schema, SelectExpr
 from tests.build.rebuild import declaration, expression, pattern_of
+from tests.effort import examples
 from tests.strategies import expressions, patterns, program_trees
 
 # What the grammar allows and the builder refuses, or cannot say, is mended first: calls with the
@@ -84,7 +85,7 @@ def read(text: str) -> Expr:
     return item.expr
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(expressions().map(mended))
 def test_any_expression_can_be_built(tree: Expr) -> None:
     built = expression(tree)
@@ -92,7 +93,7 @@ def test_any_expression_can_be_built(tree: Expr) -> None:
     assert str(built) == print_expr(tree)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(patterns().map(mended))
 def test_any_pattern_can_be_built(tree: Pattern) -> None:
     built = pattern_of(tree)
@@ -100,7 +101,7 @@ def test_any_pattern_can_be_built(tree: Pattern) -> None:
     assert str(built) == print_pattern(tree)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(program_trees().map(mended))
 def test_any_program_can_be_built(tree: ProgramTree) -> None:
     built = cep.compose(*map(declaration, tree.declarations))
@@ -123,7 +124,7 @@ OPERATORS: dict[str, Callable[[cep.Expression, cep.Expression], cep.Expression]]
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(data=st.data())
 def test_what_an_operator_makes_reads_back_as_printed(operator: str, data: st.DataObject) -> None:
     left, right = (expression(data.draw(expressions().map(mended))) for _ in range(2))
@@ -131,7 +132,7 @@ def test_what_an_operator_makes_reads_back_as_printed(operator: str, data: st.Da
     assert read(str(built)) == built.tree
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(patterns().map(mended), patterns().map(mended))
 def test_what_a_pattern_method_makes_reads_back_as_printed(left: Pattern, right: Pattern) -> None:
     x, y = pattern_of(left), pattern_of(right)

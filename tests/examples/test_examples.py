@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cepheid.core.event import Event
@@ -24,6 +24,7 @@ from cepheid.lang.epl.parser import parse
 from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics.machine import Machine
+from tests.effort import examples
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MINUTE = 60_000_000
@@ -204,7 +205,7 @@ def test_episodes_are_found_as_the_readme_says(program: str) -> None:
 
 
 @pytest.mark.parametrize("program", [AND_NOT, NEXT])
-@settings(deadline=None)  # a busy machine is no failure
+@examples(100)
 @given(values=st.lists(st.sampled_from([90.0, 120.0, 150.0, 200.0, 401.0, 500.0]), min_size=4))
 def test_consecutive_means_next_to_each_other(program: str, values: list[float]) -> None:
     rows = run(program, readings(values))

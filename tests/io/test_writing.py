@@ -12,7 +12,7 @@ from typing import Literal
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cepheid.core.event import Event, Value
@@ -45,6 +45,7 @@ from cepheid.io import (
     write_file,
     write_jsonl,
 )
+from tests.effort import examples
 
 POINT = EventType("Point", (Attribute("x", INT), Attribute("tags", ArrayType(STRING))))
 A = EventType(
@@ -135,14 +136,14 @@ def round_trip(events: list[Event], format: Format, types: Mapping[str, EventTyp
 
 @pytest.mark.parametrize("format", ["jsonl", "csv", "parquet"])
 @given(events=STREAMS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_what_is_written_reads_back_equal(format: Format, events: list[Event]) -> None:
     again = round_trip(events, format, TYPES)
     assert list(map(described, again)) == list(map(described, events))
 
 
 @given(events=STREAMS)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_an_arrow_table_reads_back_equal(events: list[Event]) -> None:
     again = decoded(to_arrow(events, TYPES), TYPES)
     assert list(map(described, again)) == list(map(described, events))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cepheid.errors import ProgramError
 from cepheid.lang.epl.formatter import format_text
 from cepheid.lang.epl.parser import parse
 from cepheid.lang.epl.printer import print_program
+from tests.effort import examples
 
 
 def problems_of(text: str) -> list[str]:
@@ -303,14 +304,14 @@ WORDS = """
 """
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(st.sampled_from(WORDS.split()), max_size=25))
 def test_any_text_gives_a_tree_and_findings_but_no_crash(words: list[str]) -> None:
     parsed = parse(" ".join(words))
     assert parsed.problems or len(parsed.tree.declarations) == len(parsed.starts)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(max_size=40))
 def test_any_characters_give_a_tree_and_findings_but_no_crash(text: str) -> None:
     parsed = parse(f"select {text}")

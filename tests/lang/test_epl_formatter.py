@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cepheid.lang.epl.formatter import format_text
@@ -12,6 +12,7 @@ from cepheid.lang.epl.lexer import tokenize
 from cepheid.lang.epl.parser import parse
 from cepheid.lang.epl.printer import print_program
 from cepheid.program.tree import ProgramTree
+from tests.effort import examples
 from tests.strategies import program_trees
 
 UGLY = """// the program
@@ -106,7 +107,7 @@ def commented_texts(draw: st.DrawFn) -> tuple[ProgramTree, str]:
     return tree, draw(st.sampled_from([" ", "\n"])).join(pieces)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(commented_texts())
 def test_formatting_loses_nothing_and_is_stable(made: tuple[ProgramTree, str]) -> None:
     tree, text = made

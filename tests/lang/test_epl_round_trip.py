@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from cepheid.errors import Severity
 from cepheid.expr.notation import nesting
@@ -22,6 +22,7 @@ from cepheid.program.tree import (
     Statement,
     StreamSource,
 )
+from tests.effort import examples
 from tests.strategies import expressions, patterns, program_trees, statements
 
 
@@ -29,7 +30,7 @@ def errors_of(text: str) -> list[str]:
     return [str(p) for p in parse(text).problems if p.severity is Severity.ERROR]
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(expressions())
 def test_an_expression_reads_back_as_printed(expr: Expr) -> None:
     text = f"select {print_expr(expr)} as x from A"
@@ -38,7 +39,7 @@ def test_an_expression_reads_back_as_printed(expr: Expr) -> None:
     assert parse(text).tree == ProgramTree((wanted,))
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(patterns())
 def test_a_pattern_reads_back_as_printed(pattern: Pattern) -> None:
     text = f"select 1 as x from pattern [{print_pattern(pattern)}]"
@@ -47,7 +48,7 @@ def test_a_pattern_reads_back_as_printed(pattern: Pattern) -> None:
     assert statement.source == PatternSource(pattern)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(statements())
 def test_a_statement_reads_back_as_printed(statement: Statement) -> None:
     text = print_declaration(statement)
@@ -55,7 +56,7 @@ def test_a_statement_reads_back_as_printed(statement: Statement) -> None:
     assert parse(text).tree.declarations == (statement,)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(program_trees())
 def test_a_program_reads_back_as_printed_and_is_in_canonical_form(tree: ProgramTree) -> None:
     text = print_program(tree)
@@ -74,7 +75,7 @@ class Diver(Cursor):
         self.deepest = max(self.deepest, self.nesting)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(patterns(), expressions())
 def test_the_depth_of_a_text_is_known_without_reading_it(pattern: Pattern, expr: Expr) -> None:
     inside = While(Every(pattern), expr)

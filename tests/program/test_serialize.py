@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cepheid.core.types import BOOLEAN, DOUBLE, INT, ArrayType, Attribute, EventRef
@@ -17,10 +17,11 @@ from cepheid.expr import tree as e
 from cepheid.pattern import tree as p
 from cepheid.program import tree as t
 from cepheid.program.serialize import from_json, to_json
+from tests.effort import examples
 from tests.strategies import program_trees
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(program_trees())
 def test_every_program_survives_json(tree: t.ProgramTree) -> None:
     text = json.dumps(to_json(tree), allow_nan=False)
@@ -28,7 +29,7 @@ def test_every_program_survives_json(tree: t.ProgramTree) -> None:
     assert again == tree
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(program_trees(), st.data())
 def test_damaged_json_gives_a_diagnostic_or_a_program(
     tree: t.ProgramTree, data: st.DataObject

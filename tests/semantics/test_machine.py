@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cepheid as cep
@@ -17,6 +17,7 @@ from cepheid.semantics import machine as machine_module
 from cepheid.semantics import state
 from cepheid.semantics.machine import Machine
 from cepheid.semantics.pattern import Atom
+from tests.effort import examples
 from tests.semantics.drive import show
 from tests.semantics.scenarios import TYPES, outcome, parse_events
 
@@ -426,7 +427,7 @@ def saved_state() -> tuple[Machine, bytes]:
     return Machine(machine.program), state.save(machine)
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@examples(80)
 @given(st.data())
 def test_damaged_bytes_are_no_state(data: st.DataObject) -> None:
     machine, saved = saved_state()

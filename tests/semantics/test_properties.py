@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import cepheid as cep
@@ -21,6 +21,7 @@ from cepheid.program.serialize import from_json, to_json
 from cepheid.program.tree import PatternSource, ProgramTree, Statement, TimeBatch, TimeWindow
 from cepheid.semantics import state
 from cepheid.semantics.machine import Machine
+from tests.effort import examples
 from tests.semantics.drive import Shown, end_of, per_instant, resolved, run, show
 from tests.semantics.generators import (
     PER_KEY,
@@ -35,12 +36,7 @@ from tests.semantics.generators import (
 )
 
 SECOND = 1_000_000
-thorough = settings(
-    max_examples=100,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+thorough = examples(100)
 
 
 @thorough

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
@@ -23,6 +23,7 @@ from cepheid.program.tree import (
     TimeWindow,
     Window,
 )
+from tests.effort import examples
 from tests.semantics.drive import Shown, per_instant, run
 from tests.semantics.generators import (
     ALL,
@@ -40,7 +41,7 @@ from tests.semantics.generators import (
 LONG = Period(MICROSECONDS["days"])
 TRUE = Binary("=", number(1), number(1))
 NOW = tree.Interval(Period())
-laws = settings(max_examples=80, deadline=None, derandomize=True)
+laws = examples(80)
 
 
 @st.composite

@@ -12,12 +12,13 @@ from itertools import islice, pairwise
 from typing import TypeAlias
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.semantics.machine import Machine
+from tests.effort import examples
 from tests.semantics.generators import TYPES, make_event, streams
 
 Match: TypeAlias = tuple[int, dict[str, object]]  # when, and the names of the events bound
@@ -282,14 +283,14 @@ ORACLES: dict[str, Oracle] = {
 
 
 @pytest.mark.parametrize("pattern", ORACLES)
-@settings(max_examples=30, deadline=None, derandomize=True)
+@examples(30)
 @given(stream=streams(most=25))
 def test_a_pattern_finds_what_its_definition_names(pattern: str, stream: list[Event]) -> None:
     wanted = list(ORACLES[pattern](stream, end_of(stream)))
     assert matches_of(pattern, stream) == wanted
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 @given(streams(most=25))
 def test_every_beginning_ends_in_one_match_or_one_timeout(stream: list[Event]) -> None:
     text = "select a.id as id, b.id as other from pattern [every a=A -> b=B(k=a.k) where timer:within(3 sec)]"
@@ -306,7 +307,7 @@ def test_every_beginning_ends_in_one_match_or_one_timeout(stream: list[Event]) -
 # Windows: what counts at a place in the stream, from all events.
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150)
 @given(streams(most=20))
 def test_a_time_window_holds_the_events_of_its_period(stream: list[Event]) -> None:
     rows = rows_of("select count(*) as n, sum(v) as v from A#time(3 sec)", stream)
@@ -328,7 +329,7 @@ def total(events: list[Event]) -> object:
     return sum(values) if values else None
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100)
 @given(streams(most=20), st.integers(1, 4))
 def test_a_length_window_holds_the_last_events(stream: list[Event], size: int) -> None:
     rows = rows_of(f"select irstream id, sum(v) as v from A#length({size})", stream)
@@ -342,7 +343,7 @@ def test_a_length_window_holds_the_last_events(stream: list[Event], size: int) -
     assert [(r.instant, r.is_old, r["id"], r["v"]) for r in rows] == wanted
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100)
 @given(streams(most=20), st.integers(1, 4))
 def test_a_length_batch_releases_events_in_groups(stream: list[Event], size: int) -> None:
     rows = rows_of(f"select irstream id from A#length_batch({size})", stream)
@@ -355,7 +356,7 @@ def test_a_length_batch_releases_events_in_groups(stream: list[Event], size: int
     assert [(r.instant, r.is_old, r["id"]) for r in rows] == wanted
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100)
 @given(streams(most=20))
 def test_a_time_batch_releases_the_events_of_each_period(stream: list[Event]) -> None:
     rows = rows_of("select irstream id from A#time_batch(2 sec)", stream)
@@ -371,7 +372,7 @@ def test_a_time_batch_releases_the_events_of_each_period(stream: list[Event]) ->
     assert [(r.instant, r.is_old, r["id"]) for r in rows] == wanted
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150)
 @given(st.lists(st.tuples(st.integers(0, 2), st.floats()), max_size=12))
 def test_sums_of_doubles_add_on_entry_and_subtract_on_leaving(
     drawn: list[tuple[int, float]],
@@ -394,7 +395,7 @@ def test_sums_of_doubles_add_on_entry_and_subtract_on_leaving(
 
 
 @pytest.mark.parametrize(("attribute", "bits"), [("v", 32), ("ts", 64)])
-@settings(max_examples=50, deadline=None, derandomize=True)
+@examples(50)
 @given(st.data())
 def test_sums_of_integers_wrap_around(attribute: str, bits: int, data: st.DataObject) -> None:
     values = data.draw(st.lists(st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1), max_size=8))

@@ -1,0 +1,23 @@
+"""How long the searches for counterexamples go on.
+
+`make test` always tries the same examples, so that it never fails by chance; `make sweep` tries new
+ones, and many times as many.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+EFFORT = int(os.environ.get("EFFORT", "1"))
+
+
+def examples(count: int) -> settings:
+    """Settings of a test that tries so many examples, times the effort."""
+    return settings(
+        max_examples=count * EFFORT,
+        deadline=None,  # a busy machine must not fail a test
+        derandomize=EFFORT == 1,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
