@@ -68,6 +68,16 @@ def test_the_periods_of_an_idle_rate_go_on_from_the_first_row() -> None:
     ]
 
 
+def test_the_first_results_wait_for_after_too() -> None:
+    events = 'A1@1000{k="x",v=1} A2@2000{k="x",v=2} A3@4000{k="y",v=4} A4@9000{k="x",v=8}'
+    rate = "output after 3 sec first every 2 sec"
+    assert outcome(f"select sum(v) as s from A {rate}", events) == ["4000 s=7", "9000 s=15"]
+    assert outcome(f"select k, sum(v) as s from A group by k {rate}", events) == [
+        '4000 k="y" s=4',
+        '9000 k="x" s=11',
+    ]
+
+
 def test_groups_without_a_window_have_a_snapshot() -> None:
     text = "select k, count(*) as n from A group by k output snapshot every 2 sec"
     events = 'A1@1000{k="x"} A2@1500{k="y"} A3@2000{k="x"} @5000'

@@ -7,6 +7,7 @@ out then.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from itertools import takewhile
 from typing import Protocol
@@ -74,36 +75,23 @@ class OutputPlan:
         return MODES[self.mode, self.speaks_of_all_groups](self, owner)
 
 
-class Rate:
-    """The root of the modes."""
+class Rate(ABC):
+    """The root of the rates."""
 
-    __slots__ = ("anchor", "counters", "is_armed", "order", "owner", "plan", "satisfied", "started")
+    __slots__ = ("owner", "plan", "satisfied", "started")
 
     def __init__(self, plan: OutputPlan, owner: Owner) -> None:
         self.plan = plan
         self.owner = owner
-        self.order = 0
         self.started = owner.now
         self.satisfied = 0  # rows counted towards `after`
-        self.anchor: Instant | None = None  # since when the periods of `every` follow each other
-        self.is_armed = False
-        self.counters = Counters()
 
+    @abstractmethod
     def take(self, delta: Delta) -> None:
         """A delta that has passed `where`."""
-        if not self.is_past_after(len(delta.new)):
-            # Aggregates and groups see what comes before; plain rows of that time are dropped.
-            if self.plan.shape is not Shape.ROW:
-                self.add(delta)
-            return
-        self.add(delta)
-        self.count(delta)
 
-    def add(self, delta: Delta) -> None:
-        raise NotImplementedError
-
-    def release(self) -> Outputs:
-        raise NotImplementedError
+    def process(self, delta: Delta) -> Outputs:
+        return self.owner.selection.process(delta, self.owner.now)
 
     def is_past_after(self, new_rows: int) -> bool:
         after = self.plan.after
@@ -114,8 +102,56 @@ class Rate:
             return self.satisfied > after
         return True
 
+
+class Direct(Rate):
+    """No rate: the results of each delta go out at once; `output after n events` counts results."""
+
+    __slots__ = ()
+
+    def take(self, delta: Delta) -> None:
+        outputs = self.process(delta)
+        if self.is_past_after(len(outputs.new)):
+            self.owner.deliver(outputs)
+
+
+class Limited(Rate):
+    """What comes is added; a condition says when it is time to let out."""
+
+    __slots__ = ("anchor", "counters", "is_armed", "order")
+
+    def __init__(self, plan: OutputPlan, owner: Owner) -> None:
+        super().__init__(plan, owner)
+        self.order = 0
+        self.anchor: Instant | None = None  # since when the periods of `every` follow each other
+        self.is_armed = False
+        self.counters = Counters()
+
+    def take(self, delta: Delta) -> None:
+        if self.is_past_after(len(delta.new)):
+            self.add(delta)
+            self.count(delta)
+        else:
+            self.add_early(delta)
+
+    @abstractmethod
+    def add(self, delta: Delta) -> None:
+        """Takes a delta into account."""
+
+    def add_early(self, delta: Delta) -> None:
+        """Before `after` is over, aggregates see what comes, and nobody else."""
+        self.process(delta)
+
+    @abstractmethod
+    def let_out(self) -> None:
+        """It is time."""
+
+    @property
+    def speaks_unasked(self) -> bool:
+        """Whether there is something to say at the end of a period in which nothing came."""
+        return False
+
     def count(self, delta: Delta) -> None:
-        """Lets the delta count, and releases if it is time."""
+        """Lets the delta count, and lets out if it is time."""
         every = self.plan.every
         self.counters.add(len(delta.new), len(delta.old))
         if isinstance(every, Period):
@@ -141,15 +177,6 @@ class Rate:
         if self.speaks_unasked:
             self.arm_next(self.plan.every)
         self.let_out()
-
-    @property
-    def speaks_unasked(self) -> bool:
-        """Whether there is something to say at the end of a period in which nothing came."""
-        return self.plan.shape is Shape.TOTAL
-
-    def let_out(self) -> None:
-        self.counters.reset(self.owner.now)
-        self.owner.deliver(self.release())
 
 
 class Counters:
@@ -183,18 +210,30 @@ class Counters:
         return Frame(event=Event("output", now, values), now=now)
 
 
-class Direct(Rate):
-    """No rate: the results of each delta go out at once; `output after n events` counts results."""
+class Gathering(Limited):
+    """Results wait until they are released."""
 
     __slots__ = ()
 
-    def take(self, delta: Delta) -> None:
-        outputs = self.owner.selection.process(delta, self.owner.now)
-        if self.is_past_after(len(outputs.new)):
-            self.owner.deliver(outputs)
+    @abstractmethod
+    def release(self) -> Outputs:
+        """What goes out now."""
+
+    def add_early(self, delta: Delta) -> None:
+        # Rows that stand for single rows are dropped; aggregates wait with the rest.
+        if self.plan.shape is not Shape.ROW:
+            self.add(delta)
+
+    @property
+    def speaks_unasked(self) -> bool:
+        return self.plan.shape is Shape.TOTAL
+
+    def let_out(self) -> None:
+        self.counters.reset(self.owner.now)
+        self.owner.deliver(self.release())
 
 
-class Buffered(Rate):
+class Buffered(Gathering):
     """Plain `output every`: all results since the last time.
 
     Where a row stands for all rows together it is let out at each tick, even if nothing came.
@@ -208,7 +247,7 @@ class Buffered(Rate):
         self.waiting_old: list[Output] = []
 
     def add(self, delta: Delta) -> None:
-        outputs = self.owner.selection.process(delta, self.owner.now)
+        outputs = self.process(delta)
         self.waiting_new += outputs.new
         self.waiting_old += outputs.old
 
@@ -226,7 +265,7 @@ def repeat_total(owner: Owner) -> Outputs:
     return Outputs(total, total if owner.selection.select.needs_old else ())
 
 
-class Last(Rate):
+class Last(Gathering):
     """`output last every`: the last result since the last time, for each group if there are groups.
 
     Its old counterpart is what held before: for aggregates the first old value, else the last.
@@ -240,7 +279,7 @@ class Last(Rate):
         self.old: dict[Key, Output] = {}
 
     def add(self, delta: Delta) -> None:
-        outputs = self.owner.selection.process(delta, self.owner.now)
+        outputs = self.process(delta)
         for output in outputs.new:
             self.new[output.key] = output
         for output in outputs.old:
@@ -257,7 +296,7 @@ class Last(Rate):
         return outputs
 
 
-class AllGroups(Rate):
+class AllGroups(Gathering):
     """`output all every` with groups: the present row of every group ever seen.
 
     Where rows stand for single rows, those since the last time come first, each row that leaves
@@ -274,8 +313,7 @@ class AllGroups(Rate):
         self.seen: dict[Key, None] = {}
 
     def add(self, delta: Delta) -> None:
-        selection = self.owner.selection
-        outputs = selection.process(delta, self.owner.now)
+        outputs = self.process(delta)
         if self.plan.shape is Shape.GROUP:
             for output in outputs.old:
                 self.old.setdefault(output.key, output)
@@ -304,7 +342,7 @@ class AllGroups(Rate):
         return Outputs(new, old)
 
 
-class First(Rate):
+class First(Limited):
     """`output first every`: the first results, then silence until it is time again."""
 
     __slots__ = ("is_silent",)
@@ -314,14 +352,10 @@ class First(Rate):
         self.is_silent = False
 
     def add(self, delta: Delta) -> None:
-        outputs = self.owner.selection.process(delta, self.owner.now)
+        outputs = self.process(delta)
         if outputs and not self.is_silent:
             self.is_silent = True
             self.owner.deliver(outputs)
-
-    @property
-    def speaks_unasked(self) -> bool:
-        return False
 
     def let_out(self) -> None:
         self.counters.reset(self.owner.now)
@@ -340,9 +374,13 @@ class FirstPerGroup(Rate):
         super().__init__(plan, owner)
         self.silences: dict[Key, Silence] = {}
 
-    def add(self, delta: Delta) -> None:
+    def take(self, delta: Delta) -> None:
+        self.process(delta)
+        if self.is_past_after(len(delta.new)):
+            self.speak(delta)
+
+    def speak(self, delta: Delta) -> None:
         selection, now = self.owner.selection, self.owner.now
-        selection.process(delta, now)
         speaking: dict[Key, Output] = {}
         for rows, is_new in ((delta.new, True), (delta.old, False)):
             for row in rows:
@@ -368,9 +406,6 @@ class FirstPerGroup(Rate):
                 takewhile(lambda k: self.silences[k].is_past(every, now), self.silences)
             ):
                 del self.silences[key]
-
-    def count(self, delta: Delta) -> None:
-        """Each group counts for itself."""
 
 
 class Silence:
@@ -400,13 +435,13 @@ class Silence:
         return self.since is None or now >= every.after(self.since)
 
 
-class Snapshot(Rate):
+class Snapshot(Gathering):
     """`output snapshot every`: the results for all rows that count at that time."""
 
     __slots__ = ()
 
     def add(self, delta: Delta) -> None:
-        self.owner.selection.process(delta, self.owner.now)
+        self.process(delta)
 
     @property
     def speaks_unasked(self) -> bool:

@@ -9,6 +9,7 @@ from above. A binding maps tags to events (to lists of them under repeats) and i
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product, takewhile
@@ -55,7 +56,7 @@ class Node:
     keys: tuple[Callable[[Frame], object], ...]
     tags: tuple[str, ...]  # every tag that is bound somewhere inside
 
-    def instance(self, parent: Live, binding: Binding) -> Live:
+    def instance(self, parent: Parent, binding: Binding) -> Live:
         """A fresh instance, not yet begun: its parent records it before it can report."""
         return self.live(self, parent, binding)
 
@@ -81,41 +82,30 @@ def compile_pattern(pattern: tree.Pattern) -> Node:
     )
 
 
-class Live:
+class Live(ABC):
     """A live instance of some operator."""
 
     __slots__ = ("alive", "begin", "host", "node", "parent")
     is_absence: ClassVar[bool] = False
 
-    def __init__(self, node: Node, parent: Live, begin: Binding) -> None:
+    def __init__(self, node: Node, parent: Parent, begin: Binding) -> None:
         self.node = node
         self.parent = parent
         self.host: Host = parent.host
         self.begin = begin
         self.alive = True
 
+    @abstractmethod
     def start(self) -> None:
-        raise NotImplementedError
+        """Begins to listen."""
 
-    def child_true(self, child: Live, binding: Binding, finished: bool) -> None:
-        raise NotImplementedError
-
-    def child_failed(self, child: Live) -> None:
-        raise NotImplementedError
-
+    @abstractmethod
     def quit(self) -> None:
-        """End this instance and everything below it, without a word to the parent."""
-        self.alive = False
-        for child in self.live_children():
-            child.quit()
-
-    def live_children(self) -> Iterator[Live]:
-        return iter(())
+        """Ends this instance and everything below it, without a word to the parent."""
 
     def partial(self) -> list[Binding]:
         """How far the instance has come: the bindings its live parts have reached."""
-        reached = [b for child in self.live_children() for b in child.partial()]
-        return reached or [self.begin]
+        return [self.begin]
 
     def report(self, binding: Binding, *, finished: bool) -> None:
         self.host.reached(self.node)
@@ -126,7 +116,31 @@ class Live:
         self.parent.child_failed(self)
 
 
-class Root(Live):
+class Parent(Live):
+    """A live instance that makes something of its children's news."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def child_true(self, child: Live, binding: Binding, finished: bool) -> None: ...
+
+    @abstractmethod
+    def child_failed(self, child: Live) -> None: ...
+
+    @abstractmethod
+    def live_children(self) -> Iterator[Live]: ...
+
+    def quit(self) -> None:
+        self.alive = False
+        for child in self.live_children():
+            child.quit()
+
+    def partial(self) -> list[Binding]:
+        reached = [b for child in self.live_children() for b in child.partial()]
+        return reached or [self.begin]
+
+
+class Root(Parent):
     """The whole pattern: its truths are the matches.
 
     What is true before anything has happened (`not A` alone, `timer:interval(0)`) is no match.
@@ -190,7 +204,7 @@ class Atom(Live):
             self.host.unlisten(self)
 
 
-class Every(Live):
+class Every(Parent):
     """`every P`: whenever P is true or fails, a fresh P is started; never finished itself.
 
     A child that is true already while it starts would repeat for ever at one instant: it is ended.
@@ -288,7 +302,7 @@ def _has_passed(due: Instant | None, now: Instant) -> bool:
     return due is not None and due <= now
 
 
-class FollowedBy(Live):
+class FollowedBy(Parent):
     """`P -> Q -> ...`: each truth of one part starts the next with that binding."""
 
     __slots__ = ("places",)
@@ -323,7 +337,7 @@ class FollowedBy(Live):
         return iter(tuple(self.places))
 
 
-class AllOf(Live):
+class AllOf(Parent):
     """`P and Q`: keeps the truths of every side; each new truth is combined with all the others'."""
 
     __slots__ = ("sides", "truths")
@@ -387,7 +401,7 @@ class AllOf(Live):
         return [merged]
 
 
-class AnyOf(Live):
+class AnyOf(Parent):
     """`P or Q`: true whenever a side is; the first side to finish finishes the whole.
 
     Sides start from the last to the first: of two that one event makes true, the later one speaks.
@@ -426,7 +440,7 @@ class AnyOf(Live):
         return further or [self.begin]
 
 
-class Absent(Live):
+class Absent(Parent):
     """`not P`: true from the start, fails when P is true."""
 
     __slots__ = ("child",)
@@ -453,7 +467,7 @@ class Absent(Live):
         return [self.begin]
 
 
-class Repeat(Live):
+class Repeat(Parent):
     """`[low:high] P until Q`: collects the events of each truth of P.
 
     An exact count is true at its last P; otherwise Q decides: true with what was collected, at most
@@ -549,7 +563,7 @@ def _events(bound: Event | list[Event]) -> list[Event]:
     return [bound] if isinstance(bound, Event) else bound
 
 
-class Guard(Live):
+class Guard(Parent):
     """Passes its child's truths on until it ends it."""
 
     __slots__ = ("child",)
@@ -567,8 +581,9 @@ class Guard(Live):
             self.quit()
         self.report(binding, finished=finished)
 
+    @abstractmethod
     def passes(self, binding: Binding) -> bool:
-        raise NotImplementedError
+        """Whether a truth of the child is passed on; if not, the guard ends it."""
 
     def child_failed(self, child: Live) -> None:
         self.child = None
@@ -638,8 +653,9 @@ class TimerLive(Live):
 
     __slots__ = ("order",)
 
+    @abstractmethod
     def due(self) -> Instant | None:
-        raise NotImplementedError
+        """When it is true; None if never."""
 
     def start(self) -> None:
         self.order = 0

@@ -7,6 +7,7 @@ timers come first.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
@@ -60,8 +61,8 @@ class Owner(Protocol):
     def changed(self, delta: Delta) -> None: ...
 
 
-class Window:
-    """No window at all: rows enter and never leave, and nothing is kept."""
+class Window(ABC):
+    """The root of the windows."""
 
     __slots__ = ("order", "owner", "tree")
 
@@ -70,18 +71,29 @@ class Window:
         self.owner = owner
         self.order = 0
 
+    @abstractmethod
     def start(self) -> None:
         """The statement starts now."""
 
+    @abstractmethod
     def push(self, row: Row) -> None:
-        self.owner.changed(Delta(new=(row,)))
-
-    def fire(self) -> None:
-        raise NotImplementedError
+        """A row comes from the source."""
 
     def contents(self) -> Iterable[Row]:
-        """The rows that count now."""
+        """The rows that count now, as far as they are kept."""
         return ()
+
+
+class Unlimited(Window):
+    """No window at all: rows enter and never leave, and nothing is kept."""
+
+    __slots__ = ()
+
+    def start(self) -> None:
+        """There is nothing to begin with."""
+
+    def push(self, row: Row) -> None:
+        self.owner.changed(Delta(new=(row,)))
 
 
 class KeepAll(Window):
@@ -257,4 +269,4 @@ WINDOWS: dict[type[tree.Window], type[Window]] = {
 
 
 def make_window(window: tree.Window | None, owner: Owner) -> Window:
-    return (WINDOWS[type(window)] if window else Window)(window, owner)
+    return (WINDOWS[type(window)] if window else Unlimited)(window, owner)
