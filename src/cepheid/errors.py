@@ -24,6 +24,9 @@ class Span:
     end_column: int
     file: str | None = None
 
+    def __str__(self) -> str:
+        return f"{self.file or '<text>'}:{self.line}:{self.column}"
+
     def to(self, other: Span) -> Span:
         """From the start of this span to the end of the other."""
         return Span(self.line, self.column, other.end_line, other.end_column, self.file)
@@ -102,9 +105,7 @@ class Diagnostic:
         }
 
     def __str__(self) -> str:
-        place = ""
-        if self.span:
-            place = f"{self.span.file or '<text>'}:{self.span.line}:{self.span.column}: "
+        place = f"{self.span}: " if self.span else ""
         hint = f" ({self.hint})" if self.hint else ""
         return f"{place}{self.severity}[{self.code}]: {self.message}{hint}"
 
@@ -121,6 +122,12 @@ def warning(
 
 def note(code: str, message: str, span: Span | None = None, hint: str | None = None) -> Diagnostic:
     return Diagnostic(code, Severity.NOTE, message, span, hint)
+
+
+def declared_twice(what: str, span: Span | None, first: Span | None) -> Diagnostic:
+    """A name that stands for two things, with the place of the first."""
+    hint = f"the first is at {first}" if first else None
+    return error("duplicate-name", f"{what} is declared twice", span, hint)
 
 
 def suggest(name: str, known: Iterable[str], label: str = "known names") -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from cepheid.core.types import DataType, EventType, wider
-from cepheid.errors import Diagnostic, error, suggest
+from cepheid.errors import Diagnostic, declared_twice, error, suggest
 from cepheid.program.tree import Context, ContextKey
 
 
@@ -15,9 +15,9 @@ def declared_contexts(
     found: dict[str, Context] = {}
     for context in contexts:
         if context.name in found:
-            fact = f"context '{context.name}' is declared twice"
-            problems.append(error("duplicate-name", fact, context.span))
-        found[context.name] = context
+            first = found[context.name].span
+            problems.append(declared_twice(f"context '{context.name}'", context.span, first))
+        found.setdefault(context.name, context)
         _check_context(context, types, problems)
     return found
 

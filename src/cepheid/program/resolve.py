@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from cepheid.core.types import EventType
-from cepheid.errors import Diagnostic, error, warning
+from cepheid.errors import Diagnostic, declared_twice, error, warning
 from cepheid.program.contexts import declared_contexts
 from cepheid.program.derive import Named, derive_types
 from cepheid.program.resolved import ResolvedProgram
@@ -42,19 +42,18 @@ def resolve_program(
 def _check_names(
     named: Sequence[Named], known: Mapping[str, EventType], problems: list[Diagnostic]
 ) -> None:
-    seen: set[str] = set()
+    seen: dict[str, Statement] = {}
     existing = {*known, *(s.insert_into for _, s in named)}
     for name, statement in named:
         _check_annotations(statement, problems)
         if name in seen:
-            problems.append(
-                error("duplicate-name", f"two statements are named '{name}'", statement.span)
-            )
+            first = seen[name].span
+            problems.append(declared_twice(f"statement '{name}'", statement.span, first))
         elif statement.insert_into is None and name in {*existing, *source_types(statement)}:
             fact = f"statement '{name}' would derive the type '{name}', which exists"
             hint = f"write `insert into {name}`, or give the statement another @Name"
             problems.append(error("duplicate-name", fact, statement.span, hint))
-        seen.add(name)
+        seen.setdefault(name, statement)
 
 
 def _check_annotations(statement: Statement, problems: list[Diagnostic]) -> None:

@@ -20,7 +20,7 @@ from cepheid.core.types import (
     bad_name,
     is_numeric,
 )
-from cepheid.errors import Diagnostic, Span, error, suggest
+from cepheid.errors import Diagnostic, Span, declared_twice, error, suggest
 from cepheid.program.tree import Annotation, Schema
 
 TIME_UNITS: tuple[str, ...] = get_args(TimeUnit)
@@ -33,9 +33,8 @@ def declared_types(
     by_name: dict[str, Schema] = {}
     for schema in schemas:
         if schema.name in by_name:
-            problems.append(
-                error("duplicate-name", f"type '{schema.name}' is declared twice", schema.span)
-            )
+            first = by_name[schema.name].span
+            problems.append(declared_twice(f"type '{schema.name}'", schema.span, first))
         by_name.setdefault(schema.name, schema)
     types = dict(known)
     for name in _parents_first(by_name, problems):
