@@ -154,3 +154,13 @@ def test_what_cannot_be_explained_is_wrong_use(cepheid: Run, args: list[str]) ->
     outcome = cepheid("explain", *args)
     assert (outcome.code, outcome.out) == (2, "")
     assert "hint: " in outcome.err
+
+
+def test_the_plan_tells_how_statements_split(cepheid: Run) -> None:
+    program = str(EXAMPLES / "motorbike" / "motorbike.epl")
+    plan = {s["name"]: s for s in cepheid("explain", program, "--stage", "plan", "--json").data}
+    assert plan["Crash"]["key"] == {"Motorbike": ["motorbikeId"]}
+    assert plan["GhostRider"]["key"] == {}
+    assert plan["DriverLeftSeat"]["key"] is None
+    assert "one match at a time" in plan["DriverLeftSeat"]["key_reason"]
+    assert "nothing: one part sees" in cepheid("explain", program, "--stage", "plan").out

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cepheid.cli.stages import Stage
     from cepheid.verbs import Program
 
-STAGES = "parse, program, types or graph"
+STAGES = "parse, program, types, graph or plan"
 
 
 def explain(
@@ -41,7 +41,8 @@ def explain(
 
     The stages: parse, the declarations as they were read; program, each
     statement with its names and types resolved; types, all event types and
-    who derives them; graph, what is derived from what.
+    who derives them; graph, what is derived from what; plan, how the events
+    of each statement can be split without changing its rows.
 
       cepheid explain alarms.epl
       cepheid explain alarms.epl --stage graph

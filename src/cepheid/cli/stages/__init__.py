@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from cepheid.cli.stages import declarations, graph, overview, statements, types
+from cepheid.cli.stages import declarations, graph, overview, plan, statements, types
 from cepheid.verbs import Program
 
 
@@ -27,4 +27,5 @@ STAGES = {
     "program": Stage(statements.text, statements.data),
     "types": Stage(types.text, types.data),
     "graph": Stage(graph.text, graph.data),
+    "plan": Stage(plan.text, plan.data),
 }

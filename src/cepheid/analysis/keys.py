@@ -1,0 +1,202 @@
+"""How the events of a statement may be split without changing its rows.
+
+A split by a key sends events that can meet in one row to the same part, by the values of some of
+their attributes. It is claimed only where it provably changes nothing:
+
+- A context runs one instance per key, so its key splits.
+- `every a=A -> ...` starts a run per A that knows nothing of the other runs; if every other event of
+  the pattern must equal it in an attribute, runs of different values never meet an event in common.
+- Rows of a group never meet rows of another, as long as nothing counts rows of all groups together.
+
+Everything else sees the whole stream: a pattern without `every` matches once, `every (A -> B)`
+follows one match at a time, length windows, batches, output rates, `order by`, `limit` and
+`distinct` look at rows of all keys. What is not seen: equalities that follow only from arithmetic,
+or from conditions joined by `or`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from cepheid.expr.tree import And, Binary, Column, Expr
+from cepheid.pattern.tree import AnyOf, Atom, Every, EveryDistinct, FollowedBy, Pattern, atoms
+from cepheid.program.resolved import ResolvedStatement, Shape
+from cepheid.program.tree import LengthBatch, LengthWindow, TimeBatch
+
+Path: TypeAlias = tuple[str, ...]  # the names that lead to an attribute
+Place: TypeAlias = tuple[str | None, Path]  # an attribute of the event that a tag is bound to
+Tied: TypeAlias = dict[str, Path]  # per event type, the attribute that is the same in one match
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """`by` has the key of each type; it is empty where any split will do, None where none does."""
+
+    by: Mapping[str, tuple[Path, ...]] | None
+    reason: str
+
+
+def split_of(statement: ResolvedStatement) -> Split:
+    """How the input of a statement may be split."""
+    context = statement.context
+    if context is not None:
+        keys = {key.event_type: tuple((a,) for a in key.attributes) for key in context.keys}
+        by = {name: keys[name] for name in statement.inputs}
+        return Split(by, f"context {context.name} has one instance per key")
+    counted = _counts_all_rows(statement)
+    if counted is not None:
+        return Split(None, counted)
+    split, shared = _split_source(statement)
+    if split.by is None or not statement.shape.is_grouped:
+        return split
+    return _split_groups(statement, split, shared)
+
+
+def _counts_all_rows(statement: ResolvedStatement) -> str | None:
+    """Which clause looks at the rows of all keys together."""
+    tree = statement.tree
+    if tree.output is not None:
+        return "its output rate counts the rows of all keys"
+    if tree.order_by or tree.limit is not None or tree.distinct:
+        return "order by, limit and distinct compare the rows of all keys"
+    if isinstance(tree.window, LengthWindow | LengthBatch):
+        return "its window counts the rows of all keys"
+    if isinstance(tree.window, TimeBatch):
+        return "its batches begin with the first row of all keys"
+    if statement.shape in (Shape.TOTAL, Shape.ROW_WITH_TOTAL):
+        return "its aggregates run over the rows of all keys"
+    return None
+
+
+def _split_groups(statement: ResolvedStatement, split: Split, shared: Mapping[Place, str]) -> Split:
+    """Groups by an attribute that all events of a row share split by that attribute.
+
+    `shared` says of which type the attributes at a place are, for the places that may be a key.
+    """
+    places = [p for e in statement.group_by if (p := _place(e)) is not None and p[1]]
+    if split.by:
+        if any(place in shared for place in places):
+            return Split(split.by, split.reason + "; its groups have one key each")
+        return Split(None, "a group may have rows of several keys")
+    by: dict[str, tuple[Path, ...]] = {}
+    for tag, path in places:
+        if (tag, ()) in shared:
+            name = shared[tag, ()]
+            by[name] = (*by.get(name, ()), path)
+    if len(by) == 1 and set(by) == set(statement.inputs):
+        return Split(by, "rows of different groups never meet")
+    return Split(None, "its groups are not made of attributes of one event")
+
+
+def _split_source(statement: ResolvedStatement) -> tuple[Split, Mapping[Place, str]]:
+    if statement.pattern is None:
+        assert statement.event_type is not None
+        return Split({}, "each event stands for itself"), {(None, ()): statement.event_type}
+    pattern = statement.pattern
+    if isinstance(pattern, Every | EveryDistinct):
+        return _split_single(pattern)
+    if isinstance(pattern, FollowedBy) and _starts_runs(pattern.parts[0]):
+        return _split_runs(pattern)
+    return Split(None, "without `every` in front it matches once"), {}
+
+
+def _starts_runs(pattern: Pattern) -> bool:
+    return isinstance(pattern, Every | EveryDistinct) and isinstance(pattern.child, Atom)
+
+
+def _split_single(pattern: Every | EveryDistinct) -> tuple[Split, Mapping[Place, str]]:
+    """`every a=A`, `every (a=A or b=B)` and `every-distinct(a.k) a=A`."""
+    child = pattern.child
+    choices = child.parts if isinstance(child, AnyOf) else (child,)
+    if not all(isinstance(choice, Atom) for choice in choices):
+        return Split(None, "`every (...)` follows one match at a time over all keys"), {}
+    single: dict[Place, str] = {(a.tag, ()): a.event_type for a in atoms(pattern)}
+    if isinstance(pattern, Every):
+        return Split({}, "each event stands for itself"), single
+    paths = _distinct_paths(pattern)
+    if len(single) > 1 or not paths:
+        return Split(None, "every-distinct knows the events of all keys"), {}
+    [((tag, _), event_type)] = single.items()
+    split = Split({event_type: paths}, "every-distinct compares events of one key")
+    return split, {(tag, path): event_type for path in paths}
+
+
+def _distinct_paths(pattern: EveryDistinct) -> tuple[Path, ...]:
+    tags = {atom.tag for atom in atoms(pattern)}
+    places = [place for key in pattern.keys if (place := _place(key)) is not None]
+    return tuple(path for tag, path in places if tag in tags and path)
+
+
+def _split_runs(pattern: FollowedBy) -> tuple[Split, Mapping[Place, str]]:
+    """`every a=A -> ...`: a run per A; the key is what all its events must have in common."""
+    start = pattern.parts[0]
+    [first] = atoms(start)
+    rest = [atom for part in pattern.parts[1:] for atom in atoms(part)]
+    keys = [tied for path in _candidates(first, rest) if (tied := _tie(first, path, rest))]
+    if isinstance(start, EveryDistinct):
+        allowed = _distinct_paths(start)
+        keys = [tied for tied in keys if tied[first.event_type] in allowed]
+    elif not rest:
+        return Split({}, "each event starts a run of its own"), {(first.tag, ()): first.event_type}
+    if not keys:
+        return Split(None, _why_not_tied(first, rest)), {}
+    names = dict.fromkeys([first.event_type, *(atom.event_type for atom in rest)])
+    by = {name: tuple(tied[name] for tied in keys) for name in names}
+    shared = {
+        (atom.tag, tied[atom.event_type]): atom.event_type
+        for atom in [first, *rest]
+        for tied in keys
+    }
+    return Split(by, "its runs are independent, and each is tied to one key"), shared
+
+
+def _candidates(first: Atom, rest: Sequence[Atom]) -> list[Path]:
+    """The attributes of the first event that others are compared with."""
+    found = (place for atom in rest for _, place in _equalities(atom.condition))
+    return list(dict.fromkeys(path for tag, path in found if tag == first.tag))
+
+
+def _tie(first: Atom, path: Path, rest: Sequence[Atom]) -> Tied | None:
+    """The attribute of each type that must equal that of the first event; None if one is free."""
+    tied: Tied = {first.event_type: path}
+    known: dict[str | None, Path] = {first.tag: path}
+    for atom in rest:
+        own = next(
+            (own for own, (tag, other) in _equalities(atom.condition) if known.get(tag) == other),
+            None,
+        )
+        if own is None or tied.setdefault(atom.event_type, own) != own:
+            return None
+        if atom.tag is not None:
+            known[atom.tag] = own
+    return tied
+
+
+def _why_not_tied(first: Atom, rest: Sequence[Atom]) -> str:
+    for atom in rest:
+        if not list(_equalities(atom.condition)):
+            name = f"{atom.tag}={atom.event_type}" if atom.tag else atom.event_type
+            return f"{name} is not tied to {first.tag or first.event_type} by an equality"
+    return "its events have no key in common"
+
+
+def _equalities(condition: Expr | None) -> Iterator[tuple[Path, Place]]:
+    """Own attributes that must equal attributes of other events for the condition to hold."""
+    parts = condition.operands if isinstance(condition, And) else (condition,)
+    for part in parts:
+        if isinstance(part, Binary) and part.operator == "=":
+            left, right = _place(part.left), _place(part.right)
+            for own, other in ((left, right), (right, left)):
+                if own and other and own[0] is None and other[0] is not None:
+                    yield own[1], other
+
+
+def _place(expr: Expr) -> Place | None:
+    """The attribute that an expression is, if it is one of a single event."""
+    if not isinstance(expr, Column) or expr.index is not None:
+        return None
+    if any(part.index is not None for part in expr.path):
+        return None
+    return expr.tag, tuple(part.name for part in expr.path)

@@ -1,0 +1,164 @@
+"""Keys: a split that is claimed changes nothing; where none is claimed, one would change something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import cepheid as cep
+from cepheid.analysis.keys import Split, split_of
+from cepheid.core.event import Event
+from cepheid.expr.values import group_key
+from cepheid.program.tree import ProgramTree
+from tests.effort import examples
+from tests.semantics.drive import end_of, per_instant, resolved, run
+from tests.semantics.generators import ALL, programs, streams
+
+SCHEMAS = "".join(f"create schema {t} (id string, k string, v int);" for t in "ABC")
+
+KEYED = {
+    "select * from pattern [every a=A -> b=B(k = a.k)]": "k",
+    "select * from pattern [every a=A -> b=B(a.k = k and v > 1) where timer:within(3 sec)]": "k",
+    "select * from pattern [every a=A -> b=B(k = a.k) -> c=C(k = b.k)]": "k",
+    "select * from pattern [every a=A -> (timer:interval(5 sec) and not B(k = a.k))]": "k",
+    "select * from pattern [every a=A -> every b=B(k = a.k)]": "k",
+    "select * from pattern [every a=A -> ([2] b=B(k = a.k))]": "k",
+    "select * from pattern [every-distinct(a.k) a=A -> b=B(k = a.k)]": "k",
+    "select * from pattern [every-distinct(a.k, a.v) a=A]": "k",
+    "select k, count(*) as n from A#time(3 sec) group by k": "k",
+    "select k, id, sum(v) as s from A group by k": "k",
+    "select a.k as k, count(*) as n from pattern [every a=A]#keepall group by a.k": "k",
+    "select a.k as k, count(*) as n from pattern [every a=A -> b=B(k = a.k)] group by a.k": "k",
+    "create context C1 partition by k from A; context C1 select count(*) as n from A": "k",
+}
+FREE = (
+    "select id from A",
+    "select rstream id from A#time(3 sec)",
+    "select * from pattern [every a=A(v > 1)]",
+    "select * from pattern [every (a=A or b=B)]",
+    "select * from pattern [every a=A -> timer:interval(3 sec)]",
+)
+# Each of these gives other rows if its events are split by k.
+WHOLE = (
+    "select * from pattern [every (a=A -> b=B(k = a.k))]",
+    "select * from pattern [a=A -> b=B(k = a.k)]",
+    "select * from pattern [every a=A -> b=B]",
+    "select * from pattern [every a=A -> b=B(k = a.k) -> c=A]",
+    "select * from pattern [every a=A -> b=B(k = a.k or v = 1)]",
+    "select * from pattern [every-distinct(a.v) a=A -> b=B(k = a.k)]",
+    "select count(*) as n from A",
+    "select id, count(*) as n from A#time(3 sec)",
+    "select k, count(*) as n from A#length(2) group by k",
+    "select k, count(*) as n from A#length_batch(2) group by k",
+    "select k, count(*) as n from A#time_batch(2 sec) group by k",
+    "select k, count(*) as n from A group by k output every 2 events",
+    "select k, count(*) as n from A group by k output last every 2 sec",
+    "select rstream v from A#time(3 sec) order by v limit 1",
+    "select rstream distinct 1 as one from A#time(3 sec)",
+    "select b.v as v, count(*) as n from pattern [every a=A -> b=B(k = a.k)] group by b.v",
+)
+
+
+def parts_of(stream: Sequence[Event], key: Callable[[Event], Hashable]) -> list[list[Event]]:
+    parts: dict[Hashable, list[Event]] = {}
+    for event in stream:
+        parts.setdefault(key(event), []).append(event)
+    return list(parts.values())
+
+
+def rows_match(tree: ProgramTree, stream: Sequence[Event], parts: list[list[Event]]) -> bool:
+    end = end_of(stream)
+    split = [row for part in parts for row in run(tree, part, end=end)]
+    return per_instant(split) == per_instant(run(tree, stream, end=end))
+
+
+def key_function(split: Split) -> Callable[[Event], Hashable]:
+    by = split.by
+    assert by is not None
+    if not by:
+        return lambda event: event.instant % 2_000_000
+
+    def key(event: Event) -> Hashable:
+        return tuple(group_key(event[name]) for (name,) in by.get(event.type, ()))
+
+    return key
+
+
+def tree_of(text: str) -> ProgramTree:
+    return cep.parse(SCHEMAS + text).tree
+
+
+def split(text: str) -> Split:
+    return split_of(resolved(tree_of(text)).statements[0])
+
+
+@pytest.mark.parametrize("text", KEYED)
+def test_a_key_is_found(text: str) -> None:
+    by = split(text).by
+    assert by
+    assert all((KEYED[text],) in paths for paths in by.values())
+
+
+@pytest.mark.parametrize("text", FREE)
+def test_any_split_will_do(text: str) -> None:
+    assert split(text).by == {}
+
+
+SAMPLE = [
+    Event(type, time * 1_000_000, {"id": str(n), "k": k, "v": v})
+    for n, (type, k, v, time) in enumerate(
+        [
+            ("A", "x", 1, 0),
+            ("A", "y", 1, 1),
+            ("B", "y", 1, 1),
+            ("B", "x", 2, 2),
+            ("A", "x", 2, 2),
+            ("A", "y", 2, 2),
+            ("B", "x", 1, 3),
+            ("B", "y", 2, 4),
+            ("A", "x", 1, 4),
+            ("A", "y", 3, 7),
+        ]
+    )
+]
+
+
+@pytest.mark.parametrize("text", WHOLE)
+def test_where_no_key_is_claimed_one_would_change_the_rows(text: str) -> None:
+    assert split(text).by is None
+    parts = parts_of(SAMPLE, lambda event: event["k"])  # type: ignore[arg-type, return-value]
+    assert not rows_match(tree_of(text), SAMPLE, parts)
+
+
+@pytest.mark.parametrize("text", [*KEYED, *FREE])
+def test_a_split_that_is_claimed_gives_the_same_rows(text: str) -> None:
+    tree = tree_of(text)
+    parts = parts_of(SAMPLE, key_function(split(text)))
+    assert len(parts) > 1
+    assert rows_match(tree, SAMPLE, parts)
+
+
+@examples(150)
+@given(programs(ALL), streams(), st.data())
+def test_no_generated_statement_is_split_wrongly(
+    tree: ProgramTree, stream: list[Event], data: st.DataObject
+) -> None:
+    inputs = {event.type for event in stream}
+    statements = [
+        s
+        for s in resolved(tree).statements
+        if set(s.inputs) <= inputs and (found := split_of(s)).by is not None and found.by != {}
+    ]
+    assume(statements)
+    chosen = data.draw(st.sampled_from(statements))
+    alone = ProgramTree((*tree.schemas, *tree.contexts, chosen.tree))
+    relevant = [event for event in stream if event.type in chosen.inputs]
+    assert rows_match(alone, relevant, parts_of(relevant, key_function(split_of(chosen))))
+
+
+def test_the_reason_names_what_is_in_the_way() -> None:
+    text = "select * from pattern [every a=A -> b=B]"
+    assert split(text).reason == "b=B is not tied to a by an equality"
