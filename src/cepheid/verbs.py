@@ -11,7 +11,7 @@ The whole pipeline in one place:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from types import UnionType
@@ -25,7 +25,7 @@ from cepheid.engines.local.session import Session, Time, instant_of
 from cepheid.errors import Diagnostic, ProgramError, Severity, UsageError, error, is_slip, suggest
 from cepheid.io import Record, fail, records_of
 from cepheid.io.given import GivenTypes, event_types
-from cepheid.lang import LANGUAGES, Language
+from cepheid.lang import LANGUAGES
 from cepheid.pattern.tree import walk
 from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
@@ -102,6 +102,7 @@ def parse(
 ) -> Program:
     """A program from text; ProgramError with all that is wrong where its syntax is."""
     _expect(text, str, "a program's text", "cep.load reads files")
+    _choose(language, LANGUAGES, "language")
     return _combine([(file or "<text>", text, language)], types)
 
 
@@ -116,7 +117,7 @@ def _combine(texts: Sequence[tuple[str, str, str]], types: GivenTypes | None) ->
     tree = ProgramTree()
     problems: list[Diagnostic] = []
     for file, text, language in texts:
-        parsed = _language(language).parse(text, file)
+        parsed = LANGUAGES[language].parse(text, file)
         tree += parsed.tree
         problems += parsed.problems
     program = Program(tree, types, {file: text for file, text, _ in texts}, problems)
@@ -139,13 +140,6 @@ def _certain(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 _MISSING = {"unknown-type", "unknown-context", "bad-context"}
-
-
-def _language(name: str) -> Language:
-    if name not in LANGUAGES:
-        hint = suggest(name, LANGUAGES, "languages")
-        raise UsageError(error("usage", f"no language '{name}'", hint=hint))
-    return LANGUAGES[name]
 
 
 def read_program_text(path: str | Path) -> str:
@@ -229,7 +223,7 @@ def _expect(value: object, kind: type | UnionType, what: str, hint: str | None =
         raise UsageError(error("usage", fact, hint=hint))
 
 
-def _choose(name: str, known: Sequence[str], what: str) -> None:
+def _choose(name: str, known: Collection[str], what: str) -> None:
     if name not in known:
         hint = suggest(str(name), known, "choices")
         raise UsageError(error("usage", f"no {what} {name!r}", hint=hint))

@@ -59,6 +59,8 @@ WHOLE = (
     "select rstream v from A#time(3 sec) order by v limit 1",
     "select rstream distinct 1 as one from A#time(3 sec)",
     "select b.v as v, count(*) as n from pattern [every a=A -> b=B(k = a.k)] group by b.v",
+    "select b.k as k, count(*) as n"
+    " from pattern [every a=A -> (b=B(k = a.k) or timer:interval(1 sec))] group by b.k",
 )
 
 
@@ -92,7 +94,8 @@ def tree_of(text: str) -> ProgramTree:
 
 
 def split(text: str) -> Split:
-    return split_of(resolved(tree_of(text)).statements[0])
+    program = resolved(tree_of(text))
+    return split_of(program.statements[0], program.types)
 
 
 @pytest.mark.parametrize("text", KEYED)
@@ -147,16 +150,24 @@ def test_no_generated_statement_is_split_wrongly(
     tree: ProgramTree, stream: list[Event], data: st.DataObject
 ) -> None:
     inputs = {event.type for event in stream}
-    statements = [
-        s
-        for s in resolved(tree).statements
-        if set(s.inputs) <= inputs and (found := split_of(s)).by is not None and found.by != {}
-    ]
-    assume(statements)
-    chosen = data.draw(st.sampled_from(statements))
+    program = resolved(tree)
+    splits = [(s, split_of(s, program.types)) for s in program.statements]
+    keyed = [(s, found) for s, found in splits if set(s.inputs) <= inputs and found.by]
+    assume(keyed)
+    chosen, found = data.draw(st.sampled_from(keyed))
     alone = ProgramTree((*tree.schemas, *tree.contexts, chosen.tree))
     relevant = [event for event in stream if event.type in chosen.inputs]
-    assert rows_match(alone, relevant, parts_of(relevant, key_function(split_of(chosen))))
+    assert rows_match(alone, relevant, parts_of(relevant, key_function(found)))
+
+
+def test_a_subtype_with_another_key_is_not_split() -> None:
+    text = (
+        "create schema P (j string, k string); create schema Q () inherits P;"
+        "select * from pattern [every p=P -> q=Q(j = p.k)]"
+    )
+    program = resolved(cep.parse(text).tree)
+    found = split_of(program.statements[0], program.types)
+    assert (found.by, found.reason) == (None, "Q and P share events but not their key")
 
 
 def test_the_reason_names_what_is_in_the_way() -> None:

@@ -156,6 +156,26 @@ def test_what_cannot_be_explained_is_wrong_use(cepheid: Run, args: list[str]) ->
     assert "hint: " in outcome.err
 
 
+WRONG = (
+    "create schema A (k string); create schema B (k string);"
+    " create context C partition by k from A;"
+    " context C select * from pattern [every a=A -> b=B];",
+    "create schema A (k string); context None select * from A;",
+    "create schema A (k string); select * from pattern [every a=A -> b=Aa(k = a.j)];",
+    "create schema A (k string); select j, count(*) as n from A group by j;",
+)
+
+
+@pytest.mark.parametrize("text", WRONG)
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_stage_bears_a_wrong_program(
+    cepheid: Run, write: Write, text: str, stage: str
+) -> None:
+    write("w.epl", text)
+    assert cepheid("explain", "w.epl", "--stage", stage).code == 1
+    assert cepheid("explain", "w.epl", "--stage", stage, "--json").code == 1
+
+
 def test_the_plan_tells_how_statements_split(cepheid: Run) -> None:
     program = str(EXAMPLES / "motorbike" / "motorbike.epl")
     plan = {s["name"]: s for s in cepheid("explain", program, "--stage", "plan", "--json").data}

@@ -20,8 +20,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from cepheid.core.types import EventType
 from cepheid.expr.tree import And, Binary, Column, Expr
-from cepheid.pattern.tree import AnyOf, Atom, Every, EveryDistinct, FollowedBy, Pattern, atoms
+from cepheid.pattern.tree import (
+    Absent,
+    AnyOf,
+    Atom,
+    Every,
+    EveryDistinct,
+    FollowedBy,
+    Pattern,
+    Repeat,
+    atoms,
+    children,
+)
 from cepheid.program.resolved import ResolvedStatement, Shape
 from cepheid.program.tree import LengthBatch, LengthWindow, TimeBatch
 
@@ -38,20 +50,30 @@ class Split:
     reason: str
 
 
-def split_of(statement: ResolvedStatement) -> Split:
-    """How the input of a statement may be split."""
+def split_of(statement: ResolvedStatement, types: Mapping[str, EventType]) -> Split:
+    """How the input of a statement may be split; `types` says which types inherit from which."""
     context = statement.context
     if context is not None:
-        keys = {key.event_type: tuple((a,) for a in key.attributes) for key in context.keys}
-        by = {name: keys[name] for name in statement.inputs}
+        keys = {name: statement.key_of(name) or () for name in statement.inputs}
+        by = {name: tuple((attribute,) for attribute in key) for name, key in keys.items()}
         return Split(by, f"context {context.name} has one instance per key")
     counted = _counts_all_rows(statement)
     if counted is not None:
         return Split(None, counted)
     split, shared = _split_source(statement)
-    if split.by is None or not statement.shape.is_grouped:
-        return split
-    return _split_groups(statement, split, shared)
+    if split.by is not None and statement.shape.is_grouped:
+        split = _split_groups(statement, split, shared)
+    return _one_key_per_event(split, types)
+
+
+def _one_key_per_event(split: Split, types: Mapping[str, EventType]) -> Split:
+    """An event of two types, because one inherits from the other, can have one key only."""
+    by = split.by or {}
+    for name, paths in by.items():
+        for ancestor in sorted(types[name].ancestors & by.keys()):
+            if by[ancestor] != paths:
+                return Split(None, f"{name} and {ancestor} share events but not their key")
+    return split
 
 
 def _counts_all_rows(statement: ResolvedStatement) -> str | None:
@@ -144,12 +166,18 @@ def _split_runs(pattern: FollowedBy) -> tuple[Split, Mapping[Place, str]]:
         return Split(None, _why_not_tied(first, rest)), {}
     names = dict.fromkeys([first.event_type, *(atom.event_type for atom in rest)])
     by = {name: tuple(tied[name] for tied in keys) for name in names}
-    shared = {
-        (atom.tag, tied[atom.event_type]): atom.event_type
-        for atom in [first, *rest]
-        for tied in keys
-    }
+    bound = [first, *(atom for part in pattern.parts[1:] for atom in _surely_bound(part))]
+    shared = {(a.tag, tied[a.event_type]): a.event_type for a in bound for tied in keys}
     return Split(by, "its runs are independent, and each is tied to one key"), shared
+
+
+def _surely_bound(pattern: Pattern) -> Iterator[Atom]:
+    """The events that every match has; of the others a row may show null, whatever its key."""
+    if isinstance(pattern, Atom):
+        yield pattern
+    elif not isinstance(pattern, AnyOf | Absent | Repeat):
+        for child in children(pattern):
+            yield from _surely_bound(child)
 
 
 def _candidates(first: Atom, rest: Sequence[Atom]) -> list[Path]:

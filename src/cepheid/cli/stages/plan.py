@@ -14,8 +14,9 @@ from cepheid.verbs import Program
 
 def text(program: Program) -> Iterator[RenderableType]:
     sheet = Sheet([Column("statement"), Column("splits by"), Column("because")], is_spaced=True)
-    for statement in program.resolve().statements:
-        split = split_of(statement)
+    resolved = program.resolve()
+    for statement in resolved.statements:
+        split = split_of(statement, resolved.types)
         sheet.add(statement.name, _key(split), split.reason)
     yield sheet
 
@@ -32,11 +33,11 @@ def _key(split: Split) -> str:
 
 
 def data(program: Program) -> list[dict[str, object]]:
-    return [_described(statement) for statement in program.resolve().statements]
+    resolved = program.resolve()
+    return [_described(s, split_of(s, resolved.types)) for s in resolved.statements]
 
 
-def _described(statement: ResolvedStatement) -> dict[str, object]:
-    split = split_of(statement)
+def _described(statement: ResolvedStatement, split: Split) -> dict[str, object]:
     key = None
     if split.by is not None:
         key = {name: [".".join(path) for path in paths] for name, paths in split.by.items()}

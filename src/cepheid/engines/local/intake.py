@@ -22,12 +22,10 @@ class Intake:
 
     program: ResolvedProgram
     events: list[Event] = field(default_factory=list)
-    first: Instant | None = (
-        None  # the smallest time in the input, lines that only carry one included
-    )
+    # The smallest and the largest time in the input, lines that only carry one included.
+    first: Instant | None = None
     last: Instant | None = None
     moved: int = 0  # events that were not in the order of their times
-    removed: int = 0  # rows of a remove stream and of timeouts, which are no events
 
 
 def runnable(program: ResolvedProgram) -> ResolvedProgram:
@@ -70,8 +68,6 @@ def take_in(program: ResolvedProgram, records: Iterable[Record], on_problem: OnP
         intake.last = instant if intake.last is None else max(intake.last, instant)
         if isinstance(item, Event) and happens(item):
             intake.events.append(item)
-        elif isinstance(item, Event):
-            intake.removed += 1
     intake.moved = _out_of_order(intake.events)
     if intake.moved:
         intake.events.sort(key=lambda event: (event.instant, event.sequence))
