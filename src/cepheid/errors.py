@@ -124,6 +124,11 @@ def note(code: str, message: str, span: Span | None = None, hint: str | None = N
     return Diagnostic(code, Severity.NOTE, message, span, hint)
 
 
+def reason_of(problem: OSError) -> str:
+    """Why a file cannot be used, in the words of the system, on one line."""
+    return (problem.strerror or str(problem)).partition("\n")[0].lower()
+
+
 def declared_twice(what: str, span: Span | None, first: Span | None) -> Diagnostic:
     """A name that stands for two things, with the place of the first."""
     hint = f"the first is at {first}" if first else None

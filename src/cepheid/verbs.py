@@ -22,7 +22,16 @@ from cepheid.engines.local.intake import take_in
 from cepheid.engines.local.run import Progress, no_progress
 from cepheid.engines.local.run import run as run_locally
 from cepheid.engines.local.session import Session, Time, instant_of
-from cepheid.errors import Diagnostic, ProgramError, Severity, UsageError, error, is_slip, suggest
+from cepheid.errors import (
+    Diagnostic,
+    ProgramError,
+    Severity,
+    UsageError,
+    error,
+    is_slip,
+    reason_of,
+    suggest,
+)
 from cepheid.io import Record, fail, records_of
 from cepheid.io.given import GivenTypes, event_types
 from cepheid.lang import LANGUAGES
@@ -152,7 +161,7 @@ def read_program_text(path: str | Path) -> str:
         raise UsageError(error("bad-file", fact)) from None
     except OSError as problem:
         code = "missing-file" if isinstance(problem, FileNotFoundError) else "bad-file"
-        fact = f"cannot read '{path}': {(problem.strerror or str(problem)).lower()}"
+        fact = f"cannot read '{path}': {reason_of(problem)}"
         raise UsageError(error(code, fact)) from None
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from cepheid.core.time import format_instant, parse_instant
-from cepheid.errors import CepheidError, Diagnostic, InputError, UsageError, error
+from cepheid.errors import CepheidError, Diagnostic, InputError, UsageError, error, reason_of
 from cepheid.io import READERS, encode
 from cepheid.io.encode import to_json
 from cepheid.verbs import load, run
@@ -62,7 +62,7 @@ def find_cases(folder: Path) -> Iterator[Case]:
     try:
         entries = sorted(e for e in folder.iterdir() if not e.name.startswith("."))
     except OSError as problem:
-        fact = f"cannot read '{folder}': {(problem.strerror or str(problem)).lower()}"
+        fact = f"cannot read '{folder}': {reason_of(problem)}"
         raise UsageError(error("bad-file", fact)) from None
     programs = tuple(e for e in entries if e.suffix == ".epl")
     events = tuple(e for e in entries if e.stem == "events" and e.suffix.lower() in READERS)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from cepheid.cli.exits import FOUND
-from cepheid.errors import Diagnostic, ProgramError, UsageError, error
+from cepheid.errors import Diagnostic, ProgramError, UsageError, error, reason_of
 
 STANDARD_INPUT = "-"
 
@@ -112,5 +112,5 @@ def _write(result: Formatted) -> None:
     try:
         Path(result.file).write_text(result.after, encoding="utf-8", newline="\n")
     except OSError as problem:
-        fact = f"cannot write '{result.file}': {(problem.strerror or str(problem)).lower()}"
+        fact = f"cannot write '{result.file}': {reason_of(problem)}"
         raise UsageError(error("bad-file", fact)) from None

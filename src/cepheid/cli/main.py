@@ -19,7 +19,7 @@ from cepheid.cli.help import PlainCommand, PlainGroup
 from cepheid.cli.new import new
 from cepheid.cli.run import RunCommand, run
 from cepheid.cli.test import run_cases
-from cepheid.errors import CepheidError, Diagnostic, error
+from cepheid.errors import CepheidError, Diagnostic, error, reason_of
 
 INTERRUPTED = 130  # as shells count: 128 and the number of the signal
 
@@ -86,7 +86,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except OSError as problem:
         # Whatever opens a file answers for it itself; what is left is standard output.
         _give_up_output()
-        reason = (problem.strerror or str(problem)).lower()
+        reason = reason_of(problem)
         return _failed(error("bad-file", f"cannot write the output: {reason}"))
 
 

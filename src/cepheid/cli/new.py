@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from cepheid.errors import UsageError, error
+from cepheid.errors import UsageError, error, reason_of
 
 _NAME = re.compile(r"\w[\w.-]*")
 # What stands in the package, and under which name it is written.
@@ -50,7 +50,7 @@ def new(
         hint = "choose another name, or remove it first"
         raise UsageError(error("usage", f"'{folder}' exists", hint=hint)) from None
     except OSError as problem:
-        fact = f"cannot write '{folder}': {(problem.strerror or str(problem)).lower()}"
+        fact = f"cannot write '{folder}': {reason_of(problem)}"
         raise UsageError(error("bad-file", fact)) from None
     typer.echo(f"made {folder}; now try\n")
     typer.echo(f"  cepheid run {folder / name}.epl --events {folder / 'events.jsonl'}")

@@ -14,7 +14,7 @@ from cepheid.cli.tables import print_tables, print_trees
 from cepheid.cli.why import encode_with_causes
 from cepheid.core.event import Event
 from cepheid.core.types import EventType
-from cepheid.errors import UsageError, error
+from cepheid.errors import UsageError, error, reason_of
 from cepheid.io import Format, encode, write_csv, write_file
 from cepheid.io.encode import to_json
 
@@ -175,5 +175,5 @@ def _write_path(
 
 
 def _unwritable(path: Path, problem: OSError) -> UsageError:
-    fact = f"cannot write '{path}': {(problem.strerror or str(problem)).lower()}"
+    fact = f"cannot write '{path}': {reason_of(problem)}"
     return UsageError(error("bad-file", fact))

@@ -12,7 +12,7 @@ from cepheid.cli.output import Output, line_of, write
 from cepheid.cli.show import show
 from cepheid.core.event import Event
 from cepheid.engines.local.session import Session
-from cepheid.errors import Diagnostic, InputError, LateEvent, error
+from cepheid.errors import Diagnostic, InputError, LateEvent, error, reason_of
 from cepheid.io import Record, read_records
 from cepheid.verbs import steps_of
 
@@ -42,7 +42,7 @@ class Feed:
         try:
             yield from read_records("-", on_problem=self.skip)
         except OSError as problem:
-            fact = f"cannot read standard input: {(problem.strerror or str(problem)).lower()}"
+            fact = f"cannot read standard input: {reason_of(problem)}"
             raise InputError(error("bad-file", fact)) from None
 
     def drop(self, late: LateEvent) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
-from cepheid.errors import Diagnostic, InputError, error, suggest
+from cepheid.errors import Diagnostic, InputError, error, reason_of, suggest
 from cepheid.io.arrow import parquet_records
 from cepheid.io.cells import cell_records
 from cepheid.io.jsonl import BYTE_ORDER_MARK, OnProblem, array_records, line_records
@@ -99,7 +99,7 @@ def _neighbours(path: Path) -> str | None:
 
 
 def _unreadable(path: Path, problem: OSError) -> InputError:
-    reason = (problem.strerror or str(problem)).partition("\n")[0].lower()
+    reason = reason_of(problem)
     fact = f"cannot read {str(path)!r}: {reason}"
     return InputError(error("bad-file", fact))
 

@@ -10,7 +10,7 @@ from typing import Literal, TextIO, TypeAlias
 from cepheid.core.event import Event
 from cepheid.core.time import format_instant
 from cepheid.core.types import EventType
-from cepheid.errors import UsageError, error
+from cepheid.errors import UsageError, error, reason_of
 from cepheid.io.arrow import attribute_types, to_arrow
 from cepheid.io.encode import MARKS, encode, to_cell, to_json
 
@@ -29,7 +29,7 @@ def write_file(
             write = write_jsonl if format == "jsonl" else write_csv
             write(events, stream)
     except OSError as problem:
-        fact = f"cannot write {str(path)!r}: {problem.strerror or problem}"
+        fact = f"cannot write {str(path)!r}: {reason_of(problem)}"
         raise UsageError(error("bad-file", fact)) from None
 
 

@@ -19,8 +19,8 @@ from cepheid.core.types import (
 )
 from cepheid.errors import Diagnostic, Span, error, suggest, warning
 from cepheid.expr.printing import print_expr
-from cepheid.expr.tree import Aggregate, Cast, Column, Expr, Literal, Part, Ref, children, walk
-from cepheid.expr.typing import Scope, resolve, resolve_condition
+from cepheid.expr.tree import Aggregate, Cast, Column, Expr, Literal, Part, Ref, children
+from cepheid.expr.typing import Scope, is_aggregated, resolve, resolve_condition
 from cepheid.pattern.tree import Pattern, atoms
 from cepheid.program.resolved import OutputColumn, ResolvedStatement, Shape
 from cepheid.program.scopes import resolve_pattern
@@ -243,11 +243,10 @@ def _shape(
     order_by: tuple[OrderItem, ...],
 ) -> Shape:
     exprs = [c.expr for c in columns] + [i.expr for i in order_by] + ([having] if having else [])
-    is_aggregated = any(isinstance(node, Aggregate) for e in exprs for node in walk(e))
     reads_rows = any(_reads_row(e, group_by) for e in exprs)
     if group_by:
         return Shape.ROW_WITH_GROUP if reads_rows else Shape.GROUP
-    if not is_aggregated:
+    if not any(map(is_aggregated, exprs)):
         return Shape.ROW
     return Shape.ROW_WITH_TOTAL if reads_rows else Shape.TOTAL
 
