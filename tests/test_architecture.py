@@ -21,8 +21,9 @@ LAYERS = (
     {"program"},
     {"lang", "analysis"},
     {"semantics"},
+    {"matcher"},
     {"engines"},
-    {"result", "verbs", "build"},
+    {"result", "verbs", "build", "spark"},
     {"cli", "__main__"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
@@ -37,18 +38,23 @@ def modules() -> Iterator[tuple[str, Path]]:
             yield layer, path
 
 
-def imported_layers(path: Path) -> Iterator[str]:
+def imported_names(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        for name in names:
-            package, _, rest = name.partition(".")
-            if package == "cepheid" and rest and rest != "__version__":
-                yield rest.split(".")[0]
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def imported_layers(path: Path) -> Iterator[str]:
+    for name in imported_names(path):
+        package, _, rest = name.partition(".")
+        if package == "cepheid" and rest and rest != "__version__":
+            yield rest.split(".")[0]
+
+
+def imported_packages(path: Path) -> set[str]:
+    return {name.partition(".")[0] for name in imported_names(path)}
 
 
 @pytest.mark.parametrize("layer", sorted(RANK))
@@ -89,6 +95,16 @@ def test_importing_the_package_loads_no_engine_and_no_library() -> None:
 def test_the_verbs_load_no_heavy_library() -> None:
     loaded = loaded_after("import cepheid as cep; cep.run")
     assert not loaded & {"pyarrow", "pandas", "numpy", "pyspark", "rich", "typer"}
+
+
+def test_only_the_spark_engine_knows_pyspark() -> None:
+    for path in sorted(ROOT.rglob("*.py")):
+        if (ROOT / "engines" / "spark") not in path.parents:
+            assert not imported_packages(path) & {"pyspark", "py4j"}, path
+
+
+def test_the_spark_namespace_loads_no_pyspark() -> None:
+    assert "pyspark" not in loaded_after("import cepheid as cep; cep.spark")
 
 
 def test_every_folder_says_its_job() -> None:

@@ -15,6 +15,7 @@ import pytest
 import cepheid as cep
 from cepheid.core.types import EventType
 from cepheid.io.given import GivenTypes
+from cepheid.verbs import LARGE, engine_for
 
 PAIRS = """
 create schema A (k string, v int);
@@ -99,8 +100,9 @@ def test_a_row_knows_what_it_is_and_what_is_behind_it(program: cep.Program) -> N
     assert [[c.type for c in cause.causes] for cause in big.causes] == [["A", "B"]]
 
 
-def test_without_why_an_event_knows_its_direct_causes_only(program: cep.Program) -> None:
-    _, big = cep.run(program, EVENTS)
+def test_without_why_the_matcher_keeps_no_causes(program: cep.Program) -> None:
+    assert [row.causes for row in cep.run(program, EVENTS)] == [(), ()]
+    _, big = cep.run(program, EVENTS, engine="reference")
     [cause] = big.causes
     assert (cause.type, cause.causes) == ("Pair", ())
 
@@ -369,6 +371,18 @@ def test_engines_have_names(program: cep.Program) -> None:
     assert rows(cep.run(program, EVENTS, engine="reference")) == FOUND
     with pytest.raises(cep.UsageError, match="did you mean 'local'"):
         cep.run(program, EVENTS, engine="locall")
+    with pytest.raises(cep.UsageError, match="no engine 'spark'"):
+        cep.open(program, engine="spark")
+    with pytest.raises(cep.UsageError, match="does not keep the events behind a row"):
+        cep.run(program, EVENTS, engine="spark", why=True)
+
+
+def test_large_files_are_left_to_spark(tmp_path: Path) -> None:
+    for size, engine in ((LARGE, "local"), (LARGE + 1, "spark")):
+        with (tmp_path / "large.jsonl").open("wb") as file:
+            file.truncate(size)
+        assert engine_for([str(tmp_path)]) == engine
+    assert engine_for(["table:rides"]) == "spark"
 
 
 def test_a_program_that_is_wrong_does_not_run() -> None:

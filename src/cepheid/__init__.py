@@ -28,6 +28,7 @@ from cepheid.errors import (
 )
 
 if TYPE_CHECKING:
+    from cepheid import spark as spark
     from cepheid.build.declarations import context as context
     from cepheid.build.declarations import schema as schema
     from cepheid.build.expressions import Expression as Expression
@@ -107,11 +108,14 @@ __all__ = [  # noqa: PLE0604
     "RunError",
     "Severity",
     "UsageError",
+    "spark",
     *_HOMES,
 ]
 
 
 def __getattr__(name: str) -> object:
+    if name == "spark":
+        return import_module("cepheid.spark")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'cepheid' has no attribute {name!r}")

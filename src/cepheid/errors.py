@@ -71,7 +71,13 @@ CATALOGUE: dict[str, str] = {
     "missing-type": "an event without a type",
     "missing-file": "a file that is not there",
     "bad-file": "a file that cannot be read or written",
+    "bad-stream": "a source or a sink of a stream that fails",
     "bad-state": "saved state that does not belong to this program",
+    "no-spark": "Spark, or the Java that it needs, does not start",
+    "bad-workers": "Spark's Python workers lack this Cepheid",
+    "no-key": "statements whose events no key splits, so that one task takes them all",
+    "ties": "events of one time that nothing orders",
+    "skew": "a key that has a very large share of the events",
     "usage": "a command or call that makes no sense",
 }
 

@@ -11,6 +11,7 @@ The whole pipeline in one place:
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -18,9 +19,11 @@ from types import UnionType
 from typing import Literal
 
 from cepheid.analysis.findings import check_program
-from cepheid.engines.local.intake import take_in
+from cepheid.core.time import Instant
+from cepheid.engines.local.intake import OnProblem, take_in
 from cepheid.engines.local.run import Progress, no_progress
 from cepheid.engines.local.run import run as run_locally
+from cepheid.engines.local.runners import Runner, open_runner
 from cepheid.engines.local.session import Session, Time, instant_of
 from cepheid.errors import (
     Diagnostic,
@@ -32,18 +35,20 @@ from cepheid.errors import (
     reason_of,
     suggest,
 )
-from cepheid.io import Record, fail, records_of
+from cepheid.io import Record, expand, fail, records_of
 from cepheid.io.given import GivenTypes, event_types
 from cepheid.lang import LANGUAGES
-from cepheid.pattern.tree import walk
+from cepheid.pattern.tree import children, walk
 from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.serialize import from_json, to_json
 from cepheid.program.tree import PatternSource, ProgramTree
 from cepheid.result import Result, Step
-from cepheid.semantics.machine import Machine
 
-ENGINES = ("local", "reference")
+ENGINES = ("local", "reference", "matcher", "spark")
+SESSION_ENGINES = ("local", "reference", "matcher")
+LARGE = 100 * 2**20  # bytes of files that are better left to Spark
+_TABLE = "table:"  # names a table of the Spark session among the events
 
 
 class Program:
@@ -177,9 +182,12 @@ def run(
 ) -> Result:
     """Runs a program over bounded input: paths, dictionaries, Arrow tables, pandas frames.
 
+    The engine `local` runs in this process as the reference semantics does, which `reference` is by
+    name; `matcher` is the compiled matcher, which is fast but compiled for a minute when it first
+    runs; `spark` is the running Spark session or a new one, which takes 'table:NAME', too.
     The clock starts at `start`, else at the smallest time of the input, and ends at its largest.
-    `timed_out` adds a row for every partial match that `timer:within` ends; `why` keeps the causes
-    of causes; `on_error="skip"` leaves out what cannot be read and lists it in `result.skipped`.
+    `timed_out` adds a row for every partial match that `timer:within` ends; `why` keeps the events
+    behind each row, down to the input; `on_error="skip"` leaves out what cannot be read and lists it in `result.skipped`.
     `progress` hears how many events are done, and of how many; None while they are read.
     """
     _expect(program, Program, "a program", _MAKE_ONE)
@@ -187,11 +195,15 @@ def run(
     _choose(on_error, ("fail", "skip"), "on_error")
     skipped: list[Diagnostic] = []
     on_problem = skipped.append if on_error == "skip" else fail
-    records = chain.from_iterable(records_of(e, on_problem=on_problem) for e in events)
-    intake = take_in(program.resolve(), _counted(records, progress), on_problem)
-    machine = Machine(intake.program, timed_out=timed_out, trace=why)
     begin = None if start is None else instant_of(start)
-    rows = list(run_locally(intake, machine, begin, progress))
+    if engine == "spark":
+        if why:
+            fact = "Spark does not keep the events behind a row"
+            raise UsageError(error("usage", fact, hint="choose the engine local or reference"))
+        return _on_spark(program, events, begin, on_problem, skipped, progress, timed_out=timed_out)
+    intake = take_in(program.resolve(), _records(events, on_problem, progress), on_problem)
+    runner = open_runner(intake.program, engine=engine, timed_out=timed_out, why=why)
+    rows = list(run_locally(intake, runner, begin, progress))
     return Result(
         rows,
         intake.program.types,
@@ -199,8 +211,69 @@ def run(
         taken=len(intake.events),
         moved=intake.moved,
         skipped=skipped,
-        steps=steps_of(machine),
+        steps=steps_of(runner),
     )
+
+
+def _records(
+    events: Sequence[object], on_problem: OnProblem, progress: Progress
+) -> Iterator[Record]:
+    records = chain.from_iterable(records_of(e, on_problem=on_problem) for e in events)
+    for count, record in enumerate(records, start=1):
+        progress(count, None)
+        yield record
+
+
+def _on_spark(
+    program: Program,
+    events: Sequence[object],
+    start: Instant | None,
+    on_problem: OnProblem,
+    skipped: list[Diagnostic],
+    progress: Progress,
+    *,
+    timed_out: bool,
+) -> Result:
+    from cepheid.engines.spark.run import run_records, run_tables
+    from cepheid.engines.spark.session import session
+
+    tables = [str(e).removeprefix(_TABLE) for e in events if is_table(e)]
+    if tables and len(tables) < len(events):
+        raise UsageError(error("usage", "events come from tables or from files, not from both"))
+    resolved, spark = program.resolve(), session()
+    if tables:
+        found = run_tables(resolved, tables, spark, start=start, timed_out=timed_out)
+    else:
+        found = run_records(
+            resolved,
+            _records(events, on_problem, progress),
+            spark,
+            start=start,
+            timed_out=timed_out,
+            on_problem=on_problem,
+            progress=progress,
+        )
+    return Result(
+        found.rows,
+        found.program.types,
+        derived=list(dict.fromkeys(s.target for s in found.program.statements)),
+        taken=found.taken,
+        moved=found.moved,
+        skipped=skipped,
+    )
+
+
+def is_table(source: object) -> bool:
+    """Whether a source of events names a table of the Spark session."""
+    return isinstance(source, str) and source.startswith(_TABLE)
+
+
+def engine_for(paths: Sequence[str]) -> str:
+    """What suits an input: Spark for tables and large files, else this process."""
+    if any(map(is_table, paths)):
+        return "spark"
+    sizes = (os.path.getsize(file) for file in expand(paths) if os.path.isfile(file))
+    return "spark" if sum(sizes) > LARGE else "local"
 
 
 def open(
@@ -214,13 +287,13 @@ def open(
 ) -> Session:
     """Opens a program for events one at a time; `state` goes on from what a session saved."""
     _expect(program, Program, "a program", _MAKE_ONE)
-    _choose(engine, ENGINES, "engine")
+    _choose(engine, SESSION_ENGINES, "engine")
     _expect(state, bytes | None, "a saved state, which is bytes,")
     if state is not None and start is not None:
         fact = "a saved state has a clock of its own"
         raise UsageError(error("usage", fact, hint="leave out start"))
     begin = None if start is None else instant_of(start)
-    return Session(program.resolve(), begin, state, timed_out=timed_out, why=why)
+    return Session(program.resolve(), begin, state, engine=engine, timed_out=timed_out, why=why)
 
 
 _MAKE_ONE = "cep.load(path) or cep.parse(text) makes one"
@@ -249,23 +322,15 @@ def _in_order(findings: Iterable[Diagnostic], files: Iterable[str]) -> list[Diag
     return sorted(findings, key=place)
 
 
-def _counted(records: Iterable[Record], progress: Progress) -> Iterator[Record]:
-    for count, record in enumerate(records, start=1):
-        progress(count, None)
-        yield record
-
-
-def steps_of(machine: Machine) -> list[Step]:
+def steps_of(runner: Runner) -> list[Step]:
     """How often each event and timer of each pattern was reached, in the order of the text."""
+    reached = runner.reached()
     steps = []
-    for plan in sorted(
-        machine.plans, key=lambda plan: machine.program.statements.index(plan.statement)
-    ):
-        source = plan.statement.tree.source
-        if plan.node is None or not isinstance(source, PatternSource):
-            continue
-        for written, node in zip(walk(source.pattern), plan.node.walk(), strict=True):
-            if not node.children:
-                step = LANGUAGES["epl"].print_pattern(written)
-                steps.append(Step(plan.name, step, machine.steps[node]))
+    for statement in runner.program.statements:
+        source = statement.tree.source
+        if isinstance(source, PatternSource):
+            leaves = (part for part in walk(source.pattern) if not any(children(part)))
+            for leaf, count in zip(leaves, reached[statement.name], strict=True):
+                step = LANGUAGES["epl"].print_pattern(leaf)
+                steps.append(Step(statement.name, step, count))
     return steps

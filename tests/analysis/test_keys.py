@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given
@@ -10,9 +11,13 @@ from hypothesis import strategies as st
 
 import cepheid as cep
 from cepheid.analysis.keys import Split, split_of
-from cepheid.core.event import Event
+from cepheid.core.event import Event, Value
+from cepheid.core.time import Instant
+from cepheid.core.types import DOUBLE, INT
 from cepheid.expr.values import group_key
-from cepheid.program.tree import ProgramTree
+from cepheid.program.tree import ProgramTree, TimeBatch
+from cepheid.semantics import windows
+from cepheid.semantics.machine import Machine
 from tests.effort import examples
 from tests.semantics.drive import end_of, per_instant, resolved, run
 from tests.semantics.generators import ALL, programs, streams
@@ -30,6 +35,9 @@ KEYED = {
     "select * from pattern [every-distinct(a.k, a.v) a=A]": "k",
     "select k, count(*) as n from A#time(3 sec) group by k": "k",
     "select k, id, sum(v) as s from A group by k": "k",
+    "select k, count(*) as n from A#time_batch(2 sec, 0L) group by k": "k",
+    "select k, count(*) as n from A#time_batch(2 sec, 0L, 'FORCE_UPDATE') group by k": "k",
+    "select k, count(*) as n from A#time_batch(2 sec, 'START_EAGER') group by k": "k",
     "select a.k as k, count(*) as n from pattern [every a=A]#keepall group by a.k": "k",
     "select a.k as k, count(*) as n from pattern [every a=A -> b=B(k = a.k)] group by a.k": "k",
     "create context C1 partition by k from A; context C1 select count(*) as n from A": "k",
@@ -71,9 +79,14 @@ def parts_of(stream: Sequence[Event], key: Callable[[Event], Hashable]) -> list[
     return list(parts.values())
 
 
-def rows_match(tree: ProgramTree, stream: Sequence[Event], parts: list[list[Event]]) -> bool:
+def rows_match(
+    tree: ProgramTree,
+    stream: Sequence[Event],
+    parts: list[list[Event]],
+    tree_of_parts: ProgramTree | None = None,
+) -> bool:
     end = end_of(stream)
-    split = [row for part in parts for row in run(tree, part, end=end)]
+    split = [row for part in parts for row in run(tree_of_parts or tree, part, end=end)]
     return per_instant(split) == per_instant(run(tree, stream, end=end))
 
 
@@ -93,9 +106,9 @@ def tree_of(text: str) -> ProgramTree:
     return cep.parse(SCHEMAS + text).tree
 
 
-def split(text: str) -> Split:
+def split(text: str, *, start_given: bool = False) -> Split:
     program = resolved(tree_of(text))
-    return split_of(program.statements[0], program.types)
+    return split_of(program.statements[0], program.types, start_given=start_given)
 
 
 @pytest.mark.parametrize("text", KEYED)
@@ -151,13 +164,115 @@ def test_no_generated_statement_is_split_wrongly(
 ) -> None:
     inputs = {event.type for event in stream}
     program = resolved(tree)
-    splits = [(s, split_of(s, program.types)) for s in program.statements]
+    splits = [(s, split_of(s, program.types, start_given=True)) for s in program.statements]
     keyed = [(s, found) for s, found in splits if set(s.inputs) <= inputs and found.by]
     assume(keyed)
     chosen, found = data.draw(st.sampled_from(keyed))
     alone = ProgramTree((*tree.schemas, *tree.contexts, chosen.tree))
     relevant = [event for event in stream if event.type in chosen.inputs]
-    assert rows_match(alone, relevant, parts_of(relevant, key_function(found)))
+    told = anchored(alone, first_row(alone, relevant)) if found.needs_start else alone
+    assert rows_match(alone, relevant, parts_of(relevant, key_function(found)), told)
+
+
+# Batches whose periods begin with the first row.
+
+
+def first_row(tree: ProgramTree, stream: Sequence[Event]) -> Instant:
+    """When the first row enters the window of a statement; 0 if none does."""
+    machine = Machine(resolved(tree))
+    machine.start(0)
+    for event in stream:
+        machine.take(event)
+    [running] = machine.running.values()
+    assert isinstance(running.window, windows.TimeBatch)
+    return running.window.anchor or 0
+
+
+def anchored(tree: ProgramTree, instant: Instant) -> ProgramTree:
+    """The same program, told when its periods begin."""
+    [statement] = tree.statements
+    assert isinstance(statement.window, TimeBatch)
+    window = replace(statement.window, reference=instant // 1000)
+    return ProgramTree((*tree.schemas, *tree.contexts, replace(statement, window=window)))
+
+
+FLOATING = (
+    "select k, count(*) as n from A#time_batch(2 sec) group by k",
+    "select k, id from A(id != '0')#time_batch(2 sec) group by k",
+    "select a.k as k, count(*) as n from pattern [every a=A(id != '0')]#time_batch(2 sec) group by a.k",
+)
+
+
+@pytest.mark.parametrize("text", FLOATING)
+def test_floating_batches_split_if_every_part_knows_their_begin(text: str) -> None:
+    assert split(text).by is None
+    found, tree = split(text, start_given=True), tree_of(text)
+    assert (found.by, found.needs_start) == ({"A": (("k",),)}, True)
+    stream = [event for event in SAMPLE if event.type == "A"]
+    parts = parts_of(stream, key_function(found))
+    assert not rows_match(tree, stream, parts)
+    assert rows_match(tree, stream, parts, anchored(tree, first_row(tree, stream)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select a.k as k, count(*) as n"
+        " from pattern [every a=A -> b=B(k = a.k)]#time_batch(2 sec) group by a.k",
+        "select count(*) as n from A#time_batch(2 sec)",
+    ],
+)
+def test_the_first_event_does_not_always_help(text: str) -> None:
+    assert split(text, start_given=True).by is None
+
+
+def test_no_other_window_asks_for_the_begin() -> None:
+    for text in (*KEYED, *FREE, *WHOLE):
+        if text not in FLOATING:
+            assert split(text) == split(text, start_given=True)
+
+
+# What is one key.
+
+
+@pytest.mark.parametrize("text", KEYED)
+def test_nulls_are_a_key_of_their_own(text: str) -> None:
+    stream = [
+        Event(event.type, event.instant, {**event.values_, "k": None})
+        if event["id"] in ("1", "2", "5", "7")
+        else event
+        for event in SAMPLE
+    ]
+    tree, key = tree_of(text), key_function(split(text))
+    parts = parts_of(stream, key)
+    assert rows_match(tree, stream, parts)
+    without = [part for part in parts if part[0]["k"] is not None]
+    if "every" not in text:
+        assert not rows_match(tree, stream, without)
+
+
+def test_keys_of_different_types_have_a_common_type() -> None:
+    text = (
+        "create schema I (k int); create schema L (k long); create schema D (j double);"
+        "select * from pattern [every i=I -> l=L(k = i.k) -> d=D(j = l.k)]"
+    )
+    program = resolved(cep.parse(text).tree)
+    found = split_of(program.statements[0], program.types)
+    assert found.by == {"I": (("k",),), "L": (("k",),), "D": (("j",),)}
+    assert found.types == (DOUBLE,)
+    values: tuple[tuple[str, Value], ...] = (("I", 1), ("I", 2), ("L", 1), ("L", 2), ("D", 1.0))
+    stream = [
+        Event(type, n * 1_000_000, {"j" if type == "D" else "k": v})
+        for n, (type, v) in enumerate(values)
+    ]
+    parts = parts_of(stream, key_function(found))
+    assert [len(part) for part in parts] == [3, 2]
+    assert rows_match(cep.parse(text).tree, stream, parts)
+
+
+def test_a_key_of_one_type_has_that_type() -> None:
+    assert split("select * from pattern [every a=A -> b=B(v = a.v)]").types == (INT,)
+    assert split("select id from A").types == ()
 
 
 def test_a_subtype_with_another_key_is_not_split() -> None:

@@ -19,7 +19,7 @@ from cepheid.cli.progress import ProgressBar
 from tests.cli.conftest import EVENTS, Run
 
 COMMAND = [sys.executable, "-m", "cepheid"]
-COMMANDS = ("run", "check", "format", "explain", "new", "test")
+COMMANDS = ("run", "stream", "check", "format", "explain", "new", "test")
 
 
 def test_the_version_is_that_of_the_package(cepheid: Run) -> None:

@@ -183,4 +183,57 @@ def test_the_plan_tells_how_statements_split(cepheid: Run) -> None:
     assert plan["GhostRider"]["key"] == {}
     assert plan["DriverLeftSeat"]["key"] is None
     assert "one match at a time" in plan["DriverLeftSeat"]["key_reason"]
-    assert "nothing: one part sees" in cepheid("explain", program, "--stage", "plan").out
+    context = "create context PerMotorbikeId partition by motorbikeId from Motorbike"
+    assert context in plan["DriverLeftSeat"]["key_reason"]
+    assert (plan["Accident"]["state"], plan["Crash"]["state"]) == ("unbounded", "bounded")
+    assert plan["Accident"]["retention"]["Crash"] is None
+    assert plan["GhostRider"]["retention"] == {"Motorbike": "0 seconds"}
+
+
+def test_the_plan_has_these_fields(cepheid: Run) -> None:
+    pair, big = cepheid("explain", "p.epl", "--stage", "plan", "--json").data
+    assert pair == {
+        "name": "Pair",
+        "output": "Pair",
+        "inputs": ["A", "B"],
+        "key": {"A": ["id"], "B": ["id"]},
+        "key_reason": "its runs are independent, and each is tied to one key",
+        "retention": {"A": "10 seconds", "B": "10 seconds"},
+        "state": "bounded",
+        "runs_on": pair["runs_on"],
+        "columns": {"A": ["id", "x"], "B": ["id", "x"]},
+    }
+    assert pair["runs_on"] in ("matcher", "reference")
+    assert list(big) == list(pair)
+
+
+PLAN = """\
+statement   splits by                           because
+Pair        id                                  its runs are independent, and each is tied to one
+                                                key
+Big         anything                            each event stands for itself
+Pairs       nothing: one part sees all events   its window counts the rows of all keys; to run it
+                                                per id: create context PerId partition by id from
+                                                Pair
+statement   its events matter for   state     runs on
+Pair        10 seconds              bounded   ENGINE
+Big         its instant             bounded   ENGINE
+Pairs       ever                    bounded   ENGINE
+stage   splits by                           statements   takes             derives
+1       id                                  Pair, Big    A                 Pair, Big
+                                                         B
+2       nothing: one part sees all events   Pairs        Pair of stage 1   Pairs
+to stage   events   attributes that travel   only if
+1          A        id, x                    always
+1          B        id, x                    always
+2          Pair     id                       always
+"""
+
+
+def test_the_plan_for_people(cepheid: Run, write: Write) -> None:
+    statement = "@Name('Pairs') select id, count(*) as n from Pair#length(5) group by id;"
+    write("q.epl", Path("p.epl").read_text() + statement)
+    out = cepheid("explain", "q.epl", "--stage", "plan").out
+    lines = [line.rstrip() for line in out.splitlines()]
+    told = [line.replace("reference", "ENGINE").replace("matcher", "ENGINE") for line in lines]
+    assert [line for line in told if line.strip("─ ")] == PLAN.splitlines()

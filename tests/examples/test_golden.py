@@ -56,9 +56,11 @@ RUNS = (
 PROGRAMS = sorted(EXAMPLES.glob("*/*.epl"))
 
 
+@pytest.mark.parametrize("engine", ["local", "matcher"])
 @pytest.mark.parametrize("run", RUNS, ids=str)
-def test_an_example_gives_its_rows(run: Run, rewrite: bool) -> None:
-    result = cep.run(cep.load(run.path / run.program), *(run.path / name for name in run.events))
+def test_an_example_gives_its_rows(run: Run, engine: str, rewrite: bool) -> None:
+    files = (run.path / name for name in run.events)
+    result = cep.run(cep.load(run.path / run.program), *files, engine=engine)
     rows = result.of(run.only) if run.only else list(result)
     text = "".join(json.dumps(encode(row), ensure_ascii=False) + "\n" for row in rows)
     golden = run.path / run.expected

@@ -109,21 +109,21 @@ def parse_events(sequence: str) -> Iterator[Event | int]:
         yield Event(name.rstrip("0123456789"), time * 1000, values)
 
 
-def outcome(text: str, sequence: str, *, restart: bool = False) -> list[str]:
+def outcome(text: str, sequence: str, *, engine: str = "local", restart: bool = False) -> list[str]:
     """What a program makes of a sequence, in the form of the golden files.
 
     With `restart`, the program is saved and opened again after every event.
     """
     try:
         program = cep.parse(text, types=TYPES)
-        session = cep.open(program, start=0)
+        session = cep.open(program, start=0, engine=engine)
     except cep.ProgramError as wrong:
         return ["=> error " + " ".join(sorted({d.code for d in wrong.diagnostics}))]
     rows: list[Event] = []
     for item in parse_events(sequence):
         rows += session.take(item) if isinstance(item, Event) else _advance(session, item)
         if restart:
-            session = cep.open(program, state=session.save())
+            session = cep.open(program, state=session.save(), engine=engine)
     is_one = len(program.tree.statements) == 1
     return [show(row, with_statement=not is_one) for row in rows]
 

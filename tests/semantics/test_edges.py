@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import cepheid as cep
+from cepheid.engines.local.runners import Reference
 from tests.semantics.scenarios import TYPES, outcome
 
 PARTIAL = {
@@ -36,10 +37,11 @@ def test_a_timeout_row_shows_how_far_a_match_had_come(text: str) -> None:
 
 def ticks(text: str, seconds: int) -> int:
     """How often timers fire when nothing comes for a long time."""
-    session = cep.open(cep.parse(text, types=TYPES), start=0)
+    session = cep.open(cep.parse(text, types=TYPES), start=0, engine="reference")
     session.send("A", {"id": "A1", "k": "x", "v": 1}, time=0)
     fired = 0
-    machine = session.machine
+    assert isinstance(session.runner, Reference)
+    machine = session.runner.machine
     tick = machine.tick
 
     def counted(instant: int) -> None:

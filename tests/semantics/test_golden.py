@@ -8,15 +8,17 @@ import pytest
 
 from tests.semantics.scenarios import FOLDER, outcome, read, write
 
+ENGINES = ("local", "matcher")
 FILES = sorted(FOLDER.glob("*.txt"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_golden_scenarios_give_their_rows(file: Path, rewrite: bool) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_golden_scenarios_give_their_rows(engine: str, file: Path, rewrite: bool) -> None:
     scenarios = read(file)
     wrong = []
     for case in scenarios.cases:
-        rows = outcome(case.text, scenarios.sequences[case.events])
+        rows = outcome(case.text, scenarios.sequences[case.events], engine=engine)
         if rows != case.expected:
             wrong.append((case.name, case.text, case.expected, rows))
             case.expected = rows
@@ -27,10 +29,11 @@ def test_golden_scenarios_give_their_rows(file: Path, rewrite: bool) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_restarting_after_every_event_changes_nothing(file: Path) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_restarting_after_every_event_changes_nothing(engine: str, file: Path) -> None:
     scenarios = read(file)
     for case in scenarios.cases:
-        rows = outcome(case.text, scenarios.sequences[case.events], restart=True)
+        rows = outcome(case.text, scenarios.sequences[case.events], engine=engine, restart=True)
         assert rows == case.expected, (case.name, case.text)
 
 

@@ -4,24 +4,35 @@ A split by a key sends events that can meet in one row to the same part, by the 
 their attributes. It is claimed only where it provably changes nothing:
 
 - A context runs one instance per key, so its key splits.
-- `every a=A -> ...` starts a run per A that knows nothing of the other runs; if every other event of
-  the pattern must equal it in an attribute, runs of different values never meet an event in common.
+- `every a=A -> ...` starts a run per A that knows nothing of the other runs; if every other event
+  of the pattern must equal it in an attribute, runs of different values never meet an event in
+  common.
 - Rows of a group never meet rows of another, as long as nothing counts rows of all groups together.
 
 Everything else sees the whole stream: a pattern without `every` matches once, `every (A -> B)`
-follows one match at a time, length windows, batches, output rates, `order by`, `limit` and
-`distinct` look at rows of all keys. What is not seen: equalities that follow only from arithmetic,
-or from conditions joined by `or`.
+follows one match at a time, length windows, length batches, output rates, `order by`, `limit` and
+`distinct` look at rows of all keys. The periods of a time batch follow each other from the first
+row of all keys, unless a reference or START_EAGER fixes them; whoever can tell every part when the
+first event came (`start_given`) may split nevertheless, where each event is a row. What is not
+seen: equalities that follow only from arithmetic, or from conditions joined by `or`.
+
+Values are one key if `group_key` says so: nulls are a key of their own, NaN is NaN, 1 is 1.0. Where
+the attributes of a key have different types, values must be cast to their common type
+(`Split.types`) before they are hashed; values that are equal stay equal. A part may have many keys,
+so fewer attributes than the whole key split as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from cepheid.core.types import EventType
-from cepheid.expr.tree import And, Binary, Column, Expr
+from cepheid.analysis.lifetimes import is_memoryless
+from cepheid.core.types import DataType, EventRef, EventType
+from cepheid.expr.functions import common_type
+from cepheid.expr.tree import And, Binary, Column, Expr, Part, Ref
+from cepheid.expr.typing import Scope, resolve
 from cepheid.pattern.tree import (
     Absent,
     AnyOf,
@@ -44,26 +55,70 @@ Tied: TypeAlias = dict[str, Path]  # per event type, the attribute that is the s
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """`by` has the key of each type; it is empty where any split will do, None where none does."""
+    """`by` has the key of each type; it is empty where any split will do, None where none does.
+
+    `types` has the common type of each attribute of the key. With `needs_start` the split holds
+    only if every part is told the instant of the first event of all parts that the statement takes.
+    """
 
     by: Mapping[str, tuple[Path, ...]] | None
     reason: str
+    types: tuple[DataType, ...] = ()
+    needs_start: bool = False
 
 
-def split_of(statement: ResolvedStatement, types: Mapping[str, EventType]) -> Split:
-    """How the input of a statement may be split; `types` says which types inherit from which."""
+def split_of(
+    statement: ResolvedStatement, types: Mapping[str, EventType], *, start_given: bool = False
+) -> Split:
+    """How the input of a statement may be split; `types` says which types inherit from which.
+
+    `start_given` promises to tell every part when the first event came, where that is needed.
+    """
     context = statement.context
     if context is not None:
         keys = {name: statement.key_of(name) or () for name in statement.inputs}
         by = {name: tuple((attribute,) for attribute in key) for name, key in keys.items()}
-        return Split(by, f"context {context.name} has one instance per key")
+        split = Split(by, f"context {context.name} has one instance per key")
+        return _with_types(split, types)
+    needs_start = _has_floating_batches(statement)
+    if needs_start and not (start_given and _each_event_is_a_row(statement)):
+        return Split(None, "its batches begin with the first row of all keys")
     counted = _counts_all_rows(statement)
     if counted is not None:
         return Split(None, counted)
     split, shared = _split_source(statement)
     if split.by is not None and statement.shape.is_grouped:
         split = _split_groups(statement, split, shared)
-    return _one_key_per_event(split, types)
+    split = _with_types(_one_key_per_event(split, types), types)
+    return replace(split, needs_start=needs_start and split.by is not None)
+
+
+def common_types(
+    keys: Mapping[str, Sequence[Path]], types: Mapping[str, EventType]
+) -> tuple[DataType, ...] | None:
+    """The type of each attribute of a key that holds the values of all event types, if there is."""
+    found = []
+    for places in zip(*keys.values(), strict=False):
+        own = [_type_at(types[name], path, types) for name, path in zip(keys, places, strict=True)]
+        common = common_type(own, types)
+        if common is None:
+            return None
+        found.append(common)
+    return tuple(found)
+
+
+def _type_at(event_type: EventType, path: Path, types: Mapping[str, EventType]) -> DataType:
+    name = Ref(tuple(Part(part) for part in path))
+    return resolve(name, Scope(types, {}, current=EventRef(event_type.name)), []).type
+
+
+def _with_types(split: Split, types: Mapping[str, EventType]) -> Split:
+    if not split.by:
+        return split
+    common = common_types(split.by, types)
+    if common is None:
+        return Split(None, "its key has no common type")
+    return replace(split, types=common)
 
 
 def _one_key_per_event(split: Split, types: Mapping[str, EventType]) -> Split:
@@ -76,6 +131,15 @@ def _one_key_per_event(split: Split, types: Mapping[str, EventType]) -> Split:
     return split
 
 
+def _has_floating_batches(statement: ResolvedStatement) -> bool:
+    window = statement.tree.window
+    return isinstance(window, TimeBatch) and window.reference is None and not window.start_eager
+
+
+def _each_event_is_a_row(statement: ResolvedStatement) -> bool:
+    return statement.pattern is None or is_memoryless(statement.pattern)
+
+
 def _counts_all_rows(statement: ResolvedStatement) -> str | None:
     """Which clause looks at the rows of all keys together."""
     tree = statement.tree
@@ -85,8 +149,6 @@ def _counts_all_rows(statement: ResolvedStatement) -> str | None:
         return "order by, limit and distinct compare the rows of all keys"
     if isinstance(tree.window, LengthWindow | LengthBatch):
         return "its window counts the rows of all keys"
-    if isinstance(tree.window, TimeBatch):
-        return "its batches begin with the first row of all keys"
     if statement.shape in (Shape.TOTAL, Shape.ROW_WITH_TOTAL):
         return "its aggregates run over the rows of all keys"
     return None
@@ -97,7 +159,7 @@ def _split_groups(statement: ResolvedStatement, split: Split, shared: Mapping[Pl
 
     `shared` says of which type the attributes at a place are, for the places that may be a key.
     """
-    places = [p for e in statement.group_by if (p := _place(e)) is not None and p[1]]
+    places = [p for e in statement.group_by if (p := place_of(e)) is not None and p[1]]
     if split.by:
         if any(place in shared for place in places):
             return Split(split.by, split.reason + "; its groups have one key each")
@@ -147,7 +209,7 @@ def _split_single(pattern: Every | EveryDistinct) -> tuple[Split, Mapping[Place,
 
 def _distinct_paths(pattern: EveryDistinct) -> tuple[Path, ...]:
     tags = {atom.tag for atom in atoms(pattern)}
-    places = [place for key in pattern.keys if (place := _place(key)) is not None]
+    places = [place for key in pattern.keys if (place := place_of(key)) is not None]
     return tuple(path for tag, path in places if tag in tags and path)
 
 
@@ -166,23 +228,23 @@ def _split_runs(pattern: FollowedBy) -> tuple[Split, Mapping[Place, str]]:
         return Split(None, _why_not_tied(first, rest)), {}
     names = dict.fromkeys([first.event_type, *(atom.event_type for atom in rest)])
     by = {name: tuple(tied[name] for tied in keys) for name in names}
-    bound = [first, *(atom for part in pattern.parts[1:] for atom in _surely_bound(part))]
+    bound = [first, *(atom for part in pattern.parts[1:] for atom in surely_bound(part))]
     shared = {(a.tag, tied[a.event_type]): a.event_type for a in bound for tied in keys}
     return Split(by, "its runs are independent, and each is tied to one key"), shared
 
 
-def _surely_bound(pattern: Pattern) -> Iterator[Atom]:
+def surely_bound(pattern: Pattern) -> Iterator[Atom]:
     """The events that every match has; of the others a row may show null, whatever its key."""
     if isinstance(pattern, Atom):
         yield pattern
     elif not isinstance(pattern, AnyOf | Absent | Repeat):
         for child in children(pattern):
-            yield from _surely_bound(child)
+            yield from surely_bound(child)
 
 
 def _candidates(first: Atom, rest: Sequence[Atom]) -> list[Path]:
     """The attributes of the first event that others are compared with."""
-    found = (place for atom in rest for _, place in _equalities(atom.condition))
+    found = (place for atom in rest for _, place in equalities(atom.condition))
     return list(dict.fromkeys(path for tag, path in found if tag == first.tag))
 
 
@@ -192,7 +254,7 @@ def _tie(first: Atom, path: Path, rest: Sequence[Atom]) -> Tied | None:
     known: dict[str | None, Path] = {first.tag: path}
     for atom in rest:
         own = next(
-            (own for own, (tag, other) in _equalities(atom.condition) if known.get(tag) == other),
+            (own for own, (tag, other) in equalities(atom.condition) if known.get(tag) == other),
             None,
         )
         if own is None or tied.setdefault(atom.event_type, own) != own:
@@ -204,24 +266,24 @@ def _tie(first: Atom, path: Path, rest: Sequence[Atom]) -> Tied | None:
 
 def _why_not_tied(first: Atom, rest: Sequence[Atom]) -> str:
     for atom in rest:
-        if not list(_equalities(atom.condition)):
+        if not list(equalities(atom.condition)):
             name = f"{atom.tag}={atom.event_type}" if atom.tag else atom.event_type
             return f"{name} is not tied to {first.tag or first.event_type} by an equality"
     return "its events have no key in common"
 
 
-def _equalities(condition: Expr | None) -> Iterator[tuple[Path, Place]]:
+def equalities(condition: Expr | None) -> Iterator[tuple[Path, Place]]:
     """Own attributes that must equal attributes of other events for the condition to hold."""
     parts = condition.operands if isinstance(condition, And) else (condition,)
     for part in parts:
         if isinstance(part, Binary) and part.operator == "=":
-            left, right = _place(part.left), _place(part.right)
+            left, right = place_of(part.left), place_of(part.right)
             for own, other in ((left, right), (right, left)):
                 if own and other and own[0] is None and other[0] is not None:
                     yield own[1], other
 
 
-def _place(expr: Expr) -> Place | None:
+def place_of(expr: Expr) -> Place | None:
     """The attribute that an expression is, if it is one of a single event."""
     if not isinstance(expr, Column) or expr.index is not None:
         return None

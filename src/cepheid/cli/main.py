@@ -18,6 +18,7 @@ from cepheid.cli.format import format_programs
 from cepheid.cli.help import PlainCommand, PlainGroup
 from cepheid.cli.new import new
 from cepheid.cli.run import RunCommand, run
+from cepheid.cli.stream import run_stream
 from cepheid.cli.test import run_cases
 from cepheid.errors import CepheidError, Diagnostic, error, reason_of
 
@@ -33,6 +34,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run", cls=RunCommand)(run)
+app.command("stream", cls=PlainCommand)(run_stream)
 app.command("check", cls=PlainCommand)(check)
 app.command("format", cls=PlainCommand)(format_programs)
 app.command("explain", cls=PlainCommand)(explain)

@@ -20,6 +20,10 @@ def remark(text: str) -> None:
     console.print(text, soft_wrap=not console.is_terminal)
 
 
+def on_engine(name: str) -> None:
+    remark(f"engine: {name}")
+
+
 def on_order(moved: int) -> None:
     if moved:
         verb = "was" if moved == 1 else "were"

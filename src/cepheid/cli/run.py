@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
+from itertools import compress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cepheid.cli.options import ManyValues, Programs, load, one_of
+from cepheid.cli.spark import Conf, Master, Remote, Verbose, spark_session
 from cepheid.errors import InputError, UsageError, error
 
 if TYPE_CHECKING:
@@ -31,12 +34,17 @@ Events = Annotated[
         "-e",
         metavar="FILE...",
         help="Files of events (.jsonl, .json, .csv, .parquet, .events), folders, globs,"
-        " or '-' for standard input.",
+        " '-' for standard input, or on Spark 'table:NAME'.",
         show_default=False,
     ),
 ]
 Engine = Annotated[
-    str, typer.Option(help="What runs the program: auto, local or reference.", metavar="NAME")
+    str,
+    typer.Option(
+        help="What runs the program: local (this process), spark, reference (the definition of what"
+        " programs mean, slow), or auto: local up to 100 MB of files, else spark.",
+        metavar="NAME",
+    ),
 ]
 Types = Annotated[
     list[str] | None,
@@ -107,6 +115,10 @@ def run(
     late: Late = "fail",
     why: Why = False,
     timed_out: TimedOut = False,
+    master: Master = None,
+    conf: Conf = None,
+    remote: Remote = None,
+    verbose: Verbose = False,
 ) -> None:
     """Run a program over events and print what it derives.
 
@@ -117,6 +129,7 @@ def run(
       cepheid run alarms.epl --events monday.jsonl
       cepheid run alarms.epl --events data/ --type Fire --out fires.csv
       cepheid run alarms.epl --events monday.jsonl --why
+      cepheid run alarms.epl --events year/ --engine spark --master local[8]
       tail -f log.jsonl | cepheid run alarms.epl --events - --on-error skip
     """
     from cepheid import verbs
@@ -126,24 +139,32 @@ def run(
     form = None if format is None else one_of(FORMATS, format, "--format")
     skips_errors = one_of(("fail", "skip"), on_error, "--on-error") == "skip"
     drops_late = one_of(("fail", "drop"), late, "--late") == "drop"
-    chosen_engine = one_of((AUTO, *verbs.ENGINES), engine, "--engine")
-    name = "local" if chosen_engine == AUTO else chosen_engine
+    asked = one_of((AUTO, *verbs.ENGINES), engine, "--engine")
     is_stream = events == [STANDARD_INPUT]
     output = output_of(out, form, why=why, is_stream=is_stream)
     begin = None if start is None else _start(start)
     program = load(programs)
     chosen = _chosen_types(program, type)
-    spare_inputs(output, chosen, [*programs, *expand(events)])
+    is_known = [not verbs.is_table(name) for name in events]
+    spare_inputs(output, chosen, [*programs, *expand(compress(events, is_known))])
+    name = _engine(asked, events, runs_here=is_stream or why)
     if is_stream:
-        from cepheid.cli.stream import Feed, print_stream
+        from cepheid.cli.feed import Feed, print_stream
 
         session = verbs.open(program, start=begin, engine=name, timed_out=timed_out, why=why)
         feed = Feed(session, skips_errors=skips_errors, drops_late=drops_late)
         print_stream(feed, chosen, output)
         return
+    from cepheid.cli import remarks
     from cepheid.cli.progress import ProgressBar
 
-    with ProgressBar() as progress:
+    with ExitStack() as stack:
+        if name == "spark":
+            remarks.on_engine(name)  # it takes its time to start
+            stack.enter_context(
+                spark_session(master=master, conf=conf, remote=remote, verbose=verbose)
+            )
+        progress = stack.enter_context(ProgressBar())
         result = verbs.run(
             program,
             *events,
@@ -155,6 +176,17 @@ def run(
             progress=progress,
         )
     _report(result, chosen, output)
+    if asked == AUTO and name != "spark":
+        remarks.on_engine(name)
+
+
+def _engine(asked: str, events: Sequence[str], *, runs_here: bool) -> str:
+    """The engine that was asked for, or the one that suits the input."""
+    from cepheid.verbs import engine_for
+
+    if asked != AUTO:
+        return asked
+    return "local" if runs_here else engine_for(events)
 
 
 def _start(text: str) -> str | float:

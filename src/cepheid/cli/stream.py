@@ -1,83 +1,244 @@
-"""Standard input through a session: rows appear while events arrive."""
+"""`cepheid stream`: a program over a stream, on Spark, until it is stopped."""
 
 from __future__ import annotations
 
+import json
+import re
+import signal
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from cepheid.cli import remarks
-from cepheid.cli.console import err
-from cepheid.cli.output import Output, line_of, write
-from cepheid.cli.show import show
-from cepheid.core.event import Event
-from cepheid.engines.local.session import Session
-from cepheid.errors import Diagnostic, InputError, LateEvent, error, reason_of
-from cepheid.io import Record, read_records
-from cepheid.verbs import steps_of
+import typer
+
+from cepheid.cli.options import Programs, load, one_of
+from cepheid.cli.spark import Conf, Master, Verbose, spark_session
+from cepheid.errors import UsageError, error
+
+if TYPE_CHECKING:
+    from cepheid.cli.monitor import Status
+    from cepheid.core.event import Event
+    from cepheid.core.time import Period
+    from cepheid.engines.spark.queries import Job, Query, Spark
+
+From = Annotated[
+    str,
+    typer.Option(
+        "--source",
+        metavar="SOURCE",
+        help="files:DIR, kafka://HOST/TOPIC, mqtt://HOST/TOPIC or rate:NUMBER.",
+        show_default=False,
+    ),
+]
+To = Annotated[
+    str,
+    typer.Option(
+        "--sink",
+        metavar="SINK",
+        help="console, files:DIR, kafka://HOST/TOPIC, mqtt://HOST/TOPIC or https://HOST/PATH.",
+    ),
+]
+Checkpoint = Annotated[
+    str,
+    typer.Option(
+        metavar="DIR",
+        help="Where the stream keeps its state; started again with it, it goes on.",
+        show_default=False,
+    ),
+]
+Watermark = Annotated[
+    str,
+    typer.Option(metavar="PERIOD", help="How long after later events an event may come."),
+]
+OneType = Annotated[
+    str | None,
+    typer.Option(
+        "--output", metavar="TYPE", help="Only the rows of this type.", show_default="all"
+    ),
+]
+Trigger = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PERIOD", help="How often events are taken.", show_default="as soon as they come"
+    ),
+]
+Once = Annotated[bool, typer.Option("--once", help="Take what is there, and end.")]
+Rejects = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR",
+        help="Keep the texts that are no events in a folder.",
+        show_default="count them",
+    ),
+]
 
 
-class Feed:
-    """Hands standard input to a session and counts what it has to leave out."""
+def run_stream(
+    programs: Programs,
+    source: From,
+    checkpoint: Checkpoint,
+    sink: To = "console",
+    watermark: Watermark = "10s",
+    output: OneType = None,
+    trigger: Trigger = None,
+    once: Once = False,
+    rejects: Rejects = None,
+    master: Master = None,
+    conf: Conf = None,
+    verbose: Verbose = False,
+) -> None:
+    """Run a program over a stream until it is stopped.
 
-    def __init__(self, session: Session, *, skips_errors: bool, drops_late: bool) -> None:
-        self.session = session
-        self.skips_errors = skips_errors
-        self.drops_late = drops_late
-        self.taken = 0
-        self.skipped = 0
-        self.dropped = 0
+    Events are JSON objects in files and messages, as in event files. Rows
+    appear when the watermark has passed them. Ctrl-C ends the stream; with
+    the same checkpoint it goes on later where it was.
 
-    def rows(self) -> Iterator[Event]:
-        for record in self.records():
-            try:
-                yield from self.session.feed(record)
-                self.taken += record.type is not None
-            except LateEvent as late:
-                self.drop(late)
-            except InputError as refused:
-                self.skip(*refused.diagnostics)
+      cepheid stream alarms.epl --source rate:100 --checkpoint /tmp/alarms
+      cepheid stream alarms.epl --source files:in --sink files:out --checkpoint state
+      cepheid stream alarms.epl --source mqtt://host/plant/# --checkpoint state
+    """
+    from cepheid.engines.local.intake import runnable
+    from cepheid.engines.spark.endpoints import parse_sink, parse_source
+    from cepheid.engines.spark.queries import Job, derived_types
 
-    def records(self) -> Iterator[Record]:
+    program = runnable(load(programs).resolve())
+    job = Job(
+        program=program,
+        source=parse_source(source),
+        sink=parse_sink(sink),
+        checkpoint=Path(checkpoint),
+        watermark=period(watermark, "--watermark"),
+        output=None if output is None else one_of(derived_types(program), output, "--output"),
+        trigger=None if trigger is None else period(trigger, "--trigger"),
+        once=once,
+        rejects=rejects,
+    )
+    with spark_session(master=master, conf=conf, verbose=verbose) as spark:
+        run(job, spark)
+
+
+_SHORT = {"ms": "msec", "s": "sec", "m": "min", "h": "hours", "d": "days"}
+
+
+def period(text: str, option: str) -> Period:
+    """`10s`, `500ms`, `1 min 30 sec`."""
+    from cepheid.core.time import parse_period
+
+    short = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", text.strip())
+    try:
+        found = parse_period(f"{short[1]} {_SHORT[short[2]]}" if short else text)
+    except ValueError as problem:
+        raise UsageError(error("usage", f"{option}: {problem}")) from None
+    if found.months:
+        raise UsageError(error("usage", f"{option}: months are not all of one length"))
+    return found
+
+
+def run(job: Job, spark: Spark) -> None:
+    """Starts the queries of a job, shows what they do, and ends them."""
+    from cepheid.cli.monitor import Status
+    from cepheid.engines.spark.failures import failure_of
+    from cepheid.engines.spark.queries import start
+
+    stopped = threading.Event()
+    status = Status(delay=job.watermark.microseconds)
+    with ExitStack() as stack:
+        stack.enter_context(_stopping(stopped))
+        screen = stack.enter_context(_Screen(job))
+        queries: list[Query] = []
         try:
-            yield from read_records("-", on_problem=self.skip)
-        except OSError as problem:
-            fact = f"cannot read standard input: {reason_of(problem)}"
-            raise InputError(error("bad-file", fact)) from None
-
-    def drop(self, late: LateEvent) -> None:
-        if not self.drops_late:
-            raise late
-        self.dropped += 1
-
-    def skip(self, *problems: Diagnostic) -> None:
-        """Shows the first problems when they come: the input may never end."""
-        if not self.skips_errors:
-            raise InputError(*problems)
-        self.skipped += 1
-        if self.skipped <= remarks.SHOWN:
-            show(problems, err())
+            queries += start(job, spark, screen.show)
+            while not stopped.is_set() and all(query.isActive for query in queries):
+                if status.take(_reports(queries[0])):
+                    screen.update(status)
+                stopped.wait(_LOOK)
+            if not stopped.is_set():
+                for query in queries:
+                    query.awaitTermination()
+        except Exception as failure:
+            raise failure_of(failure) from None
+        finally:
+            for query in queries:
+                _stop(query)
+        status.take(_reports(queries[0]))
+    screen.end(status)
 
 
-def print_stream(feed: Feed, chosen: Sequence[str], output: Output) -> None:
-    """JSON Lines row by row; any other form when the input has ended."""
-    found: list[Event] = []
-    counts: Counter[str] = Counter()
-    types = feed.session.machine.program.types
-    for row in feed.rows():
-        counts[row.type] += 1
-        if row.type not in chosen:
-            continue
-        if output.streams:
-            sys.stdout.write(line_of(row, output) + "\n")
-            sys.stdout.flush()
+_LOOK = 0.25  # seconds between two looks at the progress
+_PATIENCE = 10.0  # seconds for a micro-batch to end
+
+
+def _stop(query: Query) -> None:
+    """Lets a micro-batch end that is under way: one that is cut off is run again next time."""
+    deadline = time.monotonic() + _PATIENCE
+    while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
+        time.sleep(0.01)
+    query.stop()
+
+
+def _reports(query: Query) -> list[dict[str, Any]]:
+    return [json.loads(report.json) for report in query.recentProgress]
+
+
+@contextmanager
+def _stopping(stopped: threading.Event) -> Iterator[None]:
+    """Ctrl-C and a polite kill end the stream between two looks, not in the middle of a batch."""
+    names = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(name, lambda *_: stopped.set()) for name in names]
+    try:
+        yield
+    finally:
+        for name, handler in zip(names, before, strict=True):
+            signal.signal(name, handler)
+
+
+class _Screen:
+    """Rows on standard output; what the stream is doing on standard error.
+
+    A terminal shows a table that is kept up to date; elsewhere a line is printed for each report.
+    """
+
+    def __init__(self, job: Job) -> None:
+        from rich.live import Live
+
+        from cepheid.cli.console import err
+        from cepheid.engines.spark.queries import derived_types
+
+        self._types = derived_types(job.program)
+        self._console = err()
+        is_seen = self._console.is_terminal
+        self._live = Live(console=self._console, transient=True) if is_seen else None
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> _Screen:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_failure: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, rows: list[Event]) -> None:
+        from cepheid.cli.tables import print_tables
+        from cepheid.io import write_jsonl
+
+        with self._lock:
+            if self._live is not None and sys.stdout.isatty():
+                print_tables(rows, self._types, self._console)
+            else:
+                write_jsonl(rows, sys.stdout)
+                sys.stdout.flush()
+
+    def update(self, status: Status) -> None:
+        if self._live is not None:
+            self._live.update(status.table())
         else:
-            found.append(row)
-    if not output.streams:
-        write(found, chosen, types, output)
-    if output.is_table:
-        remarks.on_types(counts, types, feed.taken)
-    remarks.on_dropped(feed.dropped)
-    remarks.on_skipped(feed.skipped)
-    if not any(counts[type] for type in chosen):
-        remarks.on_nothing(feed.taken, steps_of(feed.session.machine))
+            self._console.print(status.line(), soft_wrap=True)
+
+    def end(self, status: Status) -> None:
+        self._console.print(f"stopped: {status.line()}", soft_wrap=True)

@@ -8,6 +8,9 @@ from typing import TypeAlias
 
 from cepheid.core.time import Instant, format_instant, to_datetime
 
+# The place of an event in the order of all events and rows, however the input was split; see
+# `semantics.machine`.
+SortKey: TypeAlias = tuple[int, ...]
 # What an attribute may hold: a scalar, null, a list (array), a mapping (record) or an event.
 Value: TypeAlias = "str | bool | int | float | list[Value] | dict[str, Value] | Event | None"
 
@@ -16,8 +19,9 @@ class Event(Mapping[str, Value]):
     """A mapping of attributes with a type and an instant; never changed once made.
 
     `statement` names what derived it (None for input), `causes` are the events behind it, `is_old`
-    marks a row of the remove stream, `is_timeout` a partial match whose time ran out. Events are
-    equal if type, time, marks and attributes are; beside another mapping only attributes count.
+    marks a row of the remove stream, `is_timeout` a partial match whose time ran out. `key` is its
+    place in the order of a run. Events are equal if type, time, marks and attributes are; beside
+    another mapping only attributes count.
     """
 
     __slots__ = (
@@ -25,6 +29,7 @@ class Event(Mapping[str, Value]):
         "instant",
         "is_old",
         "is_timeout",
+        "key",
         "sequence",
         "statement",
         "type",
@@ -41,6 +46,7 @@ class Event(Mapping[str, Value]):
         causes: tuple[Event, ...] = (),
         is_old: bool = False,
         is_timeout: bool = False,
+        key: SortKey | None = None,
     ) -> None:
         self.type = type
         self.instant = instant
@@ -50,6 +56,7 @@ class Event(Mapping[str, Value]):
         self.causes = causes
         self.is_old = is_old
         self.is_timeout = is_timeout
+        self.key: SortKey = (instant, 1, sequence, 0) if key is None else key
 
     @property
     def time(self) -> datetime:

@@ -296,7 +296,22 @@ class _ArrowTypes:
         return pa.struct(fields) if fields else None
 
 
+def arrow_type(type: DataType, types: Mapping[str, EventType]) -> pa.DataType:
+    """The Arrow type of values of a static type; text where no other holds them."""
+    import pyarrow as pa
+
+    return _ArrowTypes(types).of(type) or pa.string()
+
+
 # Events as tables -----------------------------------------------------------------------------
+
+
+def to_column(values: list[Value], type: DataType, types: Mapping[str, EventType]) -> pa.Array[Any]:
+    """Values as a column of their `arrow_type`; what becomes text is JSON."""
+    import pyarrow as pa
+
+    known = _ArrowTypes(types).of(type)
+    return _json(values) if known is None else pa.array(list(map(_arrow_value, values)), known)
 
 
 def to_arrow(
@@ -330,7 +345,7 @@ def to_pandas(
     try:
         import pandas as pd
     except ImportError:
-        hint = "install cepheid[pandas]"
+        hint = "`pip install pandas`"
         raise UsageError(error("usage", "pandas is not installed", hint=hint)) from None
     import pyarrow as pa
 

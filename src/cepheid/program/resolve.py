@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic, declared_twice, error, warning
 from cepheid.program.contexts import declared_contexts
 from cepheid.program.derive import Named, derive_types
-from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.schemas import declared_types
 from cepheid.program.statements import (
     StatementResolver,
@@ -36,7 +37,14 @@ def resolve_program(
         for name, statement in named
     )
     conformed = tuple(conform(s, types, s.target in known, problems) for s in statements)
-    return ResolvedProgram(tree, types, conformed, tuple(dict.fromkeys(problems)), given)
+    return ResolvedProgram(tree, types, _ranked(conformed), tuple(dict.fromkeys(problems)), given)
+
+
+def _ranked(statements: Sequence[ResolvedStatement]) -> tuple[ResolvedStatement, ...]:
+    """Each with its place in the order in which they take an event: `@Priority`, then the text."""
+    places = sorted(range(len(statements)), key=lambda place: -statements[place].tree.priority)
+    ranks = {place: rank for rank, place in enumerate(places)}
+    return tuple(replace(s, rank=ranks[place]) for place, s in enumerate(statements))
 
 
 def _check_names(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from cepheid.core.types import DataType, EventType
@@ -52,6 +52,7 @@ class ResolvedStatement:
     output_when: Expr | None
     shape: Shape
     context: Context | None
+    rank: int = 0  # its place among all statements that take an event
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -86,3 +87,7 @@ class ResolvedProgram:
         used = [name for s in self.statements for name in s.inputs]
         declared = [schema.name for schema in self.tree.schemas]
         return tuple(dict.fromkeys(n for n in (*declared, *used) if n not in derived))
+
+    def part(self, names: Collection[str]) -> ResolvedProgram:
+        """The program with some of its statements only; they keep their ranks."""
+        return replace(self, statements=tuple(s for s in self.statements if s.name in names))

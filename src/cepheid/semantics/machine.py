@@ -1,8 +1,24 @@
 """The machine that runs a program: clock, timers, queue, partitions.
 
-Order, exactly: at one instant all due timers fire (by statement rank, then by arming order), then
-what they derived is taken, first in first out; then input events, each followed by what it derives.
-Every event is taken by all statements, in the order of their ranks: `@Priority`, then the text.
+Order, exactly: at one instant all due timers fire, then what they derived is taken, first in first
+out; then input events, each followed by what it derives. Every event is taken by all statements, in
+the order of their ranks: `@Priority`, then the text. Timers fire by rank; those of a pattern before
+the window's and the output rate's; then by origin, which is the event that was being taken when the
+timer was armed, or where a timer of the same statement led to that, the origin of this one; then by
+arming order.
+
+The key of an event, of a row and of a firing timer says its place in this order, as numbers to be
+compared from left to right. Whatever part of the input a machine sees, its keys are in the order in
+which one that sees everything would give them:
+
+    instant, 1, sequence, 0                             an input event
+    instant, 0, 0, 0, rank, stage, origin, number       a timer; only a pattern's has a number
+    ... depth + 1, ..., rank, number                    derived by a statement from the above
+    ... depth + 1, ..., rank, stream, place, number     the same, from a window's timer
+
+A window's timer speaks for rows of many origins, so its results take the places of the rows that
+they stand for, new ones first (`Row.place`); unless `order by` or a rate orders them, which no part
+of the input alone can do.
 """
 
 from __future__ import annotations
@@ -11,25 +27,32 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 
-from cepheid.core.event import Event, Value
+from cepheid.core.event import Event, SortKey, Value
 from cepheid.core.time import Instant, format_instant
 from cepheid.errors import Diagnostic, LateEvent, RunError, UsageError, error
 from cepheid.program.resolved import ResolvedProgram
-from cepheid.semantics.pattern import Node, Timer
+from cepheid.semantics.pattern import Node
 from cepheid.semantics.selection import Key, Output
 from cepheid.semantics.statement import Plan, Running
-from cepheid.semantics.windows import Row
+from cepheid.semantics.timers import Armed, Origins, Place, Timer
+from cepheid.semantics.windows import Row, Window
 
 RUNAWAY = 100_000  # events derived from one cause
 
 
 class Cause:
-    """An input event or a timer, and how many events that statements take came from it so far."""
+    """An input event or a timer, and what came from it so far.
 
-    __slots__ = ("derived",)
+    `origins` has for each pattern whose timers led here the origin of the last of them. Without it,
+    the keys in a cycle of statements with timers would grow for ever.
+    """
 
-    def __init__(self) -> None:
-        self.derived = 0
+    __slots__ = ("derived", "origins", "rows")
+
+    def __init__(self, origins: Origins) -> None:
+        self.origins = origins
+        self.derived = 0  # events that statements take
+        self.rows = 0
 
 
 class Machine:
@@ -58,13 +81,15 @@ class Machine:
         self.clock: Instant = 0
         self.started = False
         self.running: dict[tuple[int, Key], Running] = {}
-        self.timers: dict[int, tuple[Instant, int, Timer]] = {}  # by arming order
-        self.due: list[tuple[Instant, int, int]] = []  # a heap of (due, rank, arming order)
+        self.timers: dict[int, Armed] = {}  # by arming order
+        self.due: list[Place] = []  # a heap of their places
         self.armed = 0
+        self.key: SortKey = ()  # of the event that is being taken, or of the timer that fires
+        self.firing: Timer | None = None
         self.queue: deque[tuple[Event, Cause]] = deque()
         self.rows: list[Event] = []
         self.steps: Counter[Node] = Counter()  # how often each pattern step was reached
-        self.cause = Cause()
+        self.cause = Cause({})
         self.ended: Diagnostic | None = None  # why the run cannot go on
 
     # Time.
@@ -73,6 +98,7 @@ class Machine:
         """The program begins: statements outside contexts start, in the order of their ranks."""
         self.clock = instant
         self.started = True
+        self.key = (instant, 0, 0, 0)
         for plan in self.plans:
             if plan.statement.context is None:
                 self.partition(plan, ())
@@ -99,36 +125,57 @@ class Machine:
         """All timers of an instant fire, then what they derived is taken."""
         self.clock = instant
         while self.due and self.due[0][0] == instant:
-            _, _, order = heappop(self.due)
+            order = heappop(self.due)[-1]
             armed = self.timers.pop(order, None)
             if armed is not None:
-                self.cause = Cause()
-                armed[2].fire()
+                self.fire(armed)
         self.drain()
 
-    def arm(self, timer: Timer, due: Instant, rank: int) -> None:
+    def fire(self, armed: Armed) -> None:
+        self.cause = Cause(armed.led_to)
+        self.key = armed.key
+        self.firing = armed.timer
+        armed.timer.fire()
+        self.firing = None
+
+    def arm(self, timer: Timer, due: Instant, rank: int, origin: SortKey) -> None:
         self.armed += 1
         timer.order = self.armed
-        self.timers[timer.order] = (due, rank, timer)
-        heappush(self.due, (due, rank, timer.order))
+        armed = self.timers[timer.order] = Armed(timer, due, rank, origin, self.cause.origins)
+        heappush(self.due, armed.place)
+
+    def origin(self, rank: int) -> SortKey:
+        """The origin of what a statement's pattern arms now."""
+        return self.cause.origins.get(rank, self.key)
 
     def disarm(self, timer: Timer) -> None:
         self.timers.pop(timer.order, None)
-        if len(self.due) > 2 * len(self.timers) + 64:  # mostly disarmed ones: sweep them out
-            self.due = [(due, rank, order) for order, (due, rank, _) in self.timers.items()]
-            heapify(self.due)
+        if len(self.due) > 2 * len(self.timers) + 64:  # mostly disarmed ones
+            self.sweep()
+
+    def sweep(self) -> None:
+        """Lets the heap have the armed timers and no others."""
+        self.due = [armed.place for armed in self.timers.values()]
+        heapify(self.due)
+
+    def next_due(self) -> Instant | None:
+        """When the first armed timer falls due."""
+        while self.due and self.due[0][-1] not in self.timers:
+            heappop(self.due)
+        return self.due[0][0] if self.due else None
 
     # Events.
 
     def take(self, event: Event) -> list[Event]:
         """Time passes to the event's instant, then the event happens; gives all rows."""
         rows = self.advance(event.instant)
-        self.cause = Cause()
+        self.cause = Cause({})
         self.dispatch(event)
         self.drain()
         return rows + self.take_rows()
 
     def dispatch(self, event: Event) -> None:
+        self.key = event.key
         for plan in self.consumers.get(event.type, ()):
             key = plan.key(event) if plan.statement.context is not None else ()
             self.partition(plan, key).take(event)
@@ -155,19 +202,42 @@ class Machine:
     def emit(self, plan: Plan, new: Iterable[Output], old: Iterable[Output]) -> None:
         """Reports and inserts the rows of one delivery, each stream as the statement says."""
         statement = plan.statement.tree
-        for outputs, stream in ((new, "istream"), (old, "rstream")):
+        by_row = plan.follows_rows and isinstance(self.firing, Window)
+        for number, (outputs, stream) in enumerate(((new, "istream"), (old, "rstream"))):
             is_reported = statement.stream in (stream, "irstream")
             is_inserted = statement.insert_stream in (stream, "irstream")
             is_old = stream == "rstream" and statement.stream == "irstream"
             for output in outputs:
-                named = dict(zip(plan.columns, output.values, strict=True))
-                event = Event(
-                    plan.target, self.clock, named, 0, plan.name, output.causes, is_old=is_old
-                )
+                key = self.next_key(plan, (number, *output.place) if by_row else ())
+                event = self.derive(plan, output.values, output.causes, key, is_old=is_old)
                 if is_reported:
                     self.rows.append(event)
                 if is_inserted:
                     self.insert(plan, event)
+
+    def next_key(self, plan: Plan, place: SortKey = ()) -> SortKey:
+        """The key of the next row that comes from what happens now."""
+        self.cause.rows += 1
+        instant, phase, sequence, depth, *path = self.key
+        if depth < len(self.program.tree.statements):
+            path += [plan.rank, *place, self.cause.rows]
+        else:
+            path[-1] = self.cause.rows  # one part sees a whole cycle: its path need not grow
+        return (instant, phase, sequence, depth + 1, *path)
+
+    def derive(
+        self,
+        plan: Plan,
+        values: Iterable[Value],
+        causes: tuple[Event, ...],
+        key: SortKey,
+        *,
+        is_old: bool = False,
+        is_timeout: bool = False,
+    ) -> Event:
+        named = dict(zip(plan.columns, values, strict=True))
+        marks = {"is_old": is_old, "is_timeout": is_timeout}
+        return Event(plan.target, self.clock, named, 0, plan.name, causes, key=key, **marks)
 
     def insert(self, plan: Plan, event: Event) -> None:
         if not self.consumers.get(event.type):
@@ -180,15 +250,15 @@ class Machine:
             self.check_running()
         # Without a trace, an event in the state must not keep its whole past alive.
         causes = event.causes if self.trace else ()
-        queued = Event(event.type, event.instant, event.values_, 0, event.statement, causes)
+        queued = Event(
+            event.type, event.instant, event.values_, 0, event.statement, causes, key=event.key
+        )
         self.queue.append((queued, self.cause))
 
     def emit_timeout(self, plan: Plan, values: Iterable[Value], row: Row) -> None:
         if self.reports_timeouts:
-            named = dict(zip(plan.columns, values, strict=True))
-            self.rows.append(
-                Event(plan.target, self.clock, named, 0, plan.name, row.causes, is_timeout=True)
-            )
+            key = self.next_key(plan)
+            self.rows.append(self.derive(plan, values, row.causes, key, is_timeout=True))
 
     def reached(self, node: Node) -> None:
         self.steps[node] += 1
@@ -197,10 +267,12 @@ class Machine:
 def _plans(program: ResolvedProgram, order: Sequence[str] | None) -> tuple[Plan, ...]:
     """The statements in the order in which they take an event."""
     statements = program.statements
+    if order is None:
+        ranked = sorted(statements, key=lambda s: s.rank)
+        return tuple(Plan(s, s.rank, program.types) for s in ranked)
     names = [s.name for s in statements]
-    if order is not None and sorted(order) != sorted(names):
+    if sorted(order) != sorted(names):
         fact = "the order must name every statement once"
         raise UsageError(error("usage", fact, hint=f"statements: {', '.join(names)}"))
-    position = {name: place for place, name in enumerate(order or names)}
-    ranked = sorted(statements, key=lambda s: (-s.tree.priority, position[s.name]))
+    ranked = sorted(statements, key=lambda s: (-s.tree.priority, order.index(s.name)))
     return tuple(Plan(s, rank, program.types) for rank, s in enumerate(ranked))

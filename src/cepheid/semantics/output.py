@@ -10,14 +10,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from itertools import takewhile
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant, Period
 from cepheid.expr.evaluate import Frame, compile_condition
 from cepheid.program.resolved import ResolvedStatement, Shape
-from cepheid.semantics.pattern import Timer
 from cepheid.semantics.selection import Key, Output, Outputs, Selection
+from cepheid.semantics.timers import Stage, Timer
 from cepheid.semantics.windows import Delta, Window, next_boundary
 
 
@@ -118,6 +118,7 @@ class Limited(Rate):
     """What comes is added; a condition says when it is time to let out."""
 
     __slots__ = ("anchor", "counters", "is_armed", "order")
+    stage: ClassVar[Stage] = Stage.RATE
 
     def __init__(self, plan: OutputPlan, owner: Owner) -> None:
         super().__init__(plan, owner)

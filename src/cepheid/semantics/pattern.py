@@ -19,6 +19,7 @@ from cepheid.core.event import Event
 from cepheid.core.time import Instant, Period
 from cepheid.expr.evaluate import Frame, compile_condition, compile_expr, group_key
 from cepheid.pattern import tree
+from cepheid.semantics.timers import Stage, Timer
 
 Binding: TypeAlias = "dict[str, Event | list[Event]]"
 
@@ -35,14 +36,6 @@ class Host(Protocol):
     def matched(self, binding: Binding) -> None: ...
     def timed_out(self, binding: Binding) -> None: ...
     def reached(self, node: Node) -> None: ...
-
-
-class Timer(Protocol):
-    """Whatever can be woken at an instant; `order` is when it was armed."""
-
-    order: int
-
-    def fire(self) -> None: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -188,6 +181,11 @@ class Atom(Live):
     def event_type(self) -> str:
         assert isinstance(self.node.tree, tree.Atom)
         return self.node.tree.event_type
+
+    @property
+    def starts_runs(self) -> bool:
+        """Whether it is the `a=A` of `every a=A -> ...`."""
+        return isinstance(self.parent, Every) and not self.begin
 
     def offer(self, event: Event, frame: Frame) -> None:
         frame.event = event
@@ -609,6 +607,7 @@ class Within(Guard):
     """
 
     __slots__ = ("count", "order")
+    stage: ClassVar[Stage] = Stage.PATTERN
 
     def start(self) -> None:
         self.count = 0
@@ -652,6 +651,7 @@ class TimerLive(Live):
     """True and finished at an instant that is known when it starts."""
 
     __slots__ = ("order",)
+    stage: ClassVar[Stage] = Stage.PATTERN
 
     @abstractmethod
     def due(self) -> Instant | None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from cepheid.core.event import Event, Value
+from cepheid.core.event import Event, SortKey, Value
 from cepheid.core.time import Instant
 from cepheid.core.types import BOOLEAN
 from cepheid.expr.aggregates import make_aggregator
@@ -34,12 +34,16 @@ ALL_ROWS: Key = ()
 
 @dataclass(slots=True, frozen=True, eq=False)
 class Output:
-    """One row of the result, with what later steps need: its group and its place in the order."""
+    """One row of the result, with what later steps need: its group and its place in the order.
+
+    `place` is that of the row of the source that it stands for.
+    """
 
     values: tuple[Value, ...]
     order: tuple[Value, ...]
     key: Key
     causes: tuple[Event, ...]
+    place: SortKey
 
 
 @dataclass(slots=True, frozen=True)
@@ -132,6 +136,8 @@ class Selection:
         """The rows that pass `where`; None if there were rows and none of them does."""
         for row in delta.new:
             self.examine(row, now)
+        for row in delta.old:
+            row.is_leaving = True
         new = tuple(row for row in delta.new if row.passes)
         old = tuple(row for row in delta.old if row.passes)
         if (delta.new or delta.old) and not (new or old):
@@ -221,6 +227,7 @@ class Selection:
             tuple(evaluate(frame) for evaluate in self.select.order_by),
             key,
             row.causes,
+            row.place,
         )
 
     def snapshot(self, contents: Iterable[Row], now: Instant) -> tuple[Output, ...]:

@@ -22,12 +22,13 @@ from cepheid.errors import Diagnostic, RunError, error
 from cepheid.program.serialize import to_json
 from cepheid.semantics.machine import Machine
 
-VERSION = 1
+VERSION = 2
 _MAGIC = b"cepheid-reference-state"
 _CHECKSUM = sha256().digest_size
-_FIELDS = ("clock", "started", "running", "timers", "due", "armed", "steps")
+_FIELDS = ("clock", "started", "running", "timers", "armed", "steps")
 _MODULES = (
     "cepheid.semantics.pattern",
+    "cepheid.semantics.timers",
     "cepheid.semantics.windows",
     "cepheid.semantics.selection",
     "cepheid.semantics.output",
@@ -69,6 +70,7 @@ def load(machine: Machine, state: bytes) -> None:
         raise RunError(_problem("this state was saved by another program or another version"))
     for name, value in _read(machine, state[len(header) :]).items():
         setattr(machine, name, value)
+    machine.sweep()
 
 
 def _read(machine: Machine, body: bytes) -> dict[str, object]:

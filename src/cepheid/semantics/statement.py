@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
-from cepheid.core.event import Event, Value
+from cepheid.core.event import Event, SortKey, Value
 from cepheid.core.time import Instant
 from cepheid.core.types import EventType
 from cepheid.expr.evaluate import Evaluator, Frame, compile_condition, compile_expr
 from cepheid.expr.values import group_key, sort_key
 from cepheid.program.resolved import ResolvedStatement, Shape
 from cepheid.semantics.output import OutputPlan
-from cepheid.semantics.pattern import Atom, Binding, Node, Root, Timer, compile_pattern
+from cepheid.semantics.pattern import Atom, Binding, Node, Root, compile_pattern
 from cepheid.semantics.selection import Key, Output, Outputs, Select, Selection
+from cepheid.semantics.timers import Stage, Timer
 from cepheid.semantics.windows import Delta, Row, make_window
 
 
@@ -36,6 +37,8 @@ class Plan:
         self.output = OutputPlan(statement)
         self.columns = tuple(c.name for c in statement.columns)
         self.descending = tuple(item.descending for item in statement.order_by)
+        # Whether results come in the order of the rows that they stand for.
+        self.follows_rows = self.output.is_direct and not statement.order_by
         self.timeout_columns = self._timeout_columns()
         # For each type that may arrive: the declared types it counts as.
         self.lineage = {
@@ -68,8 +71,10 @@ class Engine(Protocol):
     """What a running statement needs from the machine."""
 
     clock: Instant
+    key: SortKey  # of what happens now
 
-    def arm(self, timer: Timer, due: Instant, rank: int) -> None: ...
+    def origin(self, rank: int) -> SortKey: ...
+    def arm(self, timer: Timer, due: Instant, rank: int, origin: SortKey) -> None: ...
     def disarm(self, timer: Timer) -> None: ...
     def emit(self, plan: Plan, new: Iterable[Output], old: Iterable[Output]) -> None: ...
     def emit_timeout(self, plan: Plan, values: Iterable[Value], row: Row) -> None: ...
@@ -83,6 +88,7 @@ class Running:
         "engine",
         "listened",
         "listeners",
+        "origin",
         "plan",
         "rate",
         "root",
@@ -93,6 +99,7 @@ class Running:
     def __init__(self, plan: Plan, engine: Engine) -> None:
         self.plan = plan
         self.engine = engine
+        self.origin = engine.key
         self.listeners: dict[str, dict[Atom, None]] = {}
         self.listened = 0  # how many atoms have ever listened: their order
         self.window = make_window(plan.window, self)
@@ -115,7 +122,7 @@ class Running:
         frame = Frame(event, now=self.now)
         if self.root is None:
             if self.plan.condition(frame):
-                self.window.push(Row(event=event))
+                self.window.push(Row(event=event, entered=self.engine.key))
             return
         # Only those that listen already: an instance started by this event does not see it.
         for atom in self.listening(event.type):
@@ -123,12 +130,14 @@ class Running:
                 atom.offer(event, frame)
 
     def listening(self, event_type: str) -> list[Atom]:
-        """The atoms that wait for such an event, in the order in which they were armed."""
+        """The atoms that wait for such an event, in the order in which they were armed.
+
+        Those that start runs come first. They are armed anew with each run; if that moved them among
+        the others, the order of a run's rows would depend on events that start other runs.
+        """
         names = self.plan.lineage[event_type]
         atoms = [atom for name in names for atom in self.listeners.get(name, ())]
-        if len(names) > 1:
-            atoms.sort(key=lambda atom: atom.order)
-        return atoms
+        return sorted(atoms, key=lambda atom: (not atom.starts_runs, atom.order))
 
     def listen(self, atom: Atom) -> None:
         self.listened += 1
@@ -139,7 +148,10 @@ class Running:
         del self.listeners[atom.event_type][atom]
 
     def arm(self, timer: Timer, due: Instant) -> None:
-        self.engine.arm(timer, due, self.plan.rank)
+        """A timer of the pattern is placed by what armed it, others belong to the whole statement."""
+        rank = self.plan.rank
+        is_own = timer.stage is Stage.PATTERN
+        self.engine.arm(timer, due, rank, self.engine.origin(rank) if is_own else self.origin)
 
     def disarm(self, timer: Timer) -> None:
         self.engine.disarm(timer)
@@ -148,7 +160,7 @@ class Running:
         self.engine.reached(node)
 
     def matched(self, binding: Binding) -> None:
-        self.window.push(Row(tags=binding))
+        self.window.push(Row(tags=binding, entered=self.engine.key))
 
     def timed_out(self, binding: Binding) -> None:
         if self.plan.timeout_columns is not None:

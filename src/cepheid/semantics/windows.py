@@ -12,12 +12,13 @@ from collections import deque
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Protocol
+from typing import ClassVar, Protocol
 
-from cepheid.core.event import Event, Value
+from cepheid.core.event import Event, SortKey, Value
 from cepheid.core.time import MICROSECONDS, Instant, Period, add_months
 from cepheid.program import tree
-from cepheid.semantics.pattern import Binding, Timer
+from cepheid.semantics.pattern import Binding
+from cepheid.semantics.timers import Stage, Timer
 
 _MONTH_LENGTHS = (28 * MICROSECONDS["days"], 31 * MICROSECONDS["days"])
 
@@ -32,9 +33,16 @@ class Row:
 
     event: Event | None = None
     tags: Binding = field(default_factory=dict)
+    entered: SortKey = ()  # the key of what brought it
+    is_leaving: bool = False
     passes: bool = True
     key: Hashable = ()
     arguments: tuple[Value, ...] = ()
+
+    @property
+    def place(self) -> SortKey:
+        """Its place in a delta: rows that enter come first, each kind in the order it entered."""
+        return (int(self.is_leaving), *self.entered)
 
     @property
     def causes(self) -> tuple[Event, ...]:
@@ -65,6 +73,7 @@ class Window(ABC):
     """The root of the windows."""
 
     __slots__ = ("order", "owner", "tree")
+    stage: ClassVar[Stage] = Stage.WINDOW
 
     def __init__(self, window: tree.Window | None, owner: Owner) -> None:
         self.tree = window

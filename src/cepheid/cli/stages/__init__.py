@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from cepheid.cli.stages import declarations, graph, overview, plan, statements, types
+from cepheid.cli.stages import declarations, graph, matcher, overview, plan, statements, types
 from cepheid.verbs import Program
 
 
@@ -28,4 +28,5 @@ STAGES = {
     "types": Stage(types.text, types.data),
     "graph": Stage(graph.text, graph.data),
     "plan": Stage(plan.text, plan.data),
+    "matcher": Stage(matcher.text, matcher.data),
 }

@@ -1,50 +1,139 @@
-"""How the events of each statement can be split, and why."""
+"""How statements can be split, how long their events matter, and which of them run together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rich.console import RenderableType
 
-from cepheid.analysis.keys import Split, split_of
+from cepheid.analysis.keys import Path
+from cepheid.analysis.plan import StatementPlan, plan_program
+from cepheid.analysis.stages import Stage, stages
 from cepheid.cli.sheet import Column, Sheet
-from cepheid.program.resolved import ResolvedStatement
+from cepheid.core.time import Period
+from cepheid.engines.local.runners import left_to_reference
+from cepheid.expr.printing import print_expr
+from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.verbs import Program
+
+Key = Mapping[str, tuple[Path, ...]] | None
 
 
 def text(program: Program) -> Iterator[RenderableType]:
-    sheet = Sheet([Column("statement"), Column("splits by"), Column("because")], is_spaced=True)
+    """Of each statement the key and what it keeps, then the stages and what travels to them."""
     resolved = program.resolve()
-    for statement in resolved.statements:
-        split = split_of(statement, resolved.types)
-        sheet.add(statement.name, _key(split), split.reason)
-    yield sheet
+    plans, together = _plans(resolved), stages(resolved)
+    yield _keys(plans)
+    yield ""
+    yield _kept(plans)
+    yield ""
+    yield _stages(together)
+    yield ""
+    yield _travel(together)
 
 
-def _key(split: Split) -> str:
-    if split.by is None:
+def _plans(program: ResolvedProgram) -> tuple[StatementPlan, ...]:
+    left = left_to_reference(program.statements)
+
+    def runs_on(statement: ResolvedStatement) -> str:
+        return "reference" if statement.name in left else "matcher"
+
+    return plan_program(program, runs_on)
+
+
+def _keys(plans: tuple[StatementPlan, ...]) -> Sheet:
+    sheet = Sheet([Column("statement"), Column("splits by"), Column("because")], is_spaced=True)
+    for plan in plans:
+        sheet.add(plan.statement.name, _key(plan.split.by), plan.key_reason)
+    return sheet
+
+
+def _kept(plans: tuple[StatementPlan, ...]) -> Sheet:
+    names = ("statement", "its events matter for", "state", "runs on")
+    sheet = Sheet([Column(name) for name in names])
+    for plan in plans:
+        spans = {name: _span(span) for name, span in plan.retention.spans.items()}
+        sheet.add(plan.statement.name, _per_type(spans), _state(plan), plan.runs_on)
+    return sheet
+
+
+def _stages(together: tuple[Stage, ...]) -> Sheet:
+    names = ("stage", "splits by", "statements", "takes", "derives")
+    sheet = Sheet([Column(name) for name in names], is_spaced=True)
+    for number, stage in enumerate(together, start=1):
+        sheet.add(
+            str(number),
+            _key(stage.key),
+            ", ".join(statement.name for statement in stage.statements),
+            "\n".join(_source(name, stage) for name in stage.inputs),
+            ", ".join(stage.outputs),
+        )
+    return sheet
+
+
+def _travel(together: tuple[Stage, ...]) -> Sheet:
+    names = ("to stage", "events", "attributes that travel", "only if")
+    sheet = Sheet([Column(name) for name in names])
+    for number, stage in enumerate(together, start=1):
+        for name in stage.inputs:
+            condition = stage.filters[name]
+            only_if = "always" if condition is None else print_expr(condition)
+            sheet.add(str(number), name, ", ".join(stage.columns[name]) or "none", only_if)
+    return sheet
+
+
+def _key(by: Key) -> str:
+    if by is None:
         return "nothing: one part sees all events"
-    if not split.by:
+    if not by:
         return "anything"
-    keys = {name: ", ".join(".".join(p) for p in paths) for name, paths in split.by.items()}
-    if len(set(keys.values())) == 1:
-        return next(iter(keys.values()))
-    return "\n".join(f"{key} of {name}" for name, key in keys.items())
+    return _per_type({name: ", ".join(".".join(p) for p in paths) for name, paths in by.items()})
+
+
+def _per_type(facts: Mapping[str, str]) -> str:
+    """What holds for each type; said once where it is the same for all."""
+    if len(set(facts.values())) < 2:
+        return next(iter(facts.values()), "")
+    return "\n".join(f"{name}: {fact}" for name, fact in facts.items())
+
+
+def _span(microseconds: int | None) -> str:
+    if microseconds is None:
+        return "ever"
+    return str(Period(microseconds)) if microseconds else "its instant"
+
+
+def _state(plan: StatementPlan) -> str:
+    kept = plan.retention
+    if kept.grows is not None:
+        return f"unbounded: {kept.grows}"
+    return f"bounded, one for each {kept.one_per}" if kept.one_per else "bounded"
+
+
+def _source(name: str, stage: Stage) -> str:
+    numbers = ", ".join(str(number + 1) for number in stage.sources[name])
+    return f"{name} of stage {numbers}" if numbers else name
 
 
 def data(program: Program) -> list[dict[str, object]]:
-    resolved = program.resolve()
-    return [_described(s, split_of(s, resolved.types)) for s in resolved.statements]
+    return [_described(plan) for plan in _plans(program.resolve())]
 
 
-def _described(statement: ResolvedStatement, split: Split) -> dict[str, object]:
+def _described(plan: StatementPlan) -> dict[str, object]:
+    """A span is a period, `0 seconds` within the event's instant, or null without bound."""
+    by, statement, kept = plan.split.by, plan.statement, plan.retention
     key = None
-    if split.by is not None:
-        key = {name: [".".join(path) for path in paths] for name, paths in split.by.items()}
+    if by is not None:
+        key = {name: [".".join(path) for path in paths] for name, paths in by.items()}
+    spans = {n: None if span is None else str(Period(span)) for n, span in kept.spans.items()}
     return {
         "name": statement.name,
         "output": statement.target,
         "inputs": list(statement.inputs),
         "key": key,
-        "key_reason": split.reason,
+        "key_reason": plan.key_reason,
+        "retention": spans,
+        "state": "bounded" if kept.is_bounded else "unbounded",
+        "runs_on": plan.runs_on,
+        "columns": {name: list(columns) for name, columns in plan.columns.items()},
     }

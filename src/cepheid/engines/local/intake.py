@@ -57,10 +57,7 @@ def with_schemas(program: ResolvedProgram) -> ResolvedProgram:
 
 def take_in(program: ResolvedProgram, records: Iterable[Record], on_problem: OnProblem) -> Intake:
     """All events of bounded input; a type without a schema takes it from its records."""
-    open_types = {t.name for t in program.types.values() if t.is_open}
-    if open_types:
-        records = list(records)
-        program = _with_inferred_types(program, records, open_types)
+    program, records = typed(program, records)
     intake = Intake(runnable(program))
     for item in decode(program, records, on_problem):
         instant = item.instant if isinstance(item, Event) else item
@@ -72,6 +69,17 @@ def take_in(program: ResolvedProgram, records: Iterable[Record], on_problem: OnP
     if intake.moved:
         intake.events.sort(key=lambda event: (event.instant, event.sequence))
     return intake
+
+
+def typed(
+    program: ResolvedProgram, records: Iterable[Record]
+) -> tuple[ResolvedProgram, Iterable[Record]]:
+    """The program with all types known, those without a schema from all their records."""
+    open_types = {t.name for t in program.types.values() if t.is_open}
+    if not open_types:
+        return program, records
+    records = list(records)
+    return _with_inferred_types(program, records, open_types), records
 
 
 def happens(event: Event) -> bool:

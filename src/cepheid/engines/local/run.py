@@ -1,4 +1,4 @@
-"""Bounded input through the machine, from its first instant to its last."""
+"""Bounded input through a runner, from its first instant to its last."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import TypeAlias
 from cepheid.core.event import Event
 from cepheid.core.time import Instant, format_instant
 from cepheid.engines.local.intake import Intake
+from cepheid.engines.local.runners import Runner
 from cepheid.errors import LateEvent, error
-from cepheid.semantics.machine import Machine
 
 # Called with how many events are done, and of how many where that is known.
 Progress: TypeAlias = Callable[[int, int | None], None]
+
+
+CHUNK = 1 << 12  # events between two reports of progress
 
 
 def no_progress(done: int, total: int | None) -> None:
@@ -21,7 +24,7 @@ def no_progress(done: int, total: int | None) -> None:
 
 def run(
     intake: Intake,
-    machine: Machine,
+    runner: Runner,
     start: Instant | None = None,
     progress: Progress = no_progress,
 ) -> Iterator[Event]:
@@ -29,15 +32,24 @@ def run(
 
     The clock starts at `start`, else at the smallest time of the input, and ends at its largest.
     """
-    first = intake.first if start is None else start
+    first = starts_at(intake.first, start)
     if first is None:
         return
-    if intake.first is not None and intake.first < first:
-        fact = f"an event at {format_instant(intake.first)} is before the start"
-        raise LateEvent(error("late-event", fact, hint=f"start is {format_instant(first)}"))
-    machine.start(first)
-    for count, event in enumerate(intake.events, start=1):
-        yield from machine.take(event)
-        progress(count, len(intake.events))
+    runner.start(first)
+    total = len(intake.events)
+    for begin in range(0, total, CHUNK):
+        chunk = intake.events[begin : begin + CHUNK]
+        yield from runner.send_all(chunk)
+        progress(begin + len(chunk), total)
     if intake.last is not None:
-        yield from machine.advance(intake.last)
+        yield from runner.pass_time(intake.last)
+
+
+def starts_at(first: Instant | None, start: Instant | None) -> Instant | None:
+    """When the clock starts, beside the smallest time of the input; None where there is neither."""
+    if start is None:
+        return first
+    if first is not None and first < start:
+        fact = f"an event at {format_instant(first)} is before the start"
+        raise LateEvent(error("late-event", fact, hint=f"start is {format_instant(start)}"))
+    return start

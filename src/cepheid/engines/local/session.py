@@ -9,11 +9,10 @@ from datetime import datetime
 from cepheid.core.event import Event
 from cepheid.core.time import Instant, format_instant, parse_instant, to_datetime
 from cepheid.engines.local.intake import happens, runnable, with_schemas
+from cepheid.engines.local.runners import Runner, open_runner
 from cepheid.errors import InputError, LateEvent, error
 from cepheid.io import Decoder, Record
 from cepheid.program.resolved import ResolvedProgram
-from cepheid.semantics import state
-from cepheid.semantics.machine import Machine
 
 Time = int | float | str | datetime
 
@@ -30,30 +29,32 @@ class Session:
         start: Instant | None = None,
         saved: bytes | None = None,
         *,
+        engine: str = "local",
         timed_out: bool = False,
         why: bool = False,
     ) -> None:
         program = with_schemas(runnable(program))
-        self._machine = Machine(program, timed_out=timed_out, trace=why)
+        self._runner = open_runner(program, engine=engine, timed_out=timed_out, why=why)
         self._decoder = Decoder(program.types)
         self._sent = 0
         if saved is not None:
-            state.load(self._machine, saved)
+            self._runner.load(saved)
         elif start is not None:
-            self._machine.start(start)
+            self._runner.start(start)
 
     @property
-    def machine(self) -> Machine:
-        return self._machine
+    def runner(self) -> Runner:
+        return self._runner
 
     @property
     def clock(self) -> datetime | None:
         """The time up to which everything has happened; None before the first event."""
-        return to_datetime(self._machine.clock) if self._machine.started else None
+        clock = self._runner.clock
+        return None if clock is None else to_datetime(clock)
 
     def __repr__(self) -> str:
-        clock = format_instant(self._machine.clock) if self._machine.started else "not started"
-        return f"<Session: {clock}>"
+        clock = self._runner.clock
+        return f"<Session: {'not started' if clock is None else format_instant(clock)}>"
 
     def send(
         self, type: str, values: Mapping[str, object] | None = None, time: Time | None = None
@@ -71,7 +72,7 @@ class Session:
 
     def take(self, event: Event) -> list[Event]:
         """A typed event happens."""
-        rows = self._machine.take(event)
+        rows = self._runner.send(event)
         self._sent += 1
         return rows
 
@@ -80,19 +81,19 @@ class Session:
         item = self._decoder.decode(record, self._sent)
         try:
             if isinstance(item, Event):
-                return self.take(item) if happens(item) else self._machine.advance(item.instant)
-            return self._machine.advance(item)
+                return self.take(item) if happens(item) else self._runner.pass_time(item.instant)
+            return self._runner.pass_time(item)
         except LateEvent as late:
             placed = (replace(problem, span=record.span) for problem in late.diagnostics)
             raise LateEvent(*placed) from None
 
     def advance(self, time: Time) -> list[Event]:
         """Time passes, up to and including an instant."""
-        return self._machine.advance(instant_of(time))
+        return self._runner.pass_time(instant_of(time))
 
     def save(self) -> bytes:
         """The state between two events; `open(program, state=...)` goes on from it."""
-        return state.save(self._machine)
+        return self._runner.save()
 
 
 def instant_of(time: Time) -> Instant:

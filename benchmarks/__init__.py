@@ -1,0 +1,1 @@
+"""How fast Cepheid is: every figure is a ratio of two things measured in the same run."""

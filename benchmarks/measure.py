@@ -1,0 +1,89 @@
+"""Stop-watches, and what must be known of a machine to read its figures."""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+Job = Callable[[], object]
+_PACKAGES = ("cepheid", "numba", "numpy", "pyarrow", "pyspark")
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How large inputs are: usual or full, and all of them scaled to try things out."""
+
+    full: bool = False
+    scale: float = 1.0
+
+    def events(self, count: int) -> int:
+        return max(int(count * self.scale), 10_000)
+
+    def choose(self, usual: tuple[int, ...], full: tuple[int, ...]) -> tuple[int, ...]:
+        return full if self.full else usual
+
+
+def calibrate() -> float:
+    """Seconds that one core takes for a fixed load: compression, sorting, plain Python."""
+    rng = np.random.default_rng(0)
+    text = rng.integers(0, 64, 24_000_000, dtype=np.uint8).tobytes()
+    numbers = rng.integers(0, 1 << 62, 6_000_000, dtype=np.int64)
+
+    def load() -> None:
+        zlib.compress(text, 6)
+        np.sort(numbers)
+        total = 0
+        for number in range(3_000_000):
+            total += number & 7
+
+    return statistics.median(cpu_seconds(load) for _ in range(5))
+
+
+def cpu_seconds(job: Job) -> float:
+    """Of this process: what others do on the machine does not count."""
+    begin = time.process_time()
+    job()
+    return time.process_time() - begin
+
+
+def seconds(job: Job) -> float:
+    begin = time.perf_counter()
+    job()
+    return time.perf_counter() - begin
+
+
+def in_turn(jobs: Mapping[str, Job], times: int = 3) -> dict[str, float]:
+    """The median seconds of each; they take turns, so that all see the same machine."""
+    found: dict[str, list[float]] = {name: [] for name in jobs}
+    for _ in range(times):
+        for name, job in jobs.items():
+            found[name].append(seconds(job))
+    return {name: statistics.median(taken) for name, taken in found.items()}
+
+
+def machine() -> dict[str, object]:
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+        "load": os.getloadavg()[0],
+        "calibration_seconds": round(calibrate(), 3),
+        "system": platform.platform(),
+        "versions": {"python": platform.python_version(), **{n: version(n) for n in _PACKAGES}},
+    }
+
+
+def _processor() -> str:
+    described = Path("/proc/cpuinfo")
+    lines = described.read_text().splitlines() if described.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()

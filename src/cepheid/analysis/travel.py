@@ -1,0 +1,174 @@
+"""What of the input has to travel to a statement: which attributes, and which events.
+
+An attribute travels if an expression reads it, if it belongs to the key, or if it holds the time of
+its events; where a whole event is shown or compared, all of them do.
+
+An event need not travel if no part of the statement can take it. What a single event must satisfy
+is read off the conditions: the parts of `and` that mention nothing but the event itself, and an
+`or` all of whose sides have such a part. The condition of a stream's events includes `where`,
+unless the window counts rows or begins its batches with them. In a context whose statement counts
+time from its start, every event travels: a key starts with its first event, whether that is taken
+or not.
+
+Time is another matter: it passes with every event, so that the first and the last instant of the
+input must be known from all events, before any is dropped. A condition that asks for the clock is
+left to the statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from cepheid.analysis.keys import Split
+from cepheid.analysis.retention import needs_start
+from cepheid.core.types import BOOLEAN, EventType
+from cepheid.expr.functions import FUNCTIONS
+from cepheid.expr.tree import Aggregate, And, Call, Column, Expr, Or, Ref, walk
+from cepheid.pattern.tree import Atom, EveryDistinct, While, atoms
+from cepheid.pattern.tree import walk as walk_pattern
+from cepheid.program.resolved import ResolvedStatement
+from cepheid.program.tree import KeepAll, TimeWindow
+
+Columns = Mapping[str, tuple[str, ...]]
+Filters = Mapping[str, Expr | None]  # None: every event of the type travels
+
+
+def lineage(name: str, types: Mapping[str, EventType]) -> frozenset[str]:
+    """The types that an event of a type is of."""
+    return types[name].ancestors | {name}
+
+
+def arriving(statement: ResolvedStatement, types: Mapping[str, EventType]) -> tuple[str, ...]:
+    """The types whose events the statement takes, those that inherit from its inputs included."""
+    inputs = statement.inputs
+    heirs = (name for name in types if lineage(name, types) & set(inputs))
+    return tuple(dict.fromkeys((*inputs, *heirs)))
+
+
+# Attributes.
+
+
+def columns_of(
+    statement: ResolvedStatement, types: Mapping[str, EventType], split: Split
+) -> Columns:
+    """The attributes of each arriving type that travel, in the order of its schema."""
+    read = _read_attributes(statement)
+    for name, paths in (split.by or {}).items():
+        read.setdefault(name, {}).update({path[0]: None for path in paths})
+    return {
+        name: _in_order(types[name], [read.get(n, {}) for n in lineage(name, types)])
+        for name in arriving(statement, types)
+    }
+
+
+def _in_order(event_type: EventType, read: Iterable[Mapping[str | None, None]]) -> tuple[str, ...]:
+    names = [name for attributes in read for name in attributes]
+    declared = [attribute.name for attribute in event_type.attributes]
+    if event_type.is_open:
+        declared += sorted({name for name in names if name is not None} - set(declared))
+    if None in names:
+        return tuple(declared)
+    time = event_type.time.attribute if event_type.time else None
+    return tuple(name for name in declared if name in names or name == time)
+
+
+def _read_attributes(statement: ResolvedStatement) -> dict[str, dict[str | None, None]]:
+    """Per declared type, the attributes that expressions read; None is the whole event."""
+    types_of_tags: dict[str | None, str] = {}
+    if statement.pattern is not None:
+        types_of_tags = {a.tag: a.event_type for a in atoms(statement.pattern) if a.tag}
+    read: dict[str, dict[str | None, None]] = {}
+    for expr, event_type in _expressions(statement):
+        for node in walk(expr):
+            if isinstance(node, Column):
+                owner = event_type if node.tag is None else types_of_tags.get(node.tag)
+                attribute = node.path[0].name if node.path else None
+                if owner is not None:
+                    read.setdefault(owner, {})[attribute] = None
+    return read
+
+
+def _expressions(statement: ResolvedStatement) -> Iterator[tuple[Expr, str | None]]:
+    """All expressions, each with the type of the event at hand."""
+    for node in walk_pattern(statement.pattern) if statement.pattern is not None else ():
+        if isinstance(node, Atom) and node.condition is not None:
+            yield node.condition, node.event_type
+        elif isinstance(node, While):
+            yield node.condition, None
+        elif isinstance(node, EveryDistinct):
+            yield from ((key, None) for key in node.keys)
+    own = statement.event_type
+    yield from ((column.expr, own) for column in statement.columns)
+    yield from ((expr, own) for expr in statement.group_by)
+    yield from ((item.expr, own) for item in statement.order_by)
+    for clause in (statement.condition, statement.where, statement.having):
+        if clause is not None:
+            yield clause, own
+
+
+# Events.
+
+
+def early_filters(statement: ResolvedStatement, types: Mapping[str, EventType]) -> Filters:
+    """Per arriving type, what an event satisfies if the statement can take it."""
+    conditions = list(_conditions(statement))
+    if statement.context is not None and needs_start(statement):
+        conditions = [(name, None) for name in statement.inputs]
+    return {
+        name: any_of(c for declared, c in conditions if declared in lineage(name, types))
+        for name in arriving(statement, types)
+    }
+
+
+def any_of(conditions: Iterable[Expr | None]) -> Expr | None:
+    """What an event satisfies if it satisfies one of them; None is satisfied by all."""
+    found: dict[Expr, None] = {}
+    for condition in conditions:
+        if condition is None:
+            return None
+        found.update(dict.fromkeys(_operands(condition, Or)))
+    return _joined(tuple(found), Or)
+
+
+def _conditions(statement: ResolvedStatement) -> Iterator[tuple[str, Expr | None]]:
+    """Each place where an event can be taken, with what it must satisfy there by itself."""
+    if statement.pattern is not None:
+        for atom in atoms(statement.pattern):
+            yield atom.event_type, _own_part(atom.condition)
+        return
+    assert statement.event_type is not None
+    is_free_to_wait = isinstance(statement.tree.window, KeepAll | TimeWindow | None)
+    where = statement.where if is_free_to_wait else None
+    both = (p for c in (statement.condition, where) if (p := _own_part(c)) is not None)
+    yield statement.event_type, _joined(tuple(o for p in both for o in _operands(p, And)), And)
+
+
+def _own_part(condition: Expr | None) -> Expr | None:
+    """What follows from the condition for the event alone."""
+    if isinstance(condition, And):
+        parts = (p for o in condition.operands if (p := _own_part(o)) is not None)
+        return _joined(tuple(o for part in parts for o in _operands(part, And)), And)
+    if isinstance(condition, Or):
+        return any_of(map(_own_part, condition.operands))
+    return condition if condition is not None and _is_own(condition) else None
+
+
+def _is_own(expr: Expr) -> bool:
+    return not any(_looks_elsewhere(node) for node in walk(expr))
+
+
+def _looks_elsewhere(node: Expr) -> bool:
+    if isinstance(node, Call):
+        known = FUNCTIONS.get(node.function)
+        return known is None or known.of_frame
+    return isinstance(node, Aggregate | Ref) or (isinstance(node, Column) and node.tag is not None)
+
+
+def _operands(expr: Expr, joint: type[And | Or]) -> tuple[Expr, ...]:
+    return expr.operands if isinstance(expr, joint) else (expr,)
+
+
+def _joined(operands: tuple[Expr, ...], joint: type[And | Or]) -> Expr | None:
+    if len(operands) < 2:
+        return operands[0] if operands else None
+    return joint(operands, type=BOOLEAN)

@@ -1,0 +1,83 @@
+"""Standard input through a session: rows appear while events arrive."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from cepheid.cli import remarks
+from cepheid.cli.console import err
+from cepheid.cli.output import Output, line_of, write
+from cepheid.cli.show import show
+from cepheid.core.event import Event
+from cepheid.engines.local.session import Session
+from cepheid.errors import Diagnostic, InputError, LateEvent, error, reason_of
+from cepheid.io import Record, read_records
+from cepheid.verbs import steps_of
+
+
+class Feed:
+    """Hands standard input to a session and counts what it has to leave out."""
+
+    def __init__(self, session: Session, *, skips_errors: bool, drops_late: bool) -> None:
+        self.session = session
+        self.skips_errors = skips_errors
+        self.drops_late = drops_late
+        self.taken = 0
+        self.skipped = 0
+        self.dropped = 0
+
+    def rows(self) -> Iterator[Event]:
+        for record in self.records():
+            try:
+                yield from self.session.feed(record)
+                self.taken += record.type is not None
+            except LateEvent as late:
+                self.drop(late)
+            except InputError as refused:
+                self.skip(*refused.diagnostics)
+
+    def records(self) -> Iterator[Record]:
+        try:
+            yield from read_records("-", on_problem=self.skip)
+        except OSError as problem:
+            fact = f"cannot read standard input: {reason_of(problem)}"
+            raise InputError(error("bad-file", fact)) from None
+
+    def drop(self, late: LateEvent) -> None:
+        if not self.drops_late:
+            raise late
+        self.dropped += 1
+
+    def skip(self, *problems: Diagnostic) -> None:
+        """Shows the first problems when they come: the input may never end."""
+        if not self.skips_errors:
+            raise InputError(*problems)
+        self.skipped += 1
+        if self.skipped <= remarks.SHOWN:
+            show(problems, err())
+
+
+def print_stream(feed: Feed, chosen: Sequence[str], output: Output) -> None:
+    """JSON Lines row by row; any other form when the input has ended."""
+    found: list[Event] = []
+    counts: Counter[str] = Counter()
+    types = feed.session.runner.program.types
+    for row in feed.rows():
+        counts[row.type] += 1
+        if row.type not in chosen:
+            continue
+        if output.streams:
+            sys.stdout.write(line_of(row, output) + "\n")
+            sys.stdout.flush()
+        else:
+            found.append(row)
+    if not output.streams:
+        write(found, chosen, types, output)
+    if output.is_table:
+        remarks.on_types(counts, types, feed.taken)
+    remarks.on_dropped(feed.dropped)
+    remarks.on_skipped(feed.skipped)
+    if not any(counts[type] for type in chosen):
+        remarks.on_nothing(feed.taken, steps_of(feed.session.runner))

@@ -1,0 +1,56 @@
+"""The Spark session of a command, and the options that shape it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from cepheid.errors import UsageError, error
+
+if TYPE_CHECKING:
+    from cepheid.engines.spark.queries import Spark
+
+Master: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Where Spark runs.", show_default="this machine"),
+]
+Conf: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="A setting of Spark.", show_default=False),
+]
+Remote: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="A Spark Connect server.", show_default=False),
+]
+Verbose: TypeAlias = Annotated[bool, typer.Option("--verbose", help="Let Spark log what it does.")]
+
+
+@contextmanager
+def spark_session(
+    *,
+    master: str | None = None,
+    conf: Sequence[str] | None = None,
+    remote: str | None = None,
+    verbose: bool = False,
+) -> Iterator[Spark]:
+    """A session that ends with the command, or the one that is running already."""
+    from cepheid.engines.spark.session import running_session, session
+
+    settings = dict(_setting(text) for text in conf or ())
+    is_ours = running_session() is None
+    spark = session(master=master, conf=settings, remote=remote, verbose=verbose)
+    try:
+        yield spark
+    finally:
+        if is_ours:
+            spark.stop()
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, mark, value = text.partition("=")
+    if not mark:
+        raise UsageError(error("usage", f"--conf '{text}' is no NAME=VALUE"))
+    return name, value

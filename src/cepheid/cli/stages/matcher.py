@@ -1,0 +1,107 @@
+"""The machine form of the statements that the compiled matcher runs, and what it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from cepheid.cli.console import counted
+from cepheid.engines.local.intake import runnable, with_schemas
+from cepheid.engines.local.runners import left_to_reference
+from cepheid.errors import ProgramError
+from cepheid.lang import LANGUAGES
+from cepheid.matcher.form import Form
+from cepheid.matcher.listing import Code, ListedNode, ListedStatement, list_form
+from cepheid.matcher.lower import lower
+from cepheid.program.resolved import ResolvedProgram
+from cepheid.verbs import Program
+
+
+def text(program: Program) -> Iterator[RenderableType]:
+    """What is left to the reference semantics, where each attribute lies, then the statements."""
+    resolved = program.resolve()
+    left = left_to_reference(resolved.statements)
+    for name, reasons in left.items():
+        yield Text(f"{name} is left to the reference semantics: {', '.join(reasons)}")
+    count = f"{len(left)} of {counted(len(resolved.statements), 'statement')}"
+    yield Text(f"left to the reference semantics: {count}")
+    form = _form(resolved)
+    if form is None:
+        return
+    yield Text("slots: " + ", ".join(f"{n} {name} {type}" for n, name, type in _slots(form)))
+    for statement in list_form(form):
+        yield ""
+        yield Text("\n".join(_lines(statement)))
+
+
+def _form(program: ResolvedProgram) -> Form | None:
+    """Of the statements that the matcher can run, once their types are known."""
+    try:
+        with_schemas(runnable(program))
+    except ProgramError:
+        return None
+    names = {s.name for s in program.statements} - left_to_reference(program.statements).keys()
+    return lower(program.part(names)) if names else None
+
+
+def _slots(form: Form) -> list[tuple[int, str, str]]:
+    return [(slot, name, str(type)) for (name, type), slot in form.slots.items()]
+
+
+def _lines(statement: ListedStatement) -> Iterator[str]:
+    yield statement.name
+    for node in statement.nodes:
+        indent = "  " * (node.depth + 1)
+        yield f"{indent}{node.number} {' '.join(filter(None, _described_node(node)))}"
+        yield from _code_lines(node.code, indent + "    ")
+    yield from _code_lines(statement.code, "  ")
+
+
+def _described_node(node: ListedNode) -> tuple[str, ...]:
+    steps = ", ".join(_steps(node))
+    return node.kind, f"{steps};" if steps and node.detail else steps, node.detail
+
+
+def _code_lines(code: Code, indent: str) -> Iterator[str]:
+    for name, instructions in code.items():
+        yield f"{indent}{name}"
+        yield from (f"{indent}{line}" for line in instructions.splitlines())
+
+
+def _steps(node: ListedNode) -> list[str]:
+    return [LANGUAGES["epl"].print_pattern(step) for step in node.steps]
+
+
+def data(program: Program) -> dict[str, object]:
+    resolved = program.resolve()
+    left = left_to_reference(resolved.statements)
+    form = _form(resolved)
+    return {
+        "reference": left,
+        "slots": [{"name": n, "type": t} for _, n, t in _slots(form)] if form else [],
+        "statements": [_described(s) for s in list_form(form)] if form else [],
+    }
+
+
+def _described(statement: ListedStatement) -> dict[str, object]:
+    return {
+        "name": statement.name,
+        "nodes": [
+            {
+                "node": node.number,
+                "depth": node.depth,
+                "kind": node.kind,
+                "detail": node.detail,
+                "steps": _steps(node),
+                "code": _split(node.code),
+            }
+            for node in statement.nodes
+        ],
+        "code": _split(statement.code),
+    }
+
+
+def _split(code: Code) -> dict[str, list[str]]:
+    return {name: [line.strip() for line in text.splitlines()] for name, text in code.items()}

@@ -1,0 +1,1 @@
+"""Programs on Spark, in batch and in streams: the only folder that knows PySpark."""

@@ -1,0 +1,260 @@
+"""A bucket of keys in a stream: events wait until the watermark passes them, then happen in order.
+
+Nothing here knows Spark. A bucket is made from the bytes that it saved last, takes one step for each
+micro-batch that concerns it, and is saved again; what a step releases at once is never saved.
+
+The saved bytes begin with a version, a checksum, and a header: number of buckets, clock, sizes.
+Behind lie the waiting events, as an Arrow stream, and the state of the operator. They are refused with
+a RunError if they are damaged or were saved with another number of buckets; the operator refuses
+those of another program, or of one whose timed-out matches were not asked for alike. A program is
+what it says, not how it is written: comments, layout and the division into files may change between
+two runs, and so may the delay. A declaration that is added, removed, changed or moved makes another
+program.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.core.time import Instant
+from cepheid.engines.spark.ties import in_order
+from cepheid.errors import RunError, error
+from cepheid.matcher.operator import Operator, open_operator
+from cepheid.program.resolved import ResolvedProgram
+
+VERSION = 1
+_MAGIC = b"cepheid-bucket"
+_NUMBER = 4  # bytes of a checksum or a length
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """What all buckets of a stream have in common."""
+
+    program: ResolvedProgram
+    count: int
+    ties: tuple[str, ...] = ("@sequence",)  # what orders events of one time
+    start: Instant | None = None  # else the program begins with its first event
+    timed_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """What a step brings: rows of the program, and events that came too late; None for no table."""
+
+    rows: pa.Table | None
+    late: pa.Table | None
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """That Spark's watermark has not moved, and since when; both in milliseconds."""
+
+    watermark: int
+    since: int  # on the clock on the wall
+
+
+class Bucket:
+    """The events of some keys on their way through a program."""
+
+    def __init__(self, buckets: Buckets, saved: bytes | None = None) -> None:
+        self._buckets = buckets
+        self._operator: Operator = open_operator(buckets.program, timed_out=buckets.timed_out)
+        self._waiting: pa.Table | None = None
+        self._passed: Instant | None = None  # everything up to here has happened
+        self._silence: Silence | None = None
+        if saved is not None:
+            self._load(saved)
+        elif buckets.start is not None:
+            self._operator.start(buckets.start)
+            self._passed = buckets.start - 1
+
+    def step(
+        self, events: pa.Table | None, watermark: Instant | None, until: Instant | None = None
+    ) -> Outputs:
+        """Takes the events of a micro-batch; everything up to `until` happens.
+
+        `watermark` is that at the start of the micro-batch: what is not after it is late. `until`
+        is the watermark itself, or beyond it where it is known that the next one will be; None
+        stands for a watermark of which nothing is known yet.
+        """
+        late = None
+        if events is not None:
+            events, late = _split(events, _latest(watermark, self._passed))
+        until = _latest(watermark, until)
+        rows = [*self._release(_together(self._waiting, events), until)]
+        clock = self._operator.clock
+        if until is not None and clock is not None:
+            # The clock is ahead where a watermark was moved by an idle source, or a delay changed.
+            rows.append(self._operator.advance(max(until, clock)))
+        self._passed = _latest(self._passed, until)
+        return Outputs(pa.concat_tables(rows) if rows else None, late)
+
+    def _release(self, events: pa.Table | None, until: Instant | None) -> Iterator[pa.Table]:
+        """Lets events happen up to an instant; the others wait."""
+        self._waiting = None
+        if events is not None:
+            waiting, due = _split(events, until)
+            if waiting.num_rows:
+                self._waiting = waiting
+            if due.num_rows:
+                yield self._operator.take(self._numbered(due))
+
+    def _numbered(self, events: pa.Table) -> pa.Table:
+        """In their order; where they have no sequence, that is one, as all of a time are here."""
+        ordered = in_order(events, self._buckets.ties)
+        if "@sequence" in ordered.column_names:
+            return ordered
+        return ordered.append_column("@sequence", pa.array(np.arange(ordered.num_rows)))
+
+    def silence(self, watermark: int, now: int) -> Silence:
+        """How long Spark's watermark has been what it is, as far as this was asked."""
+        if self._silence is None or self._silence.watermark != watermark:
+            self._silence = Silence(watermark, now)
+        return self._silence
+
+    @property
+    def wakes(self) -> Instant | None:
+        """The watermark that the next step waits for; None if only events bring one."""
+        return min(
+            (i for i in (_first_time(self._waiting), self._operator.next_due()) if i is not None),
+            default=None,
+        )
+
+    def save(self) -> bytes:
+        waiting = b"" if self._waiting is None else to_bytes(self._waiting)
+        header = {
+            "buckets": self._buckets.count,
+            "passed": self._passed,
+            "waiting": len(waiting),
+            "silence": self._silence and astuple(self._silence),
+        }
+        return _closed(header, waiting + self._operator.save())
+
+    def _load(self, saved: bytes) -> None:
+        header, body = _opened(saved)
+        if header["buckets"] != self._buckets.count:
+            fact = f"this stream began with {header['buckets']} buckets, not {self._buckets.count}"
+            raise _bad_state(fact, "the first run fixes their number: give the same")
+        size = header["waiting"]
+        self._operator.load(body[size:])
+        self._waiting = from_bytes(body[:size]) if size else None
+        self._passed = header["passed"]
+        self._silence = Silence(*header["silence"]) if header["silence"] else None
+
+
+def _closed(header: dict[str, Any], body: bytes) -> bytes:
+    head = json.dumps(header).encode()
+    payload = len(head).to_bytes(_NUMBER) + head + body
+    return _MAGIC + bytes([VERSION]) + crc32(payload).to_bytes(_NUMBER) + payload
+
+
+def _opened(saved: bytes) -> tuple[dict[str, Any], bytes]:
+    """The header and the body of saved bytes that are whole and of this version."""
+    start = len(_MAGIC) + 1 + _NUMBER
+    if not saved.startswith(_MAGIC) or len(saved) <= start:
+        raise _bad_state("these bytes are no saved bucket")
+    version, payload = saved[len(_MAGIC)], saved[start:]
+    if version != VERSION:
+        raise _bad_state(f"the bucket was saved in form {version}; this Cepheid reads {VERSION}")
+    if crc32(payload) != int.from_bytes(saved[start - _NUMBER : start]):
+        raise _bad_state("the saved bucket is damaged")
+    end = _NUMBER + int.from_bytes(payload[:_NUMBER])
+    header: dict[str, Any] = json.loads(payload[_NUMBER:end])
+    return header, payload[end:]
+
+
+def _bad_state(fact: str, hint: str = "start afresh, with a new checkpoint") -> RunError:
+    return RunError(error("bad-state", fact, hint=hint))
+
+
+# Watermarks -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Watermarks:
+    """Our watermark and Spark's, which lags behind by the grace, in whole milliseconds.
+
+    Spark's is the largest time of earlier micro-batches minus delay and grace. Rows before it are
+    lost for us; rows between the two reach us, so that we can say that they are late.
+    """
+
+    delay: int  # milliseconds
+    grace: int
+
+    def ours(self, sparks: int) -> Instant | None:
+        """Our watermark, from Spark's; that is zero as long as there is none."""
+        return (sparks + self.grace) * _MILLISECOND if sparks > 0 else None
+
+    def promised(self, newest: Instant) -> Instant | None:
+        """Where our watermark will be at least, in the next micro-batch, after such an event."""
+        return self.ours(newest // _MILLISECOND - self.delay - self.grace)
+
+    def idle(self, silence: Silence, now: int, patience: int) -> Instant | None:
+        """Our watermark when nothing newer has come for longer than the patience lasts.
+
+        Then the newest event counts as passed, and time goes on from it with the clock on the wall.
+        """
+        over = now - silence.since - patience
+        if silence.watermark <= 0 or over < 0:
+            return None
+        return self.ours(silence.watermark + self.delay + over)
+
+    def timeout(self, instant: Instant) -> int:
+        """What makes Spark call when our watermark has reached an instant.
+
+        Spark calls when its watermark has passed a timeout, which must be positive.
+        """
+        reached = -(-instant // _MILLISECOND) - self.grace
+        return max(reached - 1, 1)
+
+
+_MILLISECOND = 1_000  # microseconds
+
+
+# Tables of events -----------------------------------------------------------------------------
+
+
+def _together(waiting: pa.Table | None, events: pa.Table | None) -> pa.Table | None:
+    if waiting is None or events is None:
+        return events if waiting is None else waiting
+    if waiting.schema != events.schema:
+        raise _bad_state("the columns of the events are not those of the events that wait")
+    return pa.concat_tables([waiting, events])
+
+
+def _split(events: pa.Table, instant: Instant | None) -> tuple[pa.Table, pa.Table]:
+    """The events after an instant, and those up to it."""
+    if instant is None:
+        return events, events.slice(0, 0)
+    is_after = pc.greater(events["@time"], pa.scalar(instant, pa.int64()))
+    return events.filter(is_after), events.filter(pc.invert(is_after))
+
+
+def _first_time(events: pa.Table | None) -> Instant | None:
+    found: Instant | None = None if events is None else pc.min(events["@time"]).as_py()
+    return found
+
+
+def _latest(*instants: Instant | None) -> Instant | None:
+    return max((i for i in instants if i is not None), default=None)
+
+
+def to_bytes(table: pa.Table) -> bytes:
+    """A table as an Arrow stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def from_bytes(stream: bytes) -> pa.Table:
+    return pa.ipc.open_stream(stream).read_all()

@@ -1,0 +1,133 @@
+"""`cep.spark.detect`: a program over DataFrames, in a batch or in a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, cast, get_args
+
+from pyspark.sql import DataFrame
+
+from cepheid.core.time import Period, TimeUnit
+from cepheid.engines.local.intake import runnable
+from cepheid.engines.local.session import Time, instant_of
+from cepheid.engines.spark.batch import Request, batch_rows
+from cepheid.engines.spark.frames import (
+    Frames,
+    Options,
+    Source,
+    named,
+    sources_of,
+    with_types_of,
+)
+from cepheid.engines.spark.notes import notes_on, tell
+from cepheid.engines.spark.session import is_connect
+from cepheid.engines.spark.streaming import pace_of, stream_late, stream_rejects, stream_rows
+from cepheid.engines.spark.workers import check_workers
+from cepheid.errors import UsageError, error, suggest
+from cepheid.program.resolved import ResolvedProgram
+
+LATE, REJECTS = "@late", "@rejects"  # what `output` may ask for beside derived types
+
+
+class Resolvable(Protocol):
+    """A program, such as `cep.load` and `cep.parse` make."""
+
+    def resolve(self) -> ResolvedProgram: ...
+
+
+def detect(
+    program: Resolvable | ResolvedProgram,
+    events: Frames,
+    *,
+    output: str | None = None,
+    time: str | None = None,
+    unit: TimeUnit | None = None,
+    sequence: str | None = None,
+    start: Time | None = None,
+    watermark: str | Period | None = None,
+    grace: str | Period | None = None,
+    idle: str | Period | None = None,
+    timed_out: bool = False,
+) -> DataFrame:
+    """What a program finds in a frame of events, or in one frame per type.
+
+    A frame has the columns '@time' (or the one that `time` names: timestamps, dates, texts, numbers
+    of a `unit`), the attributes of its events, and '@type' unless it stands under the name of its
+    type. Events of one time are ordered by `sequence`; without it by type and then by all
+    attributes. `output` asks for the rows of one type: '@time', '@kind' ('match', 'old',
+    'timeout') and its attributes. Otherwise rows have '@type' too, and each type is a struct.
+    '@rejects' asks for rows that are no events of the program, with what is wrong with them.
+
+    A stream needs a `watermark`, the time that an event may come after later ones; what comes later
+    still is dropped, and for another `grace` shows under '@late'. `idle` lets time go on when nothing
+    comes. `start` is when the program begins, else with its first event.
+    """
+    resolved = program if isinstance(program, ResolvedProgram) else program.resolve()
+    sources = sources_of(events, resolved)
+    resolved = runnable(with_types_of(resolved, sources))
+    if output not in (None, LATE, REJECTS):
+        resolved = needed_for(output, resolved)
+    session = sources[0].frame.sparkSession
+    if is_connect(session):
+        check_workers(session)
+    request = Request(
+        program=resolved,
+        sources=sources,
+        options=Options(time=time, unit=_unit(unit), sequence=sequence),
+        start=None if start is None else instant_of(start),
+        timed_out=timed_out,
+    )
+    if output == REJECTS:
+        return stream_rejects(request)
+    if not _is_stream(sources):
+        if output == LATE:
+            raise UsageError(error("usage", "no event of a batch is late"))
+        for finding in notes_on(request):
+            tell(finding)
+        return shown(batch_rows(request), output)
+    pace = pace_of(watermark, grace, idle)
+    if output == LATE:
+        return stream_late(request, pace)
+    return shown(stream_rows(request, pace), output)
+
+
+def _is_stream(sources: Sequence[Source]) -> bool:
+    kinds = {source.frame.isStreaming for source in sources}
+    if len(kinds) > 1:
+        fact = "some frames are streams and some are not"
+        raise UsageError(error("usage", fact, hint="read all of them with readStream, or none"))
+    return kinds == {True}
+
+
+def _unit(unit: str | None) -> TimeUnit:
+    units = get_args(TimeUnit)
+    if unit is not None and unit not in units:
+        raise UsageError(
+            error("usage", f"no time unit {unit!r}", hint=suggest(unit, units, "units"))
+        )
+    return cast("TimeUnit", unit or "seconds")
+
+
+def needed_for(output: str, program: ResolvedProgram) -> ResolvedProgram:
+    """The statements without which the events of a type would be others."""
+    derived = {s.target for s in program.statements}
+    if output not in derived:
+        hint = suggest(output, derived, "derived types")
+        raise UsageError(error("unknown-type", f"no statement derives '{output}'", hint=hint))
+    wanted = {output}
+    names: set[str] = set()
+    while found := {s.name for s in program.statements if s.target in wanted} - names:
+        names |= found
+        inputs = {name for s in program.statements if s.name in names for name in s.inputs}
+        wanted |= {n for n, t in program.types.items() if inputs & {n, *t.ancestors}}
+    return program.part(names)
+
+
+def shown(rows: DataFrame, output: str | None) -> DataFrame:
+    """The rows as a call asks for them."""
+    if output is None:
+        return rows.drop(named("@key"))
+    own = rows.where(named("@type") == output)
+    members = rows.schema[output].dataType.names  # type: ignore[attr-defined]
+    attributes = [named(output).getField(member).alias(member) for member in members]
+    return own.select(named("@time"), named("@kind"), *attributes)

@@ -1,0 +1,212 @@
+"""Texts into events and rows into texts, inside Spark, by the rules of event files.
+
+The same reader, decoder and encoder as everywhere else run on Arrow batches in the workers, so
+that a text means the same in a file, a message and a stream. What cannot be read is kept: its row
+has no event, its text in `@reject` and what is wrong with it in `@problem`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from cepheid.core.event import Event, Value
+from cepheid.core.time import Instant, to_instant
+from cepheid.core.types import EventType
+from cepheid.errors import Diagnostic, InputError, UsageError, error
+from cepheid.io.arrow import attribute_types, to_arrow
+from cepheid.io.encode import encode, to_json
+from cepheid.io.jsonl import line_records
+from cepheid.io.records import Decoder, Record
+from cepheid.program.resolved import ResolvedProgram
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+REJECT = "@reject"  # the text that is no event
+PROBLEM = "@problem"  # why
+
+
+# Texts into events ----------------------------------------------------------------------------
+
+
+def read_lines(frame: DataFrame, program: ResolvedProgram) -> DataFrame:
+    """The events in the column `value`, one JSON object in each row."""
+    return read_events(frame.select("value"), program, _take_lines)
+
+
+Batches: TypeAlias = "Iterator[pa.RecordBatch]"
+Take: TypeAlias = "Callable[[Intake, pa.RecordBatch], None]"
+
+
+def read_events(frame: DataFrame, program: ResolvedProgram, take: Take) -> DataFrame:
+    """The events that `take` finds in the batches of a frame, with `@type`, `@time`, attributes,
+    `@reject` and `@problem`."""
+    columns = _Columns.of(program)
+    schema = frame.sparkSession.createDataFrame(columns.schema.empty_table()).schema
+    return frame.mapInArrow(partial(_taken, columns, take), schema)
+
+
+def _taken(columns: _Columns, take: Take, batches: Batches) -> Batches:
+    decoder = Decoder(columns.types)
+    for batch in batches:
+        intake = Intake(columns, decoder)
+        take(intake, batch)
+        yield from intake.batches()
+
+
+def _take_lines(intake: Intake, batch: pa.RecordBatch) -> None:
+    for text in batch.column("value").to_pylist():
+        if text is not None:
+            _take_line(intake, text)
+
+
+def _take_line(intake: Intake, text: str) -> None:
+    def on_problem(problem: Diagnostic) -> None:
+        intake.refuse(text, problem)
+
+    for record in line_records([text], "<stream>", on_problem):
+        intake.take(record, lambda: text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The types that come from outside, and the columns that hold their events."""
+
+    types: Mapping[str, EventType]
+    inputs: tuple[str, ...]
+    schema: pa.Schema
+
+    @classmethod
+    def of(cls, program: ResolvedProgram) -> _Columns:
+        import pyarrow as pa
+
+        inputs = program.input_types
+        for name in inputs:
+            if program.types[name].is_open:
+                fact = f"type '{name}' has no schema, which a stream needs"
+                raise UsageError(error("no-schema", fact, hint=f"create schema {name} (...)"))
+        types = dict(program.types)
+        for name, type in attribute_types((), types, inputs).items():
+            if type is None:
+                fact = f"attribute '{name}' has types that one column cannot hold"
+                hint = "in a stream, an attribute of several types has one type"
+                raise UsageError(error("type-mismatch", fact, hint=hint))
+        schema = to_arrow((), types, inputs).schema
+        for name in (REJECT, PROBLEM):
+            schema = schema.append(pa.field(name, pa.string()))
+        return cls(types, inputs, schema)
+
+
+@dataclass(slots=True)
+class Intake:
+    """What came out of one batch of texts."""
+
+    columns: _Columns
+    decoder: Decoder
+    events: list[Event] = field(default_factory=list)
+    instants: list[Instant] = field(default_factory=list)
+    rejects: list[tuple[str, str]] = field(default_factory=list)
+
+    def take(self, record: Record, text: Callable[[], str]) -> None:
+        try:
+            event = self.decoder.decode(record, 0)
+        except InputError as refused:
+            self.refuse(text(), *refused.diagnostics)
+            return
+        if not isinstance(event, Event):
+            self.instants.append(event)
+        elif event.is_old or event.is_timeout:  # no event; it lets time pass
+            self.instants.append(event.instant)
+        elif event.type not in self.columns.inputs:
+            fact = f"events of type '{event.type}' are derived, not read"
+            self.refuse(text(), error("unknown-type", fact))
+        else:
+            self.events.append(event)
+
+    def refuse(self, text: str, *problems: Diagnostic) -> None:
+        self.rejects.append((text, "; ".join(problem.message for problem in problems)))
+
+    def batches(self) -> Batches:
+        import pyarrow as pa
+
+        instant = self.columns.schema.field("@time").type
+        parts = [
+            to_arrow(self.events, self.columns.types, self.columns.inputs),
+            pa.table({"@time": pa.array(self.instants, instant)}),
+            pa.table(
+                {
+                    REJECT: pa.array([text for text, _ in self.rejects], pa.string()),
+                    PROBLEM: pa.array([problem for _, problem in self.rejects], pa.string()),
+                }
+            ),
+        ]
+        whole = pa.concat_tables(
+            [self.columns.schema.empty_table(), *parts], promote_options="default"
+        )
+        yield from whole.combine_chunks().to_batches()
+
+
+# Rows into texts ------------------------------------------------------------------------------
+
+
+def write_lines(frame: DataFrame, output: str | None, key: str | None = None) -> DataFrame:
+    """The rows of a program, of the type `output` or of all, as JSON objects in a column `value`.
+
+    The column `key` holds the value of the attribute of that name, as text.
+    """
+    encode_batches = partial(_encoded, output, key)
+    return frame.mapInArrow(encode_batches, "key string, value string")
+
+
+def _encoded(output: str | None, key: str | None, batches: Batches) -> Batches:
+    import pyarrow as pa
+
+    for batch in batches:
+        events = list(rows_of(batch, output))
+        keys = [None if key is None else _key_text(event.get(key)) for event in events]
+        values = [to_json(encode(event)) for event in events]
+        columns = {"key": pa.array(keys, pa.string()), "value": pa.array(values, pa.string())}
+        yield pa.RecordBatch.from_pydict(columns)
+
+
+def _key_text(value: Value) -> str | None:
+    return value if value is None or isinstance(value, str) else to_json(value)
+
+
+def rows_of(batch: pa.RecordBatch | pa.Table, output: str | None) -> Iterator[Event]:
+    """What `detect` gives, as events: of one type, or of that named by `@type`."""
+    for row in batch.to_pylist():
+        instant = to_instant(row.pop("@time"))
+        kind = row.pop("@kind")
+        type = output or row["@type"]
+        values = row if output else row[type] or {}
+        yield Event(
+            type,
+            instant,
+            {name: value_of(value) for name, value in values.items()},
+            is_old=kind == "old",
+            is_timeout=kind == "timeout",
+        )
+
+
+def value_of(value: Any) -> Value:
+    """An Arrow value as an attribute holds it; a record that says its type is an event."""
+    if isinstance(value, dict):
+        members = {n: value_of(v) for n, v in value.items() if not n.startswith("@")}
+        if value.get("@type") is None or value.get("@time") is None:
+            return members
+        return Event(value["@type"], to_instant(value["@time"]), members)
+    if isinstance(value, list):
+        return [value_of(item) for item in value]
+    if isinstance(value, date | datetime):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return float(value)
+    result: Value = value
+    return result

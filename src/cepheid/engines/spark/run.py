@@ -1,0 +1,249 @@
+"""Bounded input of any kind as a batch on Spark: the rows of a local run, in their order.
+
+Files are read here, as every engine reads them, and laid down as Parquet, a file per type: so their
+order, their problems and their types are the same everywhere. Tables stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from cepheid.core.event import Event, Value
+from cepheid.core.time import Instant, to_instant
+from cepheid.core.types import ArrayType, DataType, EventRef, EventType, RecordType
+from cepheid.engines.local.intake import OnProblem, decode, happens, runnable, typed
+from cepheid.engines.local.run import Progress, no_progress, starts_at
+from cepheid.engines.spark.batch import Request, batch_rows
+from cepheid.engines.spark.failures import failure_of
+from cepheid.engines.spark.frames import Options, Source, sources_of, with_types_of
+from cepheid.engines.spark.session import is_connect
+from cepheid.engines.spark.wire import SEQUENCE, TIME, TYPE
+from cepheid.engines.spark.workers import check_workers
+from cepheid.errors import UsageError, error
+from cepheid.io import Record
+from cepheid.io.arrow import to_column
+from cepheid.matcher.operator import consumed_types, derived_types
+from cepheid.program.resolved import ResolvedProgram
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_INSTANT = pa.timestamp("us", "UTC")
+_FLUSH = 20_000  # events of a type that wait to be written
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run on Spark found, and what it was given."""
+
+    program: ResolvedProgram
+    rows: list[Event]
+    taken: int
+    moved: int = 0
+
+
+def run_records(
+    program: ResolvedProgram,
+    records: Iterable[Record],
+    session: SparkSession,
+    *,
+    start: Instant | None = None,
+    timed_out: bool = False,
+    on_problem: OnProblem,
+    progress: Progress = no_progress,
+) -> Outcome:
+    """The rows of a program over all its input."""
+    program, records = typed(program, records)
+    with TemporaryDirectory(prefix="cepheid-") as folder:
+        spool = _Spool(runnable(program), Path(folder))
+        for item in decode(program, records, on_problem):
+            spool.take(item)
+        spool.close()
+        first = starts_at(spool.first, start)
+        if first is None:
+            return Outcome(program, [], 0)
+        progress(0, spool.taken)
+        request = Request(
+            program=program,
+            sources=tuple(spool.sources(session)),
+            options=Options(sequence=SEQUENCE),
+            start=first,
+            timed_out=timed_out,
+        )
+        return Outcome(program, _rows(request, session), spool.taken, spool.moved)
+
+
+def run_tables(
+    program: ResolvedProgram,
+    names: Sequence[str],
+    session: SparkSession,
+    *,
+    start: Instant | None = None,
+    timed_out: bool = False,
+) -> Outcome:
+    """The same over tables that the session knows by name."""
+    frames = [_table(name, session) for name in names]
+    sources = tuple(source for frame in frames for source in sources_of(frame, program))
+    program = runnable(with_types_of(program, sources))
+    is_ordered = all(SEQUENCE in frame.columns for frame in frames)
+    options = Options(sequence=SEQUENCE if is_ordered else None)
+    request = Request(
+        program=program, sources=sources, options=options, start=start, timed_out=timed_out
+    )
+    rows = _rows(request, session)
+    return Outcome(program, rows, sum(frame.count() for frame in frames))
+
+
+def _table(name: str, session: SparkSession) -> DataFrame:
+    if not session.catalog.tableExists(name):
+        raise UsageError(error("missing-file", f"the Spark session has no table '{name}'"))
+    return session.table(name)
+
+
+def _rows(request: Request, session: SparkSession) -> list[Event]:
+    if is_connect(session):
+        check_workers(session)
+    try:
+        table = batch_rows(request).toArrow()
+    except PySparkException as problem:
+        raise failure_of(problem) from None
+    return sorted(_events(table, request.program), key=lambda row: row.key)
+
+
+# Input ----------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Spool:
+    """Writes events to a file per type, and remembers between which instants they lie."""
+
+    program: ResolvedProgram
+    folder: Path
+    first: Instant | None = None
+    last: Instant | None = None
+    taken: int = 0
+    moved: int = 0
+    latest: Instant | None = None
+    waiting: dict[str, list[Event]] = field(default_factory=dict)
+    writers: dict[str, pq.ParquetWriter] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.consumed = frozenset(consumed_types(self.program))
+
+    def take(self, item: Event | Instant) -> None:
+        instant = item.instant if isinstance(item, Event) else item
+        self.first = instant if self.first is None else min(self.first, instant)
+        self.last = instant if self.last is None else max(self.last, instant)
+        if not isinstance(item, Event) or not happens(item):
+            return
+        self.taken += 1
+        if self.latest is not None and instant < self.latest:
+            self.moved += 1
+        else:
+            self.latest = instant
+        if item.type in self.consumed:
+            waiting = self.waiting.setdefault(item.type, [])
+            waiting.append(item)
+            if len(waiting) >= _FLUSH:
+                self._flush(item.type)
+
+    def close(self) -> None:
+        for name in self.waiting:
+            self._flush(name)
+        for writer in self.writers.values():
+            writer.close()
+
+    def _flush(self, name: str) -> None:
+        events, self.waiting[name] = self.waiting[name], []
+        table = _table_of(events, self.program.types[name], self.program.types)
+        if name not in self.writers:
+            self.writers[name] = pq.ParquetWriter(self._path(name), table.schema)
+        self.writers[name].write_table(table)
+
+    def _path(self, name: str) -> Path:
+        """The names of types need not be names of files."""
+        return self.folder / f"{list(self.program.types).index(name)}.parquet"
+
+    def sources(self, session: SparkSession) -> Iterable[Source]:
+        """A frame per type, and one without events that says how long time goes on."""
+        for name in self.writers:
+            yield Source(_frame(self._path(name), session), name)
+        ends = pa.table(
+            {
+                TYPE: pa.nulls(2, pa.string()),
+                TIME: pa.array([self.first, self.last], _INSTANT),
+                SEQUENCE: pa.array([0, 0], pa.int64()),
+            }
+        )
+        yield Source(session.createDataFrame(ends), None)
+
+
+def _table_of(events: Sequence[Event], type: EventType, types: Mapping[str, EventType]) -> pa.Table:
+    columns: dict[str, Any] = {
+        TIME: pa.array([event.instant for event in events], _INSTANT),
+        SEQUENCE: pa.array([event.sequence for event in events], pa.int64()),
+    }
+    for attribute in type.attributes:
+        values = [event.values_.get(attribute.name) for event in events]
+        columns[attribute.name] = to_column(values, attribute.type, types)
+    return pa.table(columns)
+
+
+def _frame(path: Path, session: SparkSession) -> DataFrame:
+    """Workers on other machines do not see our files."""
+    master = session.conf.get("spark.master", None) or ""
+    if not is_connect(session) and master.startswith("local"):
+        return session.read.parquet(str(path))
+    return session.createDataFrame(pq.read_table(path))
+
+
+# Rows -----------------------------------------------------------------------------------------
+
+
+def _events(table: pa.Table, program: ResolvedProgram) -> Iterable[Event]:
+    derived = derived_types(program)
+    columns: dict[str, list[Any]] = {n: table.column(n).to_pylist() for n in derived}
+    heads: list[list[Any]] = [
+        table.column(name).to_pylist() for name in (TYPE, TIME, "@kind", "@key")
+    ]
+    for place, (type, time, kind, key) in enumerate(zip(*heads, strict=True)):
+        stored = columns[type][place]
+        values = {name: _value(stored[name], t) for name, t in derived[type].items()}
+        is_old, is_timeout = kind == "old", kind == "timeout"
+        yield Event(
+            type,
+            to_instant(time),
+            values,
+            is_old=is_old,
+            is_timeout=is_timeout,
+            key=tuple(key),
+        )
+
+
+def _value(stored: Any, type: DataType) -> Value:
+    """Events come as structs with their type and time in front."""
+    if stored is None:
+        return None
+    match type:
+        case EventRef():
+            return _event(stored)
+        case ArrayType(element):
+            return [_value(item, element) for item in stored]
+        case RecordType(attributes):
+            return {a.name: _value(stored[a.name], a.type) for a in attributes}
+    found: Value = stored
+    return found
+
+
+def _event(stored: dict[str, Any]) -> Event:
+    values = {name: value for name, value in stored.items() if name not in (TYPE, TIME)}
+    return Event(stored[TYPE], to_instant(stored[TIME]), values)

@@ -1,0 +1,167 @@
+"""The frame that travels to the tasks of a pass: which rows, which columns, by which key, in order.
+
+It has the columns '@type', '@time' (microseconds), '@sequence' where there is one, and the columns
+that the operator asks for under the names c0, c1, ...: numbers, so that no name of an attribute is in
+the way of another.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from functools import partial, reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from cepheid.analysis.keys import Path
+from cepheid.analysis.travel import any_of, early_filters
+from cepheid.engines.spark.columns import SPARK_TYPES, Untranslatable, necessary
+from cepheid.engines.spark.frames import Options, Reading, Source, named, read
+from cepheid.engines.spark.stages import Pass
+from cepheid.expr import tree as expr_tree
+from cepheid.matcher.operator import columns_of, consumed_types
+
+TYPE, TIME, SEQUENCE = "@type", "@time", "@sequence"
+
+
+class Wire:
+    """What a pass sends to its tasks."""
+
+    def __init__(self, one: Pass, sources: tuple[Source, ...], options: Options) -> None:
+        self.key = one.key
+        self.key_types = one.key_types
+        self.program = one.program
+        self.columns = columns_of(one.program)
+        self.consumed = consumed_types(one.program)
+        self.has_sequence = options.sequence is not None
+        self._filters = [early_filters(s, one.program.types) for s in one.program.statements]
+        self.readings = tuple(
+            read(source, one.program, options)
+            for source in sources
+            if source.event_type is None or source.event_type in self.consumed
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names by which the operator knows c0, c1, ..."""
+        return tuple(column.name for column in self.columns)
+
+    # Rows and columns.
+
+    def frame(self) -> DataFrame | None:
+        """The events that some statement can take; None where no source has any."""
+        frames = [self._selected(place, reading) for place, reading in enumerate(self.readings)]
+        return reduce(union, frames) if frames else None
+
+    def _selected(self, number: int, reading: Reading) -> DataFrame:
+        columns = self.columns_from(number, reading)
+        if reading.problem is not None:
+            refused = F.raise_error(reading.problem).cast("bigint")
+            columns[TIME] = F.when(reading.problem.isNull(), reading.time).otherwise(refused)
+        selected = reading.source.frame.select(*(c.alias(n) for n, c in columns.items()))
+        return selected.where(self.is_wanted(reading.source))
+
+    def columns_from(self, number: int, reading: Reading) -> dict[str, Column]:
+        """What travels, from the columns of one of the sources, by its number."""
+        columns = {TYPE: reading.type, TIME: reading.time}
+        if reading.sequence is not None:
+            columns[SEQUENCE] = reading.sequence
+        columns |= {_name(place): column for place, column in enumerate(reading.columns)}
+        return columns | dict(_ties_alone(number, reading))
+
+    def is_wanted(self, source: Source) -> Column:
+        """Whether some statement can take an event."""
+        tests = {t: self._condition(t) for t in self.consumed if source.event_type in (None, t)}
+        choices = [(named(TYPE) == t) & test for t, test in tests.items() if test is not None]
+        always = [t for t, test in tests.items() if test is None]
+        return reduce(operator.or_, choices, named(TYPE).isin(*always))
+
+    def _condition(self, type: str) -> Column | None:
+        """What is true of every event of a type that a statement takes; None: nothing is known."""
+        condition = any_of(found[type] for found in self._filters if type in found)
+        return None if condition is None else necessary(condition, partial(self._attribute, type))
+
+    def _attribute(self, type: str, column: expr_tree.Column) -> Column:
+        """An attribute of events of a type, as it travels."""
+        first, *rest = column.path
+        found = named(_name(self._place(type, first.name)))
+        if first.index is not None:
+            found = F.get(found, F.lit(first.index))
+        for step in rest:
+            found = found.getField(step.name)
+            if step.index is not None:
+                found = F.get(found, F.lit(step.index))
+        return found
+
+    def _place(self, type: str, attribute: str) -> int:
+        for place, column in enumerate(self.columns):
+            if column.attribute == attribute and type in column.types:
+                return place
+        raise Untranslatable
+
+    # Where they go.
+
+    def exchanged(self, frame: DataFrame) -> DataFrame:
+        if self.key is None:
+            return frame.repartition(1)
+        return frame.repartition(*self.key_columns()) if self.key else frame
+
+    def key_columns(self) -> tuple[Column, ...]:
+        """What is hashed; events that no key ties to others go anywhere."""
+        assert self.key
+        keyed = [type for type in self.consumed if type in self.key]
+        columns = [self._key_column(place, keyed) for place in range(len(self.key_types))]
+        if len(keyed) < len(self.consumed):
+            columns.append(F.when(~named(TYPE).isin(*keyed), named(TIME)))
+        return tuple(columns)
+
+    def _key_column(self, number: int, keyed: list[str]) -> Column:
+        """One attribute of the key of every type, cast so that equal values hash alike."""
+        assert self.key
+        common = self.key_types[number]
+        found: dict[tuple[int, Path], list[str]] = {}
+        for type in keyed:
+            first, *rest = self.key[type][number]
+            found.setdefault((self._place(type, first), tuple(rest)), []).append(type)
+        values = [
+            (types, reduce(Column.getField, rest, named(_name(place))).cast(SPARK_TYPES[common]))
+            for (place, rest), types in found.items()
+        ]
+        if len(values) == 1:
+            return values[0][1]
+        return F.coalesce(*(F.when(named(TYPE).isin(*types), value) for types, value in values))
+
+    # In which order.
+
+    def ordered(self, frame: DataFrame) -> DataFrame:
+        return frame.sortWithinPartitions(*map(named, (TIME, *self.ties)))
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        """What orders events of one time: a sequence, else the type and all attributes."""
+        if self.has_sequence:
+            return (SEQUENCE,)
+        types = (TYPE,) if len(self.consumed) > 1 else ()
+        ties = (n for number, r in enumerate(self.readings) for n in _tie_names(number, r))
+        return (*types, *dict.fromkeys(ties))
+
+
+def union(left: DataFrame, right: DataFrame) -> DataFrame:
+    return left.unionByName(right, allowMissingColumns=True)
+
+
+def _name(place: int) -> str:
+    return f"c{place}"
+
+
+def _ties_alone(number: int, reading: Reading) -> Iterator[tuple[str, Column]]:
+    """The columns that travel only to order events."""
+    for name, tie in zip(_tie_names(number, reading), reading.ties, strict=True):
+        if not isinstance(tie, int):
+            yield name, tie
+
+
+def _tie_names(number: int, reading: Reading) -> Iterator[str]:
+    for place, tie in enumerate(reading.ties):
+        yield _name(tie) if isinstance(tie, int) else f"t{number}_{place}"

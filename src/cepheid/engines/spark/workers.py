@@ -1,0 +1,61 @@
+"""Whether the Python workers of a session run the same Cepheid as this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from cepheid import __version__
+from cepheid.errors import RunError, error
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+    from pyspark.sql import SparkSession
+
+_checked: WeakSet[SparkSession] = WeakSet()
+
+
+def check_workers(session: SparkSession) -> None:
+    """Refuse to go on where workers import no Cepheid or another one; asked once per session."""
+    if session in _checked:
+        return
+    python, found = _ask(session)
+    if found != __version__:
+        told = f"has Cepheid {found}, this process {__version__}" if found else "has no Cepheid"
+        raise RunError(
+            error(
+                "bad-workers",
+                f"the Python of Spark's workers ({python}) {told}",
+                hint=f"`pip install cepheid=={__version__}` there, or ship the package's folder as "
+                "a zip file: `session.addArtifacts('cepheid.zip', pyfile=True)`",
+            )
+        )
+    _checked.add(session)
+
+
+def _ask(session: SparkSession) -> tuple[str, str | None]:
+    """The interpreter of a worker and the version of its Cepheid."""
+
+    # Nested, so that it travels by value: a worker without Cepheid cannot import it by name.
+    def answer(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+        import sys
+
+        import pyarrow
+
+        try:
+            import cepheid
+
+            version: str | None = cepheid.__version__
+        except ImportError:
+            version = None
+        for _ in batches:
+            pass
+        yield pyarrow.RecordBatch.from_pylist(
+            [{"python": sys.executable, "version": version}],
+            pyarrow.schema({"python": pyarrow.string(), "version": pyarrow.string()}),
+        )
+
+    one = session.range(0, 1, 1, 1)
+    row = one.mapInArrow(answer, "python string, version string").collect()[0]
+    return row["python"], row["version"]

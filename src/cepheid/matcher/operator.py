@@ -1,0 +1,186 @@
+"""A program as an operator over Arrow: events in, rows out, state that can be saved in between.
+
+Events come in the order of (time, sequence) and have the columns '@type' (null: the row only lets
+time pass), '@time' (microseconds since the epoch), '@sequence' and those of `columns_of`. Rows have
+the columns of `rows_schema`. Their '@key' orders the rows of all parts in which the input may have
+been split: sorted by it, they are the rows of the undivided run.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cepheid.core.time import Instant
+from cepheid.core.types import DataType
+from cepheid.expr import tree as expr_tree
+from cepheid.io.arrow import arrow_type
+from cepheid.pattern import tree as pattern_tree
+from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Operator(ABC):
+    """A program that runs. Time moves only as told, and never back."""
+
+    program: ResolvedProgram
+
+    @property
+    @abstractmethod
+    def clock(self) -> Instant | None:
+        """The time up to which everything has happened; None before the program has begun."""
+
+    @abstractmethod
+    def start(self, instant: Instant) -> None:
+        """The program begins; without this, it does so at the first instant it is told."""
+
+    @abstractmethod
+    def take(self, events: pa.RecordBatch | pa.Table) -> pa.Table:
+        """Time passes to each event in turn, then it happens; gives all rows."""
+
+    @abstractmethod
+    def advance(self, instant: Instant) -> pa.Table:
+        """Time passes, up to and including an instant; gives the rows that time brings."""
+
+    @abstractmethod
+    def next_due(self) -> Instant | None:
+        """When the first armed timer falls due."""
+
+    @abstractmethod
+    def save(self) -> bytes:
+        """The state between two calls."""
+
+    @abstractmethod
+    def load(self, state: bytes) -> None:
+        """Goes on from a saved state; RunError if it is damaged or another program's."""
+
+
+def open_operator(program: ResolvedProgram, *, timed_out: bool = False) -> Operator:
+    """An operator for a program that can run; `timed_out` asks for rows of kind 'timeout'."""
+    from cepheid.matcher.interpreted import Interpreted
+
+    return Interpreted(program, timed_out=timed_out)
+
+
+# Rows -----------------------------------------------------------------------------------------
+
+
+def rows_schema(program: ResolvedProgram) -> pa.Schema:
+    """What rows look like: one struct column for each derived type, null in rows of the others."""
+    import pyarrow as pa
+
+    fields: list[pa.Field[Any]] = [
+        pa.field("@type", pa.string()),
+        pa.field("@time", pa.timestamp("us", "UTC")),
+        pa.field("@kind", pa.string()),
+        pa.field("@key", pa.list_(pa.int64())),
+    ]
+    for name, attributes in derived_types(program).items():
+        members = [pa.field(a, arrow_type(t, program.types)) for a, t in attributes.items()]
+        fields.append(pa.field(name, pa.struct(members)))
+    return pa.schema(fields)
+
+
+def derived_types(program: ResolvedProgram) -> dict[str, dict[str, DataType]]:
+    """The derived types, and the types of their attributes in the order of the select lists."""
+    found: dict[str, dict[str, DataType]] = {}
+    for statement in program.statements:
+        for column in statement.columns:
+            type = program.types[statement.target].find(column.name)
+            found.setdefault(statement.target, {})[column.name] = type or column.expr.type
+    return found
+
+
+# Events ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the input, and the types whose events have an attribute there."""
+
+    name: str
+    data_type: DataType
+    types: tuple[str, ...]
+    attribute: str
+
+
+def columns_of(program: ResolvedProgram) -> tuple[Column, ...]:
+    """The attributes that a program looks at.
+
+    A column is named like its attribute, or `Type.attribute` where two types do not agree on what
+    it holds. There may be no events of a type; then its columns may be missing, too.
+    """
+    found: dict[str, dict[str, DataType]] = {}  # per attribute, what it is for each type
+    for name, attributes in _seen_attributes(program).items():
+        for attribute in attributes:
+            type = program.types[name].find(attribute)
+            assert type is not None
+            found.setdefault(attribute, {})[name] = type
+    columns: list[Column] = []
+    for attribute, types in found.items():
+        if len(set(types.values())) == 1:
+            columns.append(Column(attribute, next(iter(types.values())), tuple(types), attribute))
+        else:
+            columns += [Column(f"{n}.{attribute}", t, (n,), attribute) for n, t in types.items()]
+    return tuple(columns)
+
+
+def consumed_types(program: ResolvedProgram) -> tuple[str, ...]:
+    """The types whose events some statement takes, those that inherit from its inputs included."""
+    inputs = {name for statement in program.statements for name in statement.inputs}
+    return tuple(n for n, t in program.types.items() if inputs & {n, *t.ancestors})
+
+
+def _seen_attributes(program: ResolvedProgram) -> dict[str, list[str]]:
+    """For each type that statements take, the attributes that they look at."""
+    uses = {use for statement in program.statements for use in _uses(statement)}
+    return {
+        name: [
+            attribute.name
+            for attribute in program.types[name].attributes
+            if any((n, a) in uses for n in _lineage(program, name) for a in (attribute.name, None))
+        ]
+        for name in consumed_types(program)
+    }
+
+
+def _lineage(program: ResolvedProgram, name: str) -> frozenset[str]:
+    return program.types[name].ancestors | {name}
+
+
+def _uses(statement: ResolvedStatement) -> Iterator[tuple[str, str | None]]:
+    """Types and the attributes of theirs that a statement looks at; None stands for all."""
+    for name in statement.inputs:
+        for attribute in statement.key_of(name) or ():
+            yield name, attribute
+    atoms = pattern_tree.atoms(statement.pattern) if statement.pattern else ()
+    owners = {atom.tag: atom.event_type for atom in atoms}
+    for current, expr in _expressions(statement):
+        for node in expr_tree.walk(expr):
+            if isinstance(node, expr_tree.Column):
+                name = (current or "") if node.tag is None else owners[node.tag]
+                yield name, node.path[0].name if node.path else None
+
+
+def _expressions(statement: ResolvedStatement) -> Iterator[tuple[str | None, expr_tree.Expr]]:
+    """All expressions over events, each with the type of the event at hand."""
+    for node in pattern_tree.walk(statement.pattern) if statement.pattern else ():
+        if isinstance(node, pattern_tree.Atom) and node.condition is not None:
+            yield node.event_type, node.condition
+        elif isinstance(node, pattern_tree.While):
+            yield None, node.condition
+        elif isinstance(node, pattern_tree.EveryDistinct):
+            yield from ((None, key) for key in node.keys)
+    clauses = (
+        statement.condition,
+        *(column.expr for column in statement.columns),
+        statement.where,
+        *statement.group_by,
+        statement.having,
+        *(item.expr for item in statement.order_by),
+    )
+    yield from ((statement.event_type, expr) for expr in clauses if expr is not None)

@@ -1,0 +1,210 @@
+"""Values as numbers: what the memory of the machine holds of strings and nested values.
+
+Strings have numbers that are equal if and only if the strings are. Arrays, records and events that
+lie in no row are kept apart even where they are equal (`-0.0` and `0.0`), so that they come back as
+they were; `intern` gives them, and tuples of them, numbers to group by.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cepheid.core.event import Event, Value
+from cepheid.core.types import (
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    STRING,
+    DataType,
+    EventRef,
+)
+from cepheid.expr.jsonvalue import decode_value, encode_value
+from cepheid.expr.values import group_key
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Words: TypeAlias = NDArray[np.int64]
+_INTEGRAL = (INT, LONG)
+_REAL = (FLOAT, DOUBLE)
+_DROPPED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What lies in the memory: the event of a row, and the events of a list."""
+
+    event: Callable[[int], Event]
+    events: Callable[[int], list[Event]]
+
+
+class Pool:
+    """All strings and nested values that the memory holds, by their numbers."""
+
+    def __init__(self) -> None:
+        self._values: list[Value] = []
+        self._numbers: dict[Hashable, int] = {}
+        self._pinned = 0
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def value(self, number: int) -> Value:
+        return self._values[number]
+
+    # -- numbers of values --
+
+    def intern(self, value: Value) -> int:
+        """A number that equal values share; which of them it stands for is left open."""
+        return self._number(value if isinstance(value, str) else group_key(value), value)
+
+    def _number(self, key: Hashable, value: Value) -> int:
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._values)
+            self._values.append(value)
+        return number
+
+    def intern_array(self, array: pa.Array[Any] | pa.ChunkedArray[Any]) -> Words:
+        """The numbers of an Arrow array of strings; those of nulls mean nothing."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if isinstance(array, pa.ChunkedArray):
+            array = array.combine_chunks()
+        encoded: Any = array if pa.types.is_dictionary(array.type) else pc.dictionary_encode(array)
+        number = self._number
+        texts = encoded.dictionary.to_pylist()
+        numbers = np.array([number(text, text) for text in texts] or [0], dtype=np.int64)
+        places: Words = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
+        return numbers[places]
+
+    # -- values in the memory --
+
+    def encode(self, value: Value, type: DataType) -> tuple[int, bool]:
+        """The word of a value of a static type, and whether it is null."""
+        if value is None:
+            return 0, True
+        if type == STRING:
+            return self.intern(value), False
+        if type == BOOLEAN or type in _INTEGRAL:
+            return int(cast("int", value)), False
+        if type in _REAL:
+            return double_bits(cast("float", value)), False
+        return ~self._number(("exactly", _exact_key(value)), value), False
+
+    def decode(self, bits: int, type: DataType, rows: Rows | None = None) -> Value:
+        """The value of a word that is not null."""
+        if type == STRING:
+            return self._values[bits]
+        if type == BOOLEAN:
+            return bool(bits)
+        if type in _INTEGRAL:
+            return int(bits)
+        if type in _REAL:
+            return bits_double(bits)
+        if bits < 0:
+            return self._values[~bits]
+        assert rows is not None, "only the memory knows its events"
+        return rows.event(bits) if isinstance(type, EventRef) else list(rows.events(bits))
+
+    # -- forgetting --
+
+    def pin(self) -> None:
+        """Everything known so far keeps its number for ever: the constants of the code."""
+        self._pinned = len(self._values)
+
+    def keep(self, numbers: Iterable[int]) -> Words:
+        """Forgets all but these and what is pinned; gives the new number of each old one.
+
+        Numbers that are forgotten have no new one; it is negative.
+        """
+        kept = sorted({*range(self._pinned), *numbers})
+        renumbering = np.full(len(self._values), _DROPPED, dtype=np.int64)
+        renumbering[kept] = np.arange(len(kept))
+        self._values = [self._values[number] for number in kept]
+        self._numbers = {
+            key: int(renumbering[number])
+            for key, number in self._numbers.items()
+            if renumbering[number] != _DROPPED
+        }
+        return renumbering
+
+    # -- saving --
+
+    def save(self) -> bytes:
+        """Everything; what `intern` and `encode` gave numbers to is told apart by a flag."""
+        exact = {n for key, n in self._numbers.items() if isinstance(key, tuple) and _is_exact(key)}
+        values = [[n in exact, encode_value(value)] for n, value in enumerate(self._values)]
+        return json.dumps([self._pinned, values], separators=(",", ":")).encode()
+
+    @classmethod
+    def load(cls, saved: bytes) -> Pool:
+        pool = cls()
+        pool._pinned, values = json.loads(saved)
+        for is_exact, data in values:
+            value = decode_value(data)
+            if is_exact:
+                pool.encode(value, EventRef(""))
+            else:
+                pool.intern(value)
+        return pool
+
+
+def _is_exact(key: tuple[object, ...]) -> bool:
+    return key[0] == "exactly"
+
+
+def _exact_key(value: Value) -> Hashable:
+    """Equal for values that no program could tell apart."""
+    if isinstance(value, bool):
+        return ("boolean", value)
+    if isinstance(value, float):
+        return ("double", double_bits(value))
+    if isinstance(value, list | tuple):
+        return ("array", *map(_exact_key, value))
+    if isinstance(value, dict):
+        return ("record", *((name, _exact_key(item)) for name, item in value.items()))
+    if isinstance(value, Event):
+        head = (value.type, value.instant, value.sequence, value.is_old, value.is_timeout)
+        return ("event", *head, _exact_key(value.values_))
+    return value
+
+
+# -- words of several values -------------------------------------------------------------------
+
+
+def double_bits(value: float) -> int:
+    [bits] = struct.unpack("<q", struct.pack("<d", value))
+    return int(bits)
+
+
+def bits_double(bits: int) -> float:
+    [value] = struct.unpack("<d", struct.pack("<q", bits))
+    return float(value)
+
+
+def is_pooled(type: DataType) -> bool:
+    """Whether words of the type can be numbers of the pool."""
+    return type not in (BOOLEAN, *_INTEGRAL, *_REAL)
+
+
+def pool_numbers(words: Words, type: DataType) -> Words:
+    """The numbers of the pool among the words of values of a type."""
+    return words if type == STRING else ~words[words < 0]
+
+
+def renumbered(words: Words, type: DataType, renumbering: Words) -> Words:
+    """The same values after the pool has been renumbered."""
+    if type == STRING:
+        return renumbering[words]
+    return np.where(words < 0, ~renumbering[np.where(words < 0, ~words, 0)], words)

@@ -1,0 +1,1 @@
+"""The virtual machine: everything that is compiled. Its memory is one array of integers."""

@@ -1,0 +1,36 @@
+"""Cepheid on Spark, as `cep.spark`: sessions, and programs over DataFrames.
+
+    session = cep.spark.session()
+    crashes = cep.spark.detect(program, session.read.parquet("rides"), output="Crash")
+
+Everything here is lazy: PySpark is loaded by the first use of a name.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cepheid.engines.spark.detect import detect
+    from cepheid.engines.spark.session import session
+    from cepheid.engines.spark.workers import check_workers
+
+_HOMES = {
+    "check_workers": "cepheid.engines.spark.workers",
+    "detect": "cepheid.engines.spark.detect",
+    "session": "cepheid.engines.spark.session",
+}
+
+__all__ = ["check_workers", "detect", "session"]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'cepheid.spark' has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

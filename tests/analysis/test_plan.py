@@ -1,0 +1,68 @@
+"""The plan of a statement: what it is made of, and which context would give a key."""
+
+from __future__ import annotations
+
+import pytest
+
+import cepheid as cep
+from cepheid.analysis.keys import split_of
+from cepheid.analysis.plan import StatementPlan, plan_program
+from cepheid.program.resolved import ResolvedStatement
+from tests.semantics.drive import resolved
+
+SCHEMAS = "create schema A (id string, k string, v int); create schema B (id string, k string);"
+
+HINTS = {
+    "select * from pattern [every (a=A -> b=B(k = a.k))]": "to run it per k:"
+    " create context PerK partition by k from A, k from B",
+    "select * from pattern [a=A -> b=B(k = a.id)]": "to run it per id:"
+    " create context PerId partition by id from A, k from B",
+    "select v, count(*) as n from A#length(3) group by v": "to run it per v:"
+    " create context PerV partition by v from A",
+    "select count(*) as n from A": "to run it per id: create context PerId partition by id from A",
+    "create context C partition by k from A; select count(*) as n from A": "in context C it would"
+    " run once per key",
+    "create schema N (v int); select count(*) as n from N": "a context would give it a key:"
+    " create context PerKey partition by ... from N",
+    "select * from pattern [every timer:interval(3 sec)]": "it takes no events that could be split",
+}
+
+
+def plan_of(text: str) -> StatementPlan:
+    return plan_program(resolved(cep.parse(SCHEMAS + text).tree))[0]
+
+
+@pytest.mark.parametrize("text", HINTS)
+def test_where_there_is_no_key_a_context_would_give_one(text: str) -> None:
+    plan = plan_of(text)
+    assert plan.split.by is None
+    assert plan.context_hint == HINTS[text]
+    assert plan.key_reason == f"{plan.split.reason}; {HINTS[text]}"
+
+
+@pytest.mark.parametrize("text", [text for text in HINTS if "to run it per" in HINTS[text]])
+def test_the_context_that_is_told_gives_a_key(text: str) -> None:
+    context = HINTS[text].partition(": ")[2]
+    name = context.split()[2]
+    program = resolved(cep.parse(f"{SCHEMAS} {context}; context {name} {text}").tree)
+    assert split_of(program.statements[0], program.types).by
+
+
+def test_a_key_needs_no_hint() -> None:
+    plan = plan_of("select k, count(*) as n from A group by k")
+    assert (plan.context_hint, plan.key_reason) == (None, plan.split.reason)
+
+
+def test_who_runs_a_statement_is_told_by_the_caller() -> None:
+    program = resolved(cep.parse(SCHEMAS + "select id from A; select id from A#length(2)").tree)
+
+    def runs_on(statement: ResolvedStatement) -> str:
+        return "matcher" if statement.tree.window is None else "reference"
+
+    assert [plan.runs_on for plan in plan_program(program, runs_on)] == ["matcher", "reference"]
+    assert [plan.runs_on for plan in plan_program(program)] == ["reference", "reference"]
+
+
+def test_a_plan_tells_whether_time_alone_brings_rows() -> None:
+    assert plan_of("select rstream id from A#time(3 sec)").waits_for_time
+    assert not plan_of("select id from A#time(3 sec)").waits_for_time

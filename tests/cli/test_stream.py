@@ -1,0 +1,150 @@
+"""`cepheid stream` without Spark: what its options mean and what it says of a stream."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cepheid.cli.monitor import Status
+from cepheid.cli.stream import period
+from cepheid.core.time import SECOND, Period
+from cepheid.engines.spark.failures import failure_of
+from cepheid.engines.spark.queries import INPUT, ROWS
+from cepheid.errors import UsageError
+from tests.cli.conftest import Run
+
+PLAIN = ("stream", "p.epl", "--checkpoint", "state", "--source", "rate:1")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--source", "kafak://a/t"), "no source 'kafak://a/t'"),
+        (("--sink", "consle"), "no sink 'consle'"),
+        (("--watermark", "soon"), "--watermark: 'soon' is not a time period"),
+        (("--trigger", "1 month"), "--trigger: months are not all of one length"),
+        (("--output", "@late"), "'@late' is no value of --output"),
+        (("--conf", "spark.x"), "--conf 'spark.x' is no NAME=VALUE"),
+    ],
+)
+def test_options_that_make_no_sense_are_told_before_spark_starts(
+    cepheid: Run, folder: Path, args: tuple[str, ...], message: str
+) -> None:
+    outcome = cepheid(*PLAIN, *args)
+    assert outcome.code == 2
+    assert message in outcome.err
+
+
+def test_a_program_that_is_wrong_does_not_run(cepheid: Run, folder: Path) -> None:
+    (folder / "p.epl").write_text("create schema A (x int); select y from A;")
+    outcome = cepheid(*PLAIN)
+    assert outcome.code == 1
+    assert "error[unknown-attribute]" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("text", "microseconds"),
+    [
+        ("10s", 10 * SECOND),
+        ("500ms", SECOND // 2),
+        ("1.5m", 90 * SECOND),
+        ("2h", 7_200 * SECOND),
+        ("1 min 30 sec", 90 * SECOND),
+    ],
+)
+def test_periods_may_be_short(text: str, microseconds: int) -> None:
+    assert period(text, "--watermark") == Period(microseconds)
+
+
+def test_a_period_has_a_unit() -> None:
+    with pytest.raises(UsageError, match="is not a time period"):
+        period("10", "--watermark")
+
+
+# What is said of a stream ---------------------------------------------------------------------
+
+
+def report(second: int, **more: Any) -> dict[str, Any]:
+    """A report that Spark makes at a second past noon."""
+    return {"timestamp": f"2026-01-01T12:00:{second:02}.000Z", "numInputRows": 0, **more}
+
+
+def times(watermark: str, newest: str | None = None) -> dict[str, Any]:
+    held = {} if newest is None else {"max": f"2026-01-01T{newest}.000Z"}
+    return {"eventTime": {"watermark": f"2026-01-01T{watermark}.000Z", **held}}
+
+
+def test_nothing_is_known_before_the_first_report() -> None:
+    status = Status(delay=10 * SECOND)
+    assert not status.take([])
+    assert status.facts() == {
+        "events": "0",
+        "events/s": "0",
+        "rows found": "0",
+        "watermark": "none yet",
+        "held back": "nothing",
+        "state": "0 rows, 0 B",
+    }
+
+
+def test_reports_are_added_up_once() -> None:
+    status = Status(delay=0)
+    metrics = {ROWS: {"rows": 2}, INPUT: {"rejects": 1}}
+    first = report(1, numInputRows=1_500, processedRowsPerSecond=99.6, observedMetrics=metrics)
+    assert status.take([first])
+    assert not status.take([first])
+    assert status.take([first, report(2), report(3, observedMetrics=metrics)])
+    facts = status.facts()
+    assert (facts["events"], facts["rows found"], facts["rejected"]) == ("1,500", "4", "2")
+    assert facts["events/s"] == "100"
+
+
+def test_events_wait_for_the_first_watermark() -> None:
+    status = Status(delay=10 * SECOND)
+    first = {"eventTime": {"watermark": "1970-01-01T00:00:00.000Z", "max": "2026-01-01T10:00:00Z"}}
+    status.take([report(1, **first)])
+    assert status.facts()["watermark"] == "none yet"
+    assert status.facts()["held back"] == "all events, up to 2026-01-01T10:00:00Z"
+
+
+def test_the_watermark_is_that_of_the_program_and_stands_since_it_moved() -> None:
+    status = Status(delay=10 * SECOND)
+    status.take([report(1, **times("09:59:40", "10:00:00"))])
+    status.take([report(2, **times("09:59:40"))])
+    assert status.facts()["watermark"] == "2026-01-01T09:59:50Z"
+    assert status.facts()["held back"] == (
+        "events after the watermark, up to 2026-01-01T10:00:00Z; it stands since"
+        " 2026-01-01T12:00:01Z"
+    )
+    status.take([report(3, **times("09:59:50"))])
+    assert status.facts()["held back"] == "nothing"
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(999, "999 B"), (57_400, "57 kB"), (4_200_000, "4.2 MB")]
+)
+def test_state_is_told_in_rows_and_bytes(count: int, text: str) -> None:
+    status = Status(delay=0)
+    operators = [
+        {"numRowsTotal": 1, "memoryUsedBytes": count},
+        {"numRowsTotal": 3, "memoryUsedBytes": 0},
+    ]
+    status.take([report(1, stateOperators=operators)])
+    assert status.facts()["state"] == f"4 rows, {text}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "[X] Job aborted\n  File x\ncepheid.errors.RunError: error[bad-file]: cannot write\nmore",
+            "error[bad-file]: cannot write",
+        ),
+        ("\n[X] Job aborted.\n\tat java", "error[bad-stream]: the stream ended: [X] Job aborted."),
+        ("", "error[bad-stream]: the stream ended: Exception"),
+    ],
+)
+def test_what_ended_a_stream_is_told_on_one_line(text: str, message: str) -> None:
+    assert str(failure_of(Exception(text))) == message

@@ -1,0 +1,240 @@
+"""Programs in this process: the compiled matcher gives what the reference semantics gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import cepheid as cep
+from cepheid.core.event import Event
+from cepheid.engines.local.runners import Reference, Runner, left_to_reference, open_runner
+from cepheid.matcher.check import check_form
+from cepheid.matcher.events import Matcher
+from cepheid.matcher.form import Form
+from cepheid.matcher.lower import lower
+from cepheid.matcher.vm.tables import (
+    C_ATOMS,
+    CONSUMER,
+    LIST,
+    N_CHILD,
+    N_EARLY,
+    N_NEXT,
+    N_TAG,
+    NODE,
+    S_COLUMNS,
+    S_TARGET,
+    STATEMENT,
+    T_CONSUMERS,
+    TIMED,
+    TYPE,
+)
+from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.tree import ProgramTree
+from tests.effort import examples
+from tests.examples.test_golden import PROGRAMS as EXAMPLES
+from tests.semantics.drive import end_of, resolved, show
+from tests.semantics.generators import TYPES, programs, streams
+from tests.semantics.scenarios import FOLDER, read
+from tests.semantics.scenarios import TYPES as GOLDEN_TYPES
+
+# How many programs the matcher runs as a whole; these numbers only ever grow.
+GOLDEN = 238
+SHIPPED = 5
+
+
+def is_matched(program: cep.Program) -> bool:
+    return not left_to_reference(program.resolve().statements)
+
+
+def test_so_many_golden_programs_run_on_the_matcher() -> None:
+    cases = [case for file in FOLDER.glob("*.txt") for case in read(file).cases]
+    right = [case.text for case in cases if not "".join(case.expected[:1]).startswith("=> error")]
+    assert sum(is_matched(cep.parse(text, types=GOLDEN_TYPES)) for text in right) >= GOLDEN
+
+
+def test_so_many_examples_run_on_the_matcher() -> None:
+    assert sum(is_matched(cep.load(path)) for path in EXAMPLES) >= SHIPPED
+
+
+# The same rows.
+
+
+def matched_part(tree: ProgramTree) -> ResolvedProgram:
+    """The statements of a program that the matcher runs."""
+    program = resolved(tree)
+    names = {s.name for s in program.statements} - left_to_reference(program.statements).keys()
+    assume(names)
+    return program.part(names)
+
+
+def rows_of(runner: Runner, stream: Sequence[Event], sizes: Sequence[int] = ()) -> list[Event]:
+    """All rows, of a runner that is saved and loaded after each so many events."""
+    runner.start(0)
+    rows, rest = [], list(stream)
+    for size in sizes:
+        rows += runner.send_all(rest[:size])
+        rest = rest[size:]
+        saved, runner = runner.save(), open_runner(runner.program)
+        runner.load(saved)
+    rows += [row for event in rest for row in runner.send(event)]
+    return rows + runner.pass_time(end_of(stream))
+
+
+def said(row: Event) -> object:
+    """All that engines agree on; only the reference semantics knows the causes."""
+    return show(row)._replace(causes=())
+
+
+@examples(200)
+@given(programs(), streams(), st.lists(st.integers(0, 6), max_size=3))
+def test_rows_and_steps_are_those_of_the_reference_also_after_restarts(
+    tree: ProgramTree, stream: list[Event], sizes: list[int]
+) -> None:
+    program = matched_part(tree)
+    matcher, reference = open_runner(program), open_runner(program, engine="reference")
+    assert isinstance(matcher, Matcher)
+    expected = list(map(said, rows_of(reference, stream)))
+    assert list(map(said, rows_of(matcher, stream))) == expected
+    assert matcher.reached() == reference.reached()
+    assert list(map(said, rows_of(open_runner(program), stream, sizes))) == expected
+
+
+# The runner.
+
+PAIRS = "select a.k as k, b.v as v, a as whole from pattern [every a=A -> b=B(k=a.k)]"
+ENDLESS = "insert into S select k from S; insert into S select k from A"
+
+
+def opened(text: str) -> Matcher:
+    runner = open_runner(cep.parse(text, types=TYPES).resolve())
+    assert isinstance(runner, Matcher)
+    return runner
+
+
+def event(type: str, instant: int, **values: object) -> Event:
+    return Event(type, instant, dict(values))  # type: ignore[arg-type]
+
+
+def test_what_only_the_reference_knows_is_left_to_it() -> None:
+    program = cep.parse(PAIRS, types=TYPES).resolve()
+    for runner in (
+        open_runner(program, engine="reference"),
+        open_runner(program, timed_out=True),
+        open_runner(program, why=True),
+    ):
+        assert isinstance(runner, Reference)
+
+
+def test_an_event_in_a_row_has_its_attributes() -> None:
+    matcher = opened(PAIRS)
+    sent = event("A", 1, id="A1", k="x", v=2, w=0.5, ts=3)
+    assert matcher.send(sent) == []
+    [row] = matcher.send(event("B", 5, k="x", v=7))
+    assert (row["k"], row["v"], row["whole"], row.instant) == ("x", 7, sent, 5)
+
+
+def test_an_event_of_an_unknown_type_lets_time_pass() -> None:
+    matcher = opened(PAIRS)
+    assert matcher.send(event("Other", 5)) == []
+    assert matcher.clock == 5
+
+
+def test_a_late_event_changes_nothing() -> None:
+    matcher = opened(PAIRS)
+    matcher.send(event("A", 5, k="x"))
+    before = matcher.save()
+    for late in ([event("B", 4, k="x")], [event("B", 6, k="x"), event("B", 5, k="x")]):
+        with pytest.raises(cep.LateEvent, match="is before the clock"):
+            matcher.send_all(late)
+    with pytest.raises(cep.LateEvent):
+        matcher.pass_time(4)
+    assert matcher.save() == before
+
+
+def test_a_run_that_had_to_end_stays_ended() -> None:
+    matcher = opened(ENDLESS)
+    calls: list[Callable[[], object]] = [
+        lambda: matcher.send(event("A", 5, k="x")),
+        lambda: matcher.send(event("A", 6, k="x")),
+        lambda: matcher.pass_time(7),
+        matcher.save,
+    ]
+    for call in calls:
+        with pytest.raises(cep.RunError, match="runaway"):
+            call()
+
+
+def test_state_of_one_engine_is_refused_by_the_other() -> None:
+    program = cep.parse(PAIRS, types=TYPES)
+    for own, other in (("local", "matcher"), ("matcher", "local")):
+        saved = cep.open(program, start=0, engine=own).save()
+        with pytest.raises(cep.RunError, match="bad-state"):
+            cep.open(program, state=saved, engine=other)
+
+
+def test_more_than_one_word_of_null_bits() -> None:
+    names = [f"x{number}" for number in range(130)]
+    program = cep.parse(
+        f"create schema W ({', '.join(f'{n} int' for n in names)}); select * from W"
+    ).resolve()
+    values = {name: number if number % 3 else None for number, name in enumerate(names)}
+    [row] = open_runner(program).send(Event("W", 0, dict(values)))
+    assert dict(row) == values
+
+
+# The form.
+
+TEXT = """
+    select a.k as k from pattern [every a=A(v > 1) -> b=B(k=a.k) -> timer:interval(1 sec)];
+    select k, v from A;
+"""
+
+
+def form() -> Form:
+    return lower(cep.parse(TEXT, types=TYPES).resolve())
+
+
+def with_word(given: Form, region: int, row: int, word: int, value: int) -> Form:
+    rows = [list(r) for r in given.tables[region]]
+    rows[row][word] = value
+    return replace(given, tables={**given.tables, region: tuple(map(tuple, rows))})
+
+
+@pytest.mark.parametrize(
+    ("region", "row", "word", "problem"),
+    [
+        (NODE, 0, N_CHILD, "a child of node 0 is not there"),
+        (NODE, 3, N_NEXT, "a child of node 2 is not there"),
+        (NODE, 3, N_TAG, "node 3 binds an unknown tag"),
+        (NODE, 3, N_EARLY, "the condition of node 3"),
+        (STATEMENT, 0, S_TARGET, "the target of statement 0 is not there"),
+        (STATEMENT, 1, S_COLUMNS, "statement 1 has a list that is not there"),
+        (CONSUMER, 0, C_ATOMS, "consumer 0 has a list that is not there"),
+        (TYPE, 0, T_CONSUMERS, "the consumers of type A"),
+        (TIMED, 0, 0, "a timed node is not there"),
+    ],
+)
+def test_a_number_that_stands_for_nothing_is_found(
+    region: int, row: int, word: int, problem: str
+) -> None:
+    broken = with_word(form(), region, row, word, 999)
+    with pytest.raises(ValueError, match=problem):
+        check_form(broken)
+
+
+def test_broken_code_and_broken_tables_are_found() -> None:
+    good = form()
+    assert check_form(good) is good
+    with pytest.raises(ValueError, match="outside the code"):
+        check_form(replace(good, code=good.code[:-1]))
+    with pytest.raises(ValueError, match="names an unknown slot"):
+        check_form(replace(good, slots={}))
+    narrow = {**good.tables, LIST: ((1, 2),)}
+    with pytest.raises(ValueError, match="is 2 wide"):
+        check_form(replace(good, tables=narrow))
+    with pytest.raises(ValueError, match="counted by no counter"):
+        check_form(replace(good, steps=(((0, 0),), ())))

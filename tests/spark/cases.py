@@ -1,0 +1,196 @@
+"""Many generated programs and streams as one program over one frame, and what it must give.
+
+The types and statements of each case get names of their own, so that the cases know nothing of each
+other. One call of `detect` then runs them all, and so does the reference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from hypothesis import Phase, given, settings
+from pyspark.sql import DataFrame, SparkSession
+
+from cepheid.core.event import Event, Value
+from cepheid.core.time import to_instant
+from cepheid.expr.values import sort_key
+from cepheid.pattern.tree import Atom
+from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.tree import (
+    Annotation,
+    Context,
+    ContextKey,
+    ProgramTree,
+    Schema,
+    Statement,
+    StreamSource,
+)
+from cepheid.semantics.machine import Machine
+from tests.effort import examples
+from tests.semantics.generators import ALL, programs, streams
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Case:
+    tree: ProgramTree
+    events: tuple[Event, ...]
+
+
+@cache
+def generated(count: int) -> tuple[Case, ...]:
+    """So many different cases, the same in every run but for those of a sweep."""
+    found: dict[str, Case] = {}
+
+    @settings(examples(3 * count), database=None, phases=[Phase.generate])
+    @given(programs(ALL), streams())
+    def collect(tree: ProgramTree, stream: list[Event]) -> None:
+        if len(found) < count:
+            found.setdefault(repr((tree.statements, stream)), Case(tree, tuple(stream)))
+
+    collect()
+    assert len(found) == count
+    return tuple(found.values())
+
+
+# Packing --------------------------------------------------------------------------------------
+
+_NAMES: dict[type, tuple[str, ...]] = {
+    Atom: ("event_type",),
+    StreamSource: ("event_type",),
+    ContextKey: ("event_type",),
+    Schema: ("name",),
+    Context: ("name",),
+    Statement: ("insert_into", "context"),
+}
+
+
+def renamed(value: T, suffix: str) -> T:
+    """A tree in which all types, contexts and statements have another name."""
+    if isinstance(value, tuple):
+        return type(value)(renamed(item, suffix) for item in value)
+    if not is_dataclass(value):
+        return value
+    changes: dict[str, Any] = {}
+    for field in fields(value):
+        before = getattr(value, field.name)
+        if field.name in _NAMES.get(type(value), ()) and before is not None:
+            changes[field.name] = before + suffix
+        elif isinstance(value, Annotation) and value.name == "Name":
+            changes["arguments"] = ((None, f"{value.value()}{suffix}"),)
+        elif isinstance(before, tuple) or is_dataclass(before):
+            changes[field.name] = renamed(before, suffix)
+    return replace(value, **changes)  # type: ignore[type-var]
+
+
+def packed(cases: Sequence[Case]) -> Case:
+    """All cases as one; events of one instant come case by case."""
+    tree = ProgramTree()
+    events: list[Event] = []
+    for number, case in enumerate(cases):
+        tree += renamed(case.tree, f"_{number}")
+        events += [
+            Event(f"{e.type}_{number}", e.instant, e.values_, number * 1000 + e.sequence)
+            for e in case.events
+        ]
+    return Case(tree, tuple(sorted(events, key=lambda e: (e.instant, e.sequence))))
+
+
+# Frames ---------------------------------------------------------------------------------------
+
+_COLUMNS: dict[str, pa.DataType] = {
+    "@type": pa.string(),
+    "@time": pa.timestamp("us", "UTC"),
+    "seq": pa.int64(),
+    "id": pa.string(),
+    "k": pa.string(),
+    "v": pa.int32(),
+    "w": pa.float64(),
+    "ts": pa.int64(),
+}
+SCHEMA = pa.schema(_COLUMNS)
+
+
+def frame_of(spark: SparkSession, events: Iterable[Event]) -> DataFrame:
+    rows = [{"@type": e.type, "@time": e.instant, "seq": e.sequence, **e.values_} for e in events]
+    return spark.createDataFrame(pa.Table.from_pylist(rows, SCHEMA))
+
+
+_SETTINGS = {
+    "partitions": "spark.sql.shuffle.partitions",
+    "adaptive": "spark.sql.adaptive.enabled",
+    "rows": "spark.sql.execution.arrow.maxRecordsPerBatch",
+    "zone": "spark.sql.session.timeZone",
+    "store": "spark.sql.streaming.stateStore.providerClass",
+    "ansi": "spark.sql.ansi.enabled",
+}
+
+
+@contextmanager
+def set_to(spark: SparkSession, **values: object) -> Iterator[None]:
+    """For a while, other settings of a session."""
+    names = {_SETTINGS[key]: str(value) for key, value in values.items()}
+    before = {name: str(spark.conf.get(name)) for name in names}
+    for name, value in names.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+
+
+# Rows -----------------------------------------------------------------------------------------
+
+
+def reference(
+    program: ResolvedProgram, events: Sequence[Event], *, timed_out: bool = False
+) -> list[str]:
+    """What the reference semantics finds between the first and the last event."""
+    machine = Machine(program, timed_out=timed_out)
+    machine.start(events[0].instant)
+    rows = [row for event in events for row in machine.take(event)]
+    rows += machine.advance(events[-1].instant)
+    kinds = {(False, False): "match", (True, False): "old", (False, True): "timeout"}
+    return [
+        shown(row.type, row.instant, kinds[row.is_old, row.is_timeout], row.values_) for row in rows
+    ]
+
+
+def by_default_order(events: Iterable[Event]) -> list[Event]:
+    """The order of events that have no sequence."""
+    return sorted(
+        events, key=lambda e: (e.instant, e.type, *(sort_key(e.values_[n]) for n in e.values_))
+    )
+
+
+def collected(rows: DataFrame) -> list[str]:
+    """The rows of all types, in the order of '@key' where they have it."""
+    table = rows.toArrow().to_pylist()
+    if "@key" in rows.columns:
+        table.sort(key=lambda row: row["@key"])
+    return [
+        shown(row["@type"], to_instant(row["@time"]), row["@kind"], row[row["@type"]])
+        for row in table
+    ]
+
+
+def shown(type: str, instant: int, kind: str, values: Mapping[str, Value]) -> str:
+    """A row as text, in which what cannot be told apart looks the same; 1 and 1.0 can."""
+    parts = (f"{name}={_plain(value)!r}" for name, value in values.items() if value is not None)
+    return f"{instant} {kind} {type} {' '.join(parts)}"
+
+
+def _plain(value: Value) -> object:
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
+    if isinstance(value, Mapping):
+        return {name: _plain(v) for name, v in value.items() if v is not None and name[0] != "@"}
+    return [_plain(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,332 @@
+"""Spark batch gives what the reference semantics gives, however the input is cut and shuffled."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+import cepheid as cep
+from cepheid.core.event import Event
+from cepheid.core.time import parse_instant
+from cepheid.engines.spark.batch import Request, batch_rows
+from cepheid.engines.spark.frames import Frames, Options, sources_of, with_types_of
+from cepheid.engines.spark.notes import SAMPLE, CepheidWarning
+from cepheid.engines.spark.stages import passes_of
+from cepheid.io import Decoder, records_of, to_arrow
+from cepheid.program.resolved import ResolvedProgram
+from tests.effort import EFFORT
+from tests.examples.test_golden import RUNS, Run
+from tests.semantics.drive import resolved
+from tests.spark.cases import (
+    Case,
+    by_default_order,
+    collected,
+    frame_of,
+    generated,
+    packed,
+    reference,
+    set_to,
+    shown,
+)
+
+PACKS, SIZE = 10 * EFFORT, 20
+
+
+def rows_of(
+    program: ResolvedProgram,
+    events: Frames,
+    sequence: str | None = "seq",
+    *,
+    start: int | None = None,
+    timed_out: bool = False,
+) -> list[str]:
+    """All rows in the order of their keys."""
+    sources = sources_of(events, program)
+    request = Request(
+        program=with_types_of(program, sources),
+        sources=sources,
+        options=Options(sequence=sequence),
+        start=start,
+        timed_out=timed_out,
+    )
+    return collected(batch_rows(request))
+
+
+def parsed(text: str) -> ResolvedProgram:
+    return resolved(cep.parse(text).tree)
+
+
+def pack(number: int) -> Case:
+    cases = generated(PACKS * SIZE)
+    return packed(cases[number * SIZE : (number + 1) * SIZE])
+
+
+# Generated programs ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", range(PACKS))
+def test_generated_programs_give_the_rows_of_the_reference(
+    spark: SparkSession, number: int
+) -> None:
+    case = pack(number)
+    program = resolved(case.tree)
+    timed_out = number % 2 == 0
+    frame = frame_of(spark, case.events).orderBy(F.xxhash64("seq"))
+    with set_to(spark, partitions=1 + number % 4, rows=(2, 5, 10_000)[number % 3]):
+        found = rows_of(program, frame, timed_out=timed_out)
+    assert found == reference(program, case.events, timed_out=timed_out)
+    assert len(found) > 20
+
+
+def test_generated_programs_run_with_a_key_without_one_and_anywhere() -> None:
+    keys = [one.key for n in range(10) for one in passes_of(resolved(pack(n).tree))]
+    assert None in keys
+    assert {} in keys
+    assert sum(bool(key) for key in keys) > 5
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_the_cut_of_the_input_makes_no_difference(spark: SparkSession, adaptive: bool) -> None:
+    case = pack(1)
+    program = resolved(case.tree)
+    expected = reference(program, case.events)
+    frame = frame_of(spark, reversed(case.events)).repartition(3)
+    with set_to(spark, partitions=7, rows=1, adaptive=adaptive, zone="America/New_York"):
+        assert rows_of(program, frame) == expected
+
+
+def test_without_a_sequence_events_of_one_time_are_ordered_by_type_and_values(
+    spark: SparkSession,
+) -> None:
+    case = pack(0)
+    program = resolved(case.tree)
+    frame = frame_of(spark, case.events).orderBy(F.xxhash64("seq")).drop("seq")
+    ordered = by_default_order(case.events)
+    expected = reference(program, ordered)
+    assert sorted(rows_of(program, frame, sequence=None)) == sorted(expected)
+    ordered.reverse()
+    backwards = sorted(ordered, key=lambda event: event.instant)
+    assert sorted(reference(program, backwards)) != sorted(expected)
+
+
+# Examples -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("run", RUNS, ids=str)
+def test_an_example_gives_its_golden_rows(spark: SparkSession, run: Run) -> None:
+    program = cep.load(run.path / run.program).resolve()
+    records = [r for name in run.events for r in records_of(run.path / name)]
+    decoder = Decoder(program.types)
+    items = [decoder.decode(record, number) for number, record in enumerate(records)]
+    events = to_arrow([item for item in items if isinstance(item, Event)], program.types)
+    times = pa.array([i for i in items if isinstance(i, int)], pa.timestamp("us", "UTC"))
+    rows = pa.concat_tables([events, pa.table({"@time": times})], promote_options="default")
+    rows = rows.append_column("seq", pa.array(range(rows.num_rows), pa.int64()))
+    found = rows_of(program, spark.createDataFrame(rows).orderBy(F.xxhash64("seq")))
+    lines = (run.path / run.expected).read_text().splitlines()
+    golden = [_golden(json.loads(line)) for line in lines]
+    assert [row for row in found if run.only is None or f" {run.only} " in row] == golden
+
+
+def _golden(row: dict[str, Any]) -> str:
+    kind = "old" if row.pop("@old", False) else "match"
+    return shown(row.pop("@type"), parse_instant(row.pop("@time")), kind, row)
+
+
+# Keys -----------------------------------------------------------------------------------------
+
+JOIN = """
+create schema A (k int, n int); create schema B (k double, n int);
+select a.n as x, b.n as y from pattern [every a=A -> b=B(k = a.k)];
+"""
+PER_KEY = """
+create schema A (k double, n int);
+create context PerKey partition by k from A;
+@Name('Row') context PerKey select k, count(*) as c, first(n) as n from A;
+"""
+
+
+def table(types: Mapping[str, pa.DataType], rows: Sequence[Sequence[object]]) -> pa.Table:
+    """A table with a second for each row, and its number as sequence."""
+    columns = zip(*rows, strict=True)
+    arrays: dict[str, Any] = {
+        name: pa.array(list(values), type)
+        for (name, type), values in zip(types.items(), columns, strict=True)
+    }
+    times = [1_000_000 * n for n in range(len(rows))]
+    stamps = pa.array(times, pa.timestamp("us", "UTC"))
+    return pa.table({**arrays, "@time": stamps, "seq": pa.array(range(len(rows)), pa.int64())})
+
+
+def test_keys_of_different_types_meet(spark: SparkSession) -> None:
+    a = table(
+        {"k": pa.int32(), "n": pa.int32()}, [(k, n) for n, k in enumerate((0, 1, 2, None, 3))]
+    )
+    b = table(
+        {"k": pa.float64(), "n": pa.int32()},
+        [(k, n) for n, k in enumerate((9.0, -0.0, 1.0, 2.0, None, 3.0, 0.5))],
+    )
+    events = {"A": spark.createDataFrame(a), "B": spark.createDataFrame(b)}
+    program = parsed(JOIN)
+    assert [one.key for one in passes_of(program)] == [{"A": (("k",),), "B": (("k",),)}]
+    with set_to(spark, partitions=11, adaptive=False):
+        rows = cep.spark.detect(program, events, sequence="seq", output="statement_1").collect()
+    assert sorted((row["x"], row["y"]) for row in rows) == [(0, 1), (1, 2), (2, 3), (4, 5)]
+
+
+def test_null_nan_and_zero_are_one_key_each(spark: SparkSession) -> None:
+    values = (None, math.nan, 0.0, 1.0, -0.0, math.nan, None, None)
+    rows = table({"k": pa.float64(), "n": pa.int32()}, [(k, n) for n, k in enumerate(values)])
+    with set_to(spark, partitions=11, adaptive=False):
+        found = rows_of(parsed(PER_KEY), {"A": spark.createDataFrame(rows)})
+    counts = [int(row.split(" c=")[1].split()[0]) for row in found]
+    assert counts == [1, 1, 1, 1, 2, 2, 2, 3]
+
+
+def test_statements_with_other_keys_run_in_passes_of_their_own(spark: SparkSession) -> None:
+    program = parsed(
+        """
+        create schema A (k string, j string, n int);
+        @Name('K') select k, count(*) as c from A group by k;
+        @Name('J') select j, count(*) as c from A group by j;
+        @Name('All') select count(*) as c from A;
+        """
+    )
+    assert len(passes_of(program)) == 3
+    rows = [("ab"[n % 2], "xyz"[n % 3], n) for n in range(12)]
+    events = table({"k": pa.string(), "j": pa.string(), "n": pa.int32()}, rows)
+    found = rows_of(program, spark.createDataFrame(events))
+    assert [row.split()[2] for row in found] == ["K", "J", "All"] * 12
+    assert found[-3:] == [
+        "11000000 match K k='b' c=6",
+        "11000000 match J j='z' c=4",
+        "11000000 match All c=12",
+    ]
+
+
+# Time -----------------------------------------------------------------------------------------
+
+
+def spaced(spark: SparkSession, *rows: tuple[str | None, int, int | None]) -> DataFrame:
+    """Types, seconds and values."""
+    return spark.createDataFrame(
+        pa.table(
+            {
+                "@type": pa.array([row[0] for row in rows], pa.string()),
+                "@time": pa.array([row[1] for row in rows], pa.int64()),
+                "v": pa.array([row[2] for row in rows], pa.int32()),
+                "seq": pa.array(range(len(rows)), pa.int64()),
+            }
+        )
+    )
+
+
+TIMED = """
+create schema A (v int); create schema Z (v int);
+@Name('Quiet') select 1 as one from pattern [timer:interval(3 sec) and not A(v > 5)];
+"""
+
+
+def test_time_passes_with_rows_that_no_task_sees(spark: SparkSession) -> None:
+    frame = spaced(spark, ("Z", 1, None), ("A", 2, 1), (None, 4, None))
+    assert rows_of(parsed(TIMED), frame) == ["4000000 match Quiet one=1"]
+    late = spaced(spark, ("A", 2, 1), (None, 4, None))
+    assert rows_of(parsed(TIMED), late) == []
+    assert rows_of(parsed(TIMED), late, start=1_000_000) == ["4000000 match Quiet one=1"]
+    assert rows_of(parsed(TIMED), frame.where("false")) == []
+
+
+def test_an_event_before_the_start_is_refused(spark: SparkSession) -> None:
+    with pytest.raises(cep.LateEvent, match="before the start"):
+        rows_of(parsed(TIMED), spaced(spark, ("A", 2, 1)), start=3_000_000)
+
+
+def test_rows_of_another_run_that_are_no_events_let_time_pass(spark: SparkSession) -> None:
+    frame = spaced(spark, ("A", 1, 1), ("A", 2, 9), ("A", 5, 2))
+    kinds = F.when(F.col("v") == 9, "old").otherwise("match")
+    assert rows_of(parsed(TIMED), frame) == []
+    marked = frame.withColumn("@kind", kinds)
+    assert rows_of(parsed(TIMED), marked) == ["4000000 match Quiet one=1"]
+    assert rows_of(parsed(TIMED), frame.withColumn("@old", F.col("v") == 9)) == [
+        "4000000 match Quiet one=1"
+    ]
+
+
+def test_timed_out_matches_are_told_apart(spark: SparkSession) -> None:
+    program = parsed(
+        "create schema A (v int); create schema B (v int); @Name('P') select a.v as x, b.v as y"
+        " from pattern [every a=A -> b=B where timer:within(2 sec)];"
+    )
+    frame = spaced(spark, ("A", 1, 1), ("B", 2, 2), ("A", 3, 3), (None, 9, None))
+    rows = ["2000000 match P x=1 y=2", "5000000 timeout P x=3"]
+    assert rows_of(program, frame, timed_out=True) == rows
+    assert rows_of(program, frame) == rows[:1]
+
+
+# The call -------------------------------------------------------------------------------------
+
+CHAIN = """
+create schema A (k string, v int);
+insert into High select k, v from A(v > 1);
+@Name('Count') select k, count(*) as n from High group by k;
+@Name('Other') select irstream v from A#length(1);
+"""
+
+
+def test_one_output_has_its_attributes_as_columns(spark: SparkSession) -> None:
+    frame = spaced(spark, ("A", 1, 1), ("A", 2, 2), ("A", 3, 3)).withColumn("k", F.lit("x"))
+    found = cep.spark.detect(cep.parse(CHAIN), frame, output="Count", sequence="seq")
+    assert found.columns == ["@time", "@kind", "k", "n"]
+    assert [tuple(row) for row in found.orderBy("@time").toArrow().to_pylist()[0].items()] == [
+        ("@time", datetime(1970, 1, 1, 0, 0, 2, tzinfo=UTC)),
+        ("@kind", "match"),
+        ("k", "x"),
+        ("n", 1),
+    ]
+    everything = cep.spark.detect(cep.parse(CHAIN), frame, sequence="seq")
+    assert everything.columns == ["@type", "@time", "@kind", "High", "Count", "Other"]
+    assert everything.where("`@kind` = 'old'").count() == 2
+
+
+def test_what_a_call_lacks_is_said(spark: SparkSession) -> None:
+    frame = spaced(spark, ("A", 1, 1))
+    program = cep.parse(CHAIN)
+    for options, code in (
+        ({"output": "Cuont"}, "unknown-type"),
+        ({"time": "when"}, "missing-time"),
+        ({"unit": "fortnights"}, "usage"),
+        ({"sequence": "nr"}, "usage"),
+        ({"output": "@late"}, "usage"),
+    ):
+        with pytest.raises(cep.UsageError) as caught:
+            cep.spark.detect(program, frame, **options)  # type: ignore[arg-type]
+        assert caught.value.diagnostics[0].code == code
+
+
+def test_events_of_one_time_that_nothing_orders_are_warned_about(spark: SparkSession) -> None:
+    frame = spaced(spark, ("A", 1, 2), ("A", 1, 3)).withColumn("k", F.lit("x"))
+    program = cep.parse(CHAIN)
+    with pytest.warns(CepheidWarning, match=r"warning\[ties\]"):
+        cep.spark.detect(program, frame, output="Count")
+    cep.spark.detect(program, frame.withColumn("k", F.col("v").cast("string")), output="Count")
+    cep.spark.detect(program, frame, output="High")  # each event stands for itself
+
+
+def test_a_key_with_most_of_the_events_is_warned_about(spark: SparkSession) -> None:
+    numbers = spark.range(SAMPLE).select(
+        F.lit("A").alias("@type"),
+        F.col("id").alias("@time"),
+        F.when(F.col("id") % 10 == 0, F.col("id")).otherwise(0).cast("string").alias("k"),
+        F.lit(2).alias("v"),
+    )
+    with pytest.warns(CepheidWarning, match="90% of the first 5,000 events"):
+        rows = cep.spark.detect(cep.parse(CHAIN), numbers, output="Count")
+    assert rows.count() == SAMPLE

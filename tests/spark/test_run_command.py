@@ -1,0 +1,91 @@
+"""`cepheid run --engine spark`: what a local run prints, whatever the events lie in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import cepheid as cep
+from cepheid.cli.main import main
+from cepheid.io import encode
+
+PROGRAM = """
+create schema A (k string, v int);
+create schema B (k string, v string);
+@Name('Pair') insert into Pair select a.k as k, a as first, b.v as v
+from pattern [every a=A -> b=B(k=a.k) where timer:within(5 sec)];
+@Name('Silent') select a.k as k from pattern [every a=A -> (timer:interval(3 sec) and not B(k=a.k))];
+@Name('Both') select k from Pair;
+"""
+EVENTS = """\
+{"@type": "B", "@time": 2, "k": "x", "v": "late"}
+{"@type": "A", "@time": 1, "k": "x", "v": 1}
+{"@type": "A", "@time": 2, "k": "y", "v": 2}
+{"@type": "A", "@time": 2, "k": null, "v": 2}
+{"@type": "B", "@time": 2, "k": "y", "v": null}
+{"@time": 9}
+"""
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.epl").write_text(PROGRAM)
+    (tmp_path / "1.jsonl").write_text("".join(EVENTS.splitlines(keepends=True)[:3]))
+    (tmp_path / "2.jsonl").write_text("".join(EVENTS.splitlines(keepends=True)[3:]))
+    return tmp_path
+
+
+def printed(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[str, str]:
+    assert main(["run", "p.epl", *args]) == 0
+    found = capsys.readouterr()
+    return found.out, found.err
+
+
+def test_files_give_the_rows_of_a_local_run(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = ["-e", "1.jsonl", "2.jsonl"]
+    here, said = printed(capsys, *events, "--engine", "local")
+    assert len(here.splitlines()) == 5
+    assert printed(capsys, *events, "--engine", "spark") == (here, "engine: spark\n" + said)
+
+
+def test_what_cannot_be_read_is_skipped_as_elsewhere(files: Path) -> None:
+    (files / "3.jsonl").write_text('{"@type": "A", "@time": 4, "v": "x"}\n')
+    program = cep.load("p.epl")
+    result = cep.run(program, str(files), engine="spark", on_error="skip", timed_out=True)
+    local = cep.run(program, str(files), on_error="skip", timed_out=True)
+    assert [encode(row) for row in result] == [encode(row) for row in local]
+    assert [d.code for d in result.skipped] == ["bad-value"]
+    assert (result.taken, result.moved) == (local.taken, local.moved)
+
+
+def test_nothing_comes_of_nothing(files: Path) -> None:
+    assert len(cep.run(cep.load("p.epl"), [], engine="spark")) == 0
+
+
+@pytest.fixture
+def table(spark: SparkSession) -> Iterator[str]:
+    rows = [("A", 1, "x", 1), ("A", 2, "y", 200)]
+    spark.createDataFrame(rows, "`@type` string, `@time` int, k string, v int").createTempView("t")
+    yield "t"
+    spark.catalog.dropTempView("t")
+
+
+def test_tables_are_events(files: Path, table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "p.epl").write_text(
+        "create schema A (k string, v int); @Name('Big') select k from A(v > 9);"
+    )
+    out, err = printed(capsys, "-e", f"table:{table}")
+    assert [json.loads(line)["k"] for line in out.splitlines()] == ["y"]
+    assert err.startswith("engine: spark\n")
+    assert main(["run", "p.epl", "-e", "table:none"]) == 2
+    assert "no table 'none'" in capsys.readouterr().err
+    assert main(["run", "p.epl", "-e", "table:t", "1.jsonl"]) == 2

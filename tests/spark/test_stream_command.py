@@ -1,0 +1,121 @@
+"""`cepheid stream` on Spark, from a source to a sink."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cepheid.cli.main import main
+from tests.spark.brokers import wait_for
+
+PROGRAM = """
+create schema A (id string, x int);
+create schema B (id string, x int);
+@Name('Pair') insert into Pair
+select a.id as id, a.x as first, b.x as second
+from pattern [every a=A -> b=B(b.id = a.id) where timer:within(10 seconds)];
+"""
+
+
+@pytest.fixture
+def folder(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.epl").write_text(PROGRAM)
+    (tmp_path / "in").mkdir()
+    return tmp_path
+
+
+def put(folder: Path, name: str, *lines: str | dict[str, Any]) -> None:
+    """A file that appears as a whole."""
+    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    draft = folder / name
+    draft.write_text("".join(f"{text}\n" for text in texts))
+    draft.rename(folder / "in" / f"{name}.jsonl")
+
+
+def event(type: str, time: int, x: int) -> dict[str, Any]:
+    return {"@type": type, "@time": time, "id": "k", "x": x}
+
+
+def pairs(folder: Path) -> list[tuple[int, int]]:
+    files = sorted((folder / "out").glob("*.jsonl"))
+    rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    return [(row["first"], row["second"]) for row in rows]
+
+
+STREAM = ("stream", "p.epl", "--source", "files:in", "--checkpoint", "state", "--watermark", "1s")
+
+
+def test_a_stream_that_is_interrupted_goes_on_where_it_was(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(folder, "first", event("A", 1, 1), event("B", 2, 2), event("A", 5, 3))
+
+    ended = threading.Event()
+
+    def interrupt() -> None:
+        try:
+            wait_for(lambda: ended.is_set() or pairs(folder) == [(1, 2)], "the first pair")
+        finally:
+            if not ended.is_set():
+                os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    code = main([*STREAM, "--sink", "files:out"])
+    ended.set()
+    thread.join()
+    told = capsys.readouterr()
+    assert code == 0, told.err
+    assert "stopped: events 3;" in told.err
+    assert "rows found 1;" in told.err
+    put(folder, "second", event("B", 6, 4), {"@time": 60})
+    assert main([*STREAM, "--sink", "files:out", "--once"]) == 0
+    assert pairs(folder) == [(1, 2), (3, 4)]
+
+
+def test_texts_that_are_no_events_are_counted_and_kept(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(folder, "all", event("A", 1, 1), "poison", event("B", 2, 2), {"@time": 60})
+    assert main([*STREAM, "--sink", "files:out", "--rejects", "rejected", "--once"]) == 0
+    assert "rejected 1" in capsys.readouterr().err
+    assert pairs(folder) == [(1, 2)]
+    (kept,) = (folder / "rejected").glob("*.jsonl")
+    assert json.loads(kept.read_text()) == {
+        "@reject": "poison",
+        "@problem": "not JSON: expecting value",
+    }
+
+
+def test_the_console_prints_json_lines_where_no_one_looks(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(folder, "all", event("A", 1, 1), event("B", 2, 2), {"@time": 60})
+    assert main([*STREAM, "--once", "--output", "Pair"]) == 0
+    (row,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert row == {
+        "@type": "Pair",
+        "@time": "1970-01-01T00:00:02Z",
+        "id": "k",
+        "first": 1,
+        "second": 2,
+    }
+
+
+def test_a_sink_that_fails_ends_the_stream_with_its_reason(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(folder, "all", event("A", 1, 1), event("B", 2, 2), {"@time": 60})
+    (folder / "out").write_text("a file")
+    assert main([*STREAM, "--once", "--sink", "files:out"]) == 1
+    told = capsys.readouterr().err
+    assert "error[bad-file]: cannot write into" in told
+    assert "Traceback" not in told
