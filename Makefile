@@ -26,7 +26,9 @@ lint: .venv/.installed-test
 types: .venv/.installed-test
 	$(BIN)/mypy
 
+# The matcher is compiled once, before the tests are spread.
 unit: .venv/.installed-test
+	$(BIN)/python -c 'import cepheid.matcher.compiled'
 	$(BIN)/pytest -n 2
 
 # What must hold on the oldest Spark as well, in an environment of its own.

@@ -237,3 +237,36 @@ def test_the_plan_for_people(cepheid: Run, write: Write) -> None:
     lines = [line.rstrip() for line in out.splitlines()]
     told = [line.replace("reference", "ENGINE").replace("matcher", "ENGINE") for line in lines]
     assert [line for line in told if line.strip("─ ")] == PLAN.splitlines()
+
+
+def test_the_matcher_stage_shows_the_machine_form_and_what_is_left_out(
+    cepheid: Run, folder: Path
+) -> None:
+    text = """
+    create schema A (k string, v int);
+    @Name('Two') select a.k as k from pattern
+        [every a=A(v > 1) -> b=A(k=a.k) where timer:within(2 sec)];
+    @Name('Rest') select k from A output when count_insert > 2;
+    """
+    (folder / "m.epl").write_text(text)
+    out = cepheid("explain", "m.epl", "--stage", "matcher").out
+    assert "left to the reference semantics: " in out
+    assert "wait b=A(k = a.k); fails after 2 seconds" in out
+    shown = cepheid("explain", "m.epl", "--stage", "matcher", "--json").data
+    two = next(s for s in shown["statements"] if s["name"] == "Two")
+    assert [(n["kind"], n["steps"]) for n in two["nodes"]] == [
+        ("root", []),
+        ("followed", []),
+        ("every", []),
+        ("wait", ["a=A(v > 1)"]),
+        ("wait", ["b=A(k = a.k)"]),
+    ]
+    assert list(two["nodes"][4]["code"]) == ["key of the event 0", "key of the run 0"]
+
+
+@pytest.mark.parametrize("text", ["select k from A", "create schema A (v int); select w from A"])
+def test_programs_that_cannot_run_yet_have_no_machine_form(
+    cepheid: Run, folder: Path, text: str
+) -> None:
+    (folder / "m.epl").write_text(text)
+    assert cepheid("explain", "m.epl", "--stage", "matcher", "--json").data["statements"] == []

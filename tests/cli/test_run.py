@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 def test_a_pipe_gets_json_lines_of_all_derived_types(cepheid: Run) -> None:
     outcome = cepheid("run", "p.epl", "--events", "e.jsonl")
-    assert (outcome.code, outcome.rows, outcome.err) == (0, [PAIR, BIG], "engine: local\n")
+    assert (outcome.code, outcome.rows, outcome.err) == (0, [PAIR, BIG], "")
     assert list(outcome.rows[0]) == list(PAIR)
 
 
@@ -44,10 +44,15 @@ def test_every_engine_gives_the_rows(cepheid: Run, engine: str) -> None:
     assert cepheid("run", "p.epl", "-e", "e.jsonl", "--engine", engine).rows == [PAIR, BIG]
 
 
+def test_auto_says_what_it_takes(cepheid: Run) -> None:
+    outcome = cepheid("run", "p.epl", "-e", "e.jsonl", "--engine", "auto")
+    assert outcome.err == "engine: local\n"
+
+
 def test_an_unknown_engine_is_wrong_use(cepheid: Run) -> None:
     outcome = cepheid("run", "p.epl", "-e", "e.jsonl", "--engine", "warp")
     assert outcome.code == 2
-    assert "hint: choose from auto, local, reference, spark" in outcome.err
+    assert "hint: choose from auto, local, reference, matcher, spark" in outcome.err
 
 
 def test_events_may_be_several_files_in_one_option(cepheid: Run, write: Write) -> None:
@@ -230,7 +235,7 @@ def test_the_motorbikes_fit_into_100_columns(cepheid: Run) -> None:
 def test_a_table_is_followed_by_what_each_type_has(cepheid: Run) -> None:
     counts = "derived 1 Pair, 1 Big from 3 events\n"
     for events in (["e.jsonl"], ["-"]):
-        run = ("run", "p.epl", "--engine", "local", "-e", *events, "-t", "Big")
+        run = ("run", "p.epl", "-e", *events, "-t", "Big")
         assert cepheid(*run, "-f", "table", stdin=EVENTS).err == counts
         assert cepheid(*run, "-f", "jsonl", stdin=EVENTS).err == ""
         assert cepheid(*run, "-f", "table", "--why", stdin=EVENTS).err == ""
@@ -238,7 +243,7 @@ def test_a_table_is_followed_by_what_each_type_has(cepheid: Run) -> None:
 
 def test_one_type_needs_no_counts(cepheid: Run, write: Write) -> None:
     write("b.jsonl", EVENTS.splitlines()[2])
-    assert cepheid("run", "p.epl", "-e", "b.jsonl", "-f", "table").err == "engine: local\n"
+    assert cepheid("run", "p.epl", "-e", "b.jsonl", "-f", "table").err == ""
 
 
 WIDE = """\

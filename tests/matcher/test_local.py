@@ -78,7 +78,7 @@ def rows_of(runner: Runner, stream: Sequence[Event], sizes: Sequence[int] = ()) 
     for size in sizes:
         rows += runner.send_all(rest[:size])
         rest = rest[size:]
-        saved, runner = runner.save(), open_runner(runner.program)
+        saved, runner = runner.save(), open_runner(runner.program, engine="matcher")
         runner.load(saved)
     rows += [row for event in rest for row in runner.send(event)]
     return rows + runner.pass_time(end_of(stream))
@@ -95,12 +95,14 @@ def test_rows_and_steps_are_those_of_the_reference_also_after_restarts(
     tree: ProgramTree, stream: list[Event], sizes: list[int]
 ) -> None:
     program = matched_part(tree)
-    matcher, reference = open_runner(program), open_runner(program, engine="reference")
+    matcher = open_runner(program, engine="matcher")
+    reference = open_runner(program, engine="reference")
     assert isinstance(matcher, Matcher)
     expected = list(map(said, rows_of(reference, stream)))
     assert list(map(said, rows_of(matcher, stream))) == expected
     assert matcher.reached() == reference.reached()
-    assert list(map(said, rows_of(open_runner(program), stream, sizes))) == expected
+    again = open_runner(program, engine="matcher")
+    assert list(map(said, rows_of(again, stream, sizes))) == expected
 
 
 # The runner.
@@ -110,7 +112,7 @@ ENDLESS = "insert into S select k from S; insert into S select k from A"
 
 
 def opened(text: str) -> Matcher:
-    runner = open_runner(cep.parse(text, types=TYPES).resolve())
+    runner = open_runner(cep.parse(text, types=TYPES).resolve(), engine="matcher")
     assert isinstance(runner, Matcher)
     return runner
 
@@ -123,8 +125,8 @@ def test_what_only_the_reference_knows_is_left_to_it() -> None:
     program = cep.parse(PAIRS, types=TYPES).resolve()
     for runner in (
         open_runner(program, engine="reference"),
-        open_runner(program, timed_out=True),
-        open_runner(program, why=True),
+        open_runner(program, engine="matcher", timed_out=True),
+        open_runner(program, engine="matcher", why=True),
     ):
         assert isinstance(runner, Reference)
 
@@ -182,7 +184,7 @@ def test_more_than_one_word_of_null_bits() -> None:
         f"create schema W ({', '.join(f'{n} int' for n in names)}); select * from W"
     ).resolve()
     values = {name: number if number % 3 else None for number, name in enumerate(names)}
-    [row] = open_runner(program).send(Event("W", 0, dict(values)))
+    [row] = open_runner(program, engine="matcher").send(Event("W", 0, dict(values)))
     assert dict(row) == values
 
 

@@ -20,8 +20,10 @@ def remark(text: str) -> None:
     console.print(text, soft_wrap=not console.is_terminal)
 
 
-def on_engine(name: str) -> None:
-    remark(f"engine: {name}")
+def on_engine(name: str, *, is_asked_for: bool) -> None:
+    """Which engine ran; unasked, only people at a terminal hear of the usual one."""
+    if is_asked_for or err().is_terminal:
+        remark(f"engine: {name}")
 
 
 def on_order(moved: int) -> None:

@@ -39,11 +39,12 @@ Events = Annotated[
     ),
 ]
 Engine = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help="What runs the program: local (this process), spark, reference (the definition of what"
-        " programs mean, slow), or auto: local up to 100 MB of files, else spark.",
+        help="What runs the program: local or reference (this process), matcher (the same, compiled),"
+        " spark, or auto: local up to 100 MB of files, else spark.",
         metavar="NAME",
+        show_default=AUTO,
     ),
 ]
 Types = Annotated[
@@ -106,7 +107,7 @@ TimedOut = Annotated[
 def run(
     programs: Programs,
     events: Events,
-    engine: Engine = AUTO,
+    engine: Engine = None,
     type: Types = None,
     start: Start = None,
     out: Out = "-",
@@ -139,7 +140,7 @@ def run(
     form = None if format is None else one_of(FORMATS, format, "--format")
     skips_errors = one_of(("fail", "skip"), on_error, "--on-error") == "skip"
     drops_late = one_of(("fail", "drop"), late, "--late") == "drop"
-    asked = one_of((AUTO, *verbs.ENGINES), engine, "--engine")
+    asked = one_of((AUTO, *verbs.ENGINES), engine or AUTO, "--engine")
     is_stream = events == [STANDARD_INPUT]
     output = output_of(out, form, why=why, is_stream=is_stream)
     begin = None if start is None else _start(start)
@@ -160,7 +161,7 @@ def run(
 
     with ExitStack() as stack:
         if name == "spark":
-            remarks.on_engine(name)  # it takes its time to start
+            remarks.on_engine(name, is_asked_for=True)  # it takes its time to start
             stack.enter_context(
                 spark_session(master=master, conf=conf, remote=remote, verbose=verbose)
             )
@@ -177,7 +178,7 @@ def run(
         )
     _report(result, chosen, output)
     if asked == AUTO and name != "spark":
-        remarks.on_engine(name)
+        remarks.on_engine(name, is_asked_for=engine is not None)
 
 
 def _engine(asked: str, events: Sequence[str], *, runs_here: bool) -> str:

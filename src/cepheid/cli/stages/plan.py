@@ -11,9 +11,7 @@ from cepheid.analysis.plan import StatementPlan, plan_program
 from cepheid.analysis.stages import Stage, stages
 from cepheid.cli.sheet import Column, Sheet
 from cepheid.core.time import Period
-from cepheid.engines.local.runners import left_to_reference
 from cepheid.expr.printing import print_expr
-from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.verbs import Program
 
 Key = Mapping[str, tuple[Path, ...]] | None
@@ -22,7 +20,7 @@ Key = Mapping[str, tuple[Path, ...]] | None
 def text(program: Program) -> Iterator[RenderableType]:
     """Of each statement the key and what it keeps, then the stages and what travels to them."""
     resolved = program.resolve()
-    plans, together = _plans(resolved), stages(resolved)
+    plans, together = plan_program(resolved), stages(resolved)
     yield _keys(plans)
     yield ""
     yield _kept(plans)
@@ -30,15 +28,6 @@ def text(program: Program) -> Iterator[RenderableType]:
     yield _stages(together)
     yield ""
     yield _travel(together)
-
-
-def _plans(program: ResolvedProgram) -> tuple[StatementPlan, ...]:
-    left = left_to_reference(program.statements)
-
-    def runs_on(statement: ResolvedStatement) -> str:
-        return "reference" if statement.name in left else "matcher"
-
-    return plan_program(program, runs_on)
 
 
 def _keys(plans: tuple[StatementPlan, ...]) -> Sheet:
@@ -116,7 +105,7 @@ def _source(name: str, stage: Stage) -> str:
 
 
 def data(program: Program) -> list[dict[str, object]]:
-    return [_described(plan) for plan in _plans(program.resolve())]
+    return [_described(plan) for plan in plan_program(program.resolve())]
 
 
 def _described(plan: StatementPlan) -> dict[str, object]:
