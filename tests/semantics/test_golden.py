@@ -29,11 +29,10 @@ def test_golden_scenarios_give_their_rows(engine: str, file: Path, rewrite: bool
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-@pytest.mark.parametrize("engine", ENGINES)
-def test_restarting_after_every_event_changes_nothing(engine: str, file: Path) -> None:
+def test_restarting_after_every_event_changes_nothing(file: Path) -> None:
     scenarios = read(file)
     for case in scenarios.cases:
-        rows = outcome(case.text, scenarios.sequences[case.events], engine=engine, restart=True)
+        rows = outcome(case.text, scenarios.sequences[case.events], restart=True)
         assert rows == case.expected, (case.name, case.text)
 
 
