@@ -45,8 +45,8 @@ from cepheid.program.serialize import from_json, to_json
 from cepheid.program.tree import PatternSource, ProgramTree
 from cepheid.result import Result, Step
 
-ENGINES = ("local", "reference", "matcher", "spark")
-SESSION_ENGINES = ("local", "reference", "matcher")
+ENGINES = ("local", "reference", "spark")
+SESSION_ENGINES = ("local", "reference")
 LARGE = 100 * 2**20  # bytes of files that are better left to Spark
 _TABLE = "table:"  # names a table of the Spark session among the events
 
@@ -182,9 +182,9 @@ def run(
 ) -> Result:
     """Runs a program over bounded input: paths, dictionaries, Arrow tables, pandas frames.
 
-    The engine `local` runs in this process as the reference semantics does, which `reference` is by
-    name; `matcher` is the compiled matcher, which is fast but compiled for a minute when it first
-    runs; `spark` is the running Spark session or a new one, which takes 'table:NAME', too.
+    The engine `local` is the compiled matcher in this process, and the reference semantics for
+    what that leaves to it; `reference` is the reference semantics for everything; `spark` is the
+    running Spark session or a new one, which takes 'table:NAME', too.
     The clock starts at `start`, else at the smallest time of the input, and ends at its largest.
     `timed_out` adds a row for every partial match that `timer:within` ends; `why` keeps the events
     behind each row, down to the input; `on_error="skip"` leaves out what cannot be read and lists it in `result.skipped`.

@@ -7,7 +7,6 @@ import pytest
 import cepheid as cep
 from cepheid.analysis.keys import split_of
 from cepheid.analysis.plan import StatementPlan, plan_program
-from cepheid.program.resolved import ResolvedStatement
 from tests.semantics.drive import resolved
 
 SCHEMAS = "create schema A (id string, k string, v int); create schema B (id string, k string);"
@@ -29,7 +28,7 @@ HINTS = {
 
 
 def plan_of(text: str) -> StatementPlan:
-    return plan_program(resolved(cep.parse(SCHEMAS + text).tree))[0]
+    return plan_program(resolved(cep.parse(SCHEMAS + text).tree), "matcher")[0]
 
 
 @pytest.mark.parametrize("text", HINTS)
@@ -54,13 +53,9 @@ def test_a_key_needs_no_hint() -> None:
 
 
 def test_who_runs_a_statement_is_told_by_the_caller() -> None:
-    program = resolved(cep.parse(SCHEMAS + "select id from A; select id from A#length(2)").tree)
-
-    def runs_on(statement: ResolvedStatement) -> str:
-        return "matcher" if statement.tree.window is None else "reference"
-
-    assert [plan.runs_on for plan in plan_program(program, runs_on)] == ["matcher", "reference"]
-    assert [plan.runs_on for plan in plan_program(program)] == ["reference", "reference"]
+    program = resolved(cep.parse(SCHEMAS + "select id from A").tree)
+    for engine in ("matcher", "reference"):
+        assert [plan.runs_on for plan in plan_program(program, engine)] == [engine]
 
 
 def test_a_plan_tells_whether_time_alone_brings_rows() -> None:

@@ -52,7 +52,7 @@ def test_auto_says_what_it_takes(cepheid: Run) -> None:
 def test_an_unknown_engine_is_wrong_use(cepheid: Run) -> None:
     outcome = cepheid("run", "p.epl", "-e", "e.jsonl", "--engine", "warp")
     assert outcome.code == 2
-    assert "hint: choose from auto, local, reference, matcher, spark" in outcome.err
+    assert "hint: choose from auto, local, reference, spark" in outcome.err
 
 
 def test_events_may_be_several_files_in_one_option(cepheid: Run, write: Write) -> None:

@@ -49,7 +49,7 @@ def _bare(statement: Statement) -> Statement:
 
 def rows(operators: Sequence[pa.Table]) -> list[tuple[object, ...]]:
     """Rows without their keys, which need only be in the same order."""
-    return [row[:3] + row[4:] for row in shown_table(operators)]  # type: ignore[index]
+    return [row[:3] + row[4:] for row in shown_table(operators)]
 
 
 @examples(200)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,15 @@ from cepheid.core.event import Event, SortKey
 from cepheid.expr.tree import And, Binary
 from cepheid.expr.values import group_key
 from cepheid.io.arrow import to_column
-from cepheid.matcher.operator import Operator, columns_of, open_operator, rows_schema
+from cepheid.matcher.compiled import Compiled
+from cepheid.matcher.interpreted import Interpreted
+from cepheid.matcher.operator import (
+    Operator,
+    columns_of,
+    left_to_reference,
+    open_operator,
+    rows_schema,
+)
 from cepheid.pattern import tree as pattern_tree
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import (
@@ -85,10 +93,10 @@ def shown(rows: Sequence[Event]) -> list[object]:
     ]
 
 
-def shown_table(tables: Sequence[pa.Table]) -> list[object]:
+def shown_table(tables: Sequence[pa.Table]) -> list[tuple[Any, ...]]:
     rows = pa.concat_tables(tables)
     instants = rows.column("@time").cast(pa.int64()).to_pylist()
-    found: list[object] = []
+    found: list[tuple[Any, ...]] = []
     for instant, row in zip(instants, rows.to_pylist(), strict=True):
         type, _, kind, key, *_ = row.values()
         values = {n: plain(v) for n, v in row[type].items()}
@@ -232,6 +240,35 @@ def test_the_rows_of_all_parts_sorted_by_their_keys_are_those_of_the_whole(
     assert in_order([machine_rows(program, part, end) for part in parts]) == list(map(show, whole))
 
 
+def operator_rows(operator: Operator, stream: Sequence[Event], end: int) -> list[tuple[Any, ...]]:
+    operator.start(0)
+    given = operator.take(table(operator.program, stream))
+    return shown_table([given, operator.advance(end)])
+
+
+def without_key(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return row[:3] + row[4:]
+
+
+@examples(150)
+@given(split_cases(), st.integers(0, 1))
+def test_each_part_may_run_on_another_engine(
+    case: tuple[ResolvedProgram, list[Event], list[list[Event]]], first: int
+) -> None:
+    program, stream, parts = case
+    assume(not left_to_reference(program))
+    engines: tuple[Callable[[ResolvedProgram], Operator], ...] = Interpreted, Compiled
+    end = end_of(stream)
+    whole = operator_rows(Interpreted(program), stream, end)
+    rows = [
+        row
+        for number, part in enumerate(parts, start=first)
+        for row in operator_rows(engines[number % 2](program), part, end)
+    ]
+    rows.sort(key=lambda row: row[3])
+    assert list(map(without_key, rows)) == list(map(without_key, whole))
+
+
 def in_order(parts: Sequence[Sequence[Event]]) -> list[object]:
     rows = sorted((row for part in parts for row in part), key=lambda row: row.key)
     return list(map(show, rows))
@@ -363,7 +400,7 @@ def test_a_column_may_be_missing_only_beside_no_events_of_its_types() -> None:
     operator = open_operator(program)
     assert operator.take(events.drop_columns("S.v")).num_rows == 0
     with pytest.raises(cep.InputError, match=r"no column 'A.v' beside events of type A"):
-        operator.take(events.drop_columns("A.v"))
+        open_operator(program).take(events.drop_columns("A.v"))
 
 
 def test_rows_without_a_type_let_time_pass() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.semantics.scenarios import FOLDER, outcome, read, write
 
-ENGINES = ("local", "matcher")
+ENGINES = ("reference", "local")
 FILES = sorted(FOLDER.glob("*.txt"))
 
 
@@ -29,10 +29,12 @@ def test_golden_scenarios_give_their_rows(engine: str, file: Path, rewrite: bool
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_restarting_after_every_event_changes_nothing(file: Path) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_restarting_after_every_event_changes_nothing(engine: str, file: Path) -> None:
     scenarios = read(file)
     for case in scenarios.cases:
-        rows = outcome(case.text, scenarios.sequences[case.events], restart=True)
+        events = scenarios.sequences[case.events]
+        rows = outcome(case.text, events, engine=engine, restart=True)
         assert rows == case.expected, (case.name, case.text)
 
 

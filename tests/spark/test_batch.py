@@ -103,7 +103,6 @@ def test_the_cut_of_the_input_makes_no_difference(spark: SparkSession, adaptive:
         assert rows_of(program, frame) == expected
 
 
-@pytest.mark.skip(reason="the order of ties has been seen to differ from run to run")
 def test_without_a_sequence_events_of_one_time_are_ordered_by_type_and_values(
     spark: SparkSession,
 ) -> None:

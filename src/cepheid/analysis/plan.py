@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cepheid.analysis.keys import Split, equalities, place_of, split_of
@@ -33,15 +33,9 @@ class StatementPlan:
         return self.split.reason + hint
 
 
-def _on_reference(_: ResolvedStatement) -> str:
-    return "reference"
-
-
-def plan_program(
-    program: ResolvedProgram, runs_on: Callable[[ResolvedStatement], str] = _on_reference
-) -> tuple[StatementPlan, ...]:
-    """A plan for each statement; `runs_on` knows what runs it."""
-    return tuple(_plan(statement, program, runs_on(statement)) for statement in program.statements)
+def plan_program(program: ResolvedProgram, runs_on: str) -> tuple[StatementPlan, ...]:
+    """A plan for each statement; the caller knows what runs them."""
+    return tuple(_plan(statement, program, runs_on) for statement in program.statements)
 
 
 def _plan(statement: ResolvedStatement, program: ResolvedProgram, runs_on: str) -> StatementPlan:

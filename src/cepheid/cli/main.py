@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -76,6 +77,7 @@ def main(args: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             # What UTF-8 cannot hold, half of a surrogate pair, becomes an escape as in JSON.
             stream.reconfigure(errors="backslashreplace")
+    _show_what_takes_long()
     try:
         code = _run(args)
         sys.stdout.flush()
@@ -97,6 +99,18 @@ def _open_closed_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+
+
+class _OnStandardError(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        err().print(record.getMessage())
+
+
+def _show_what_takes_long() -> None:
+    log = logging.getLogger("cepheid.matcher")
+    if not log.handlers:
+        log.addHandler(_OnStandardError())
+        log.setLevel(logging.INFO)
 
 
 def _run(args: Sequence[str] | None) -> int:

@@ -11,11 +11,12 @@ from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant, format_instant
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
 from cepheid.errors import Diagnostic, LateEvent, RunError, error
-from cepheid.io.arrow import arrow_type
+from cepheid.io.arrow import arrow_type, to_column
 from cepheid.matcher import state
 from cepheid.matcher.form import Form
+from cepheid.matcher.inputs import Inputs, missing
 from cepheid.matcher.lower import lower
-from cepheid.matcher.operator import Operator, columns_of, derived_types, rows_schema
+from cepheid.matcher.operator import Column, Operator, columns_of, derived_types, rows_schema
 from cepheid.matcher.pool import Rows
 from cepheid.matcher.questions import answer, forget, linked, remember
 from cepheid.matcher.vm.layout import BEGIN, NONE, TABLE, USED, WIDTH, Field, Head, Region
@@ -54,6 +55,7 @@ from cepheid.matcher.vm.tables import (
     ROW,
     RUNAWAY,
     SLOTS,
+    START_INSTANT,
     START_STATEMENT,
     STARTED,
     STEP,
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 14  # events that lie in the memory at once
 Array: TypeAlias = Any  # of Arrow, whose stubs know less than it does
+_SCALARS = (STRING, INT, LONG, FLOAT, DOUBLE, BOOLEAN)
 KINDS = ("match", "old", "timeout")
 _OWN: Any = ["C", "W"]  # what compiled code takes: in one piece, and not read-only
 
@@ -85,6 +88,7 @@ class Compiled(Operator):
         self._keyed = keyed
         self._ended: Diagnostic | None = None  # why the run cannot go on
         self._columns = columns_of(program)
+        self._inputs = Inputs(program)
         self._schema = rows_schema(program)
         self._types = {name: place for place, name in enumerate(self._form.types)}
 
@@ -106,6 +110,7 @@ class Compiled(Operator):
     def start(self, instant: Instant) -> None:
         self._memory[Head.CLOCK] = instant
         self._memory[STARTED] = 1
+        self._memory[START_INSTANT] = instant
         self._memory[ORIGIN] = self._memory[ORIGIN_EVENT] = NONE
         for number in reversed(range(len(self._form.statements))):
             if self._form.statements[number].context is None:
@@ -140,10 +145,10 @@ class Compiled(Operator):
             self.start(int(instants[0]))
         self._check_order(instants)
         self._make_room(len(instants))
-        load_events(
-            self._memory, self._type_numbers(events), instants, _integers(events["@sequence"])
-        )
-        for slot, (type, array) in self._arrays(events).items():
+        types = self._type_numbers(events)
+        arrays = self._arrays(events, types)
+        load_events(self._memory, types, instants, _integers(events["@sequence"]))
+        for slot, (type, array) in arrays.items():
             load_values(self._memory, slot, self._words(array, type))
             if array.null_count:
                 nulls = array.is_null().to_numpy(zero_copy_only=False)
@@ -152,20 +157,35 @@ class Compiled(Operator):
         self._run()
         return self._take_rows()
 
-    def _arrays(self, events: pa.Table) -> dict[int, tuple[DataType, Array]]:
+    def _arrays(self, events: pa.Table, types: Words) -> dict[int, tuple[DataType, Array]]:
         """The values of each slot; several columns may share one, each for types of its own."""
         import pyarrow.compute as pc
 
         names = set(events.column_names)
         found: dict[int, tuple[DataType, Array]] = {}
         for column in self._columns:
-            if column.name in names:
+            if column.name not in names:
+                self._expect_none_of(column, types)
+            else:
                 slot = self._form.slots[column.attribute, column.data_type]
-                array = events[column.name].combine_chunks()
+                array = self._exact(events[column.name].combine_chunks(), column)
                 if slot in found:
                     array = pc.coalesce(found[slot][1], array)
                 found[slot] = column.data_type, array
         return found
+
+    def _exact(self, array: Array, column: Column) -> Array:
+        """Values of the attribute's type; nested ones are left to where they are encoded."""
+        is_nested = column.data_type not in _SCALARS
+        if is_nested or self._inputs.is_exact(array, column.data_type):
+            return array
+        values = self._inputs.values(array, column, column.types[0])
+        return to_column(values, column.data_type, self.program.types)
+
+    def _expect_none_of(self, column: Column, types: Words) -> None:
+        for name in column.types:
+            if name in self._types and (types == self._types[name]).any():
+                raise missing(column, name)
 
     def _check_order(self, instants: Words) -> None:
         clock = int(self._memory[Head.CLOCK])

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
-from cepheid.core.types import DataType
-from cepheid.core.values import Coercions
-from cepheid.errors import InputError, error
-from cepheid.io.arrow import arrow_type, to_column
+from cepheid.io.arrow import to_column
+from cepheid.matcher.inputs import Inputs, missing
 from cepheid.matcher.operator import (
-    Column,
     Operator,
     columns_of,
     consumed_types,
@@ -69,8 +66,7 @@ class _Decoder:
     """Makes events of the rows of batches, type by type and column by column."""
 
     def __init__(self, program: ResolvedProgram) -> None:
-        self._types = program.types
-        self._coercions = Coercions(program.types)
+        self._inputs = Inputs(program)
         columns = columns_of(program)
         self._columns = {
             name: [column for column in columns if name in column.types]
@@ -102,30 +98,10 @@ class _Decoder:
         decoded = []
         for column in columns:
             if column.name not in present:
-                fact = f"no column '{column.name}' beside events of type {name}"
-                hint = "every attribute that the program looks at needs its column"
-                raise InputError(error("unknown-attribute", fact, hint=hint))
-            decoded.append(self._decoded(events.column(column.name).take(places), column, name))
+                raise missing(column, name)
+            mine = events.column(column.name).take(places)
+            decoded.append(self._inputs.values(mine, column, name))
         return (dict(zip(names, row, strict=True)) for row in zip(*decoded, strict=True))
-
-    def _decoded(self, array: Any, column: Column, name: str) -> list[Value]:
-        values: list[Value] = array.to_pylist()
-        if self._is_exact(array.type, column.data_type):
-            return values
-        coerce: Callable[[object], Value] = self._coercions.of(column.data_type)
-        try:
-            return list(map(coerce, values))
-        except ValueError as problem:
-            fact = f"attribute '{column.attribute}' of {name}: {problem}"
-            raise InputError(error("bad-value", fact)) from None
-
-    def _is_exact(self, stored: Any, type: DataType) -> bool:
-        """Whether Arrow's values are already as expressions expect them."""
-        import pyarrow as pa
-
-        if pa.types.is_dictionary(stored):
-            stored = stored.value_type
-        return not pa.types.is_nested(stored) and stored == arrow_type(type, self._types)
 
 
 class _Encoder:

@@ -60,10 +60,46 @@ class Operator(ABC):
 
 
 def open_operator(program: ResolvedProgram, *, timed_out: bool = False) -> Operator:
-    """An operator for a program that can run; `timed_out` asks for rows of kind 'timeout'."""
-    from cepheid.matcher.interpreted import Interpreted
+    """An operator for a program that can run; `timed_out` asks for rows of kind 'timeout'.
 
-    return Interpreted(program, timed_out=timed_out)
+    It is the compiled matcher, or the reference semantics where that does not know all that is
+    asked for.
+    """
+    if timed_out or left_to_reference(program):
+        from cepheid.matcher.interpreted import Interpreted
+
+        return Interpreted(program, timed_out=timed_out)
+    from cepheid.matcher.compiled import Compiled
+
+    return Compiled(program)
+
+
+def left_to_reference(program: ResolvedProgram) -> dict[str, list[str]]:
+    """Of each statement that the matcher cannot run, what it has that the matcher has not."""
+    from cepheid.matcher.lower import handed_over
+
+    found = {statement.name: handed_over(statement) for statement in program.statements}
+    for statement in program.statements:
+        if _has_timers(statement) and _feeds_itself(statement, program):
+            found[statement.name].append("timers in a pattern that its own rows reach")
+    return {name: reasons for name, reasons in found.items() if reasons}
+
+
+def _has_timers(statement: ResolvedStatement) -> bool:
+    nodes = pattern_tree.walk(statement.pattern) if statement.pattern else ()
+    timed = pattern_tree.Interval, pattern_tree.At, pattern_tree.Within
+    return any(isinstance(node, timed) for node in nodes)
+
+
+def _feeds_itself(statement: ResolvedStatement, program: ResolvedProgram) -> bool:
+    reached: set[str] = set()
+    fresh = {statement.target}
+    while fresh:
+        reached |= fresh
+        kinds = {kind for name in fresh for kind in _lineage(program, name)}
+        takers = (s for s in program.statements if kinds & set(s.inputs))
+        fresh = {taker.target for taker in takers} - reached
+    return any(set(statement.inputs) & _lineage(program, name) for name in reached)
 
 
 # Rows -----------------------------------------------------------------------------------------

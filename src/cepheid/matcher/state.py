@@ -25,6 +25,7 @@ from cepheid.matcher.vm.tables import (
     BUCKET,
     BUCKETS,
     CONSUMER,
+    DEAD,
     E_COUNT,
     INPUT,
     K_MARK,
@@ -131,6 +132,7 @@ def _restored(words: Words, form: Form) -> Memory:
     buckets = int(words[BUCKETS])
     memory = with_room(memory, {**needed, BUCKET: buckets})
     memory[:TABLE] = words[:TABLE]
+    memory[DEAD] = NONE  # those to be given back are not alive, and so among the free ones
     memory[TABLE + 4 * BUCKET + USED] = buckets
     for region, (used, pool, numbers, rows) in tables.items():
         _restore(memory, region, used, pool, numbers, rows)

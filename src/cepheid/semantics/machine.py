@@ -11,6 +11,7 @@ The key of an event, of a row and of a firing timer says its place in this order
 compared from left to right. Whatever part of the input a machine sees, its keys are in the order in
 which one that sees everything would give them:
 
+    instant, -1, 0, 0                                   the start of the program
     instant, 1, sequence, 0                             an input event
     instant, 0, 0, 0, rank, stage, origin, number       a timer; only a pattern's has a number
     ... depth + 1, ..., rank, number                    derived by a statement from the above
@@ -98,7 +99,7 @@ class Machine:
         """The program begins: statements outside contexts start, in the order of their ranks."""
         self.clock = instant
         self.started = True
-        self.key = (instant, 0, 0, 0)
+        self.key = (instant, -1, 0, 0)
         for plan in self.plans:
             if plan.statement.context is None:
                 self.partition(plan, ())

@@ -9,12 +9,12 @@ from rich.text import Text
 
 from cepheid.cli.console import counted
 from cepheid.engines.local.intake import runnable, with_schemas
-from cepheid.engines.local.runners import left_to_reference
 from cepheid.errors import ProgramError
 from cepheid.lang import LANGUAGES
 from cepheid.matcher.form import Form
 from cepheid.matcher.listing import Code, ListedNode, ListedStatement, list_form
 from cepheid.matcher.lower import lower
+from cepheid.matcher.operator import left_to_reference
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import Program
 
@@ -22,7 +22,7 @@ from cepheid.verbs import Program
 def text(program: Program) -> Iterator[RenderableType]:
     """What is left to the reference semantics, where each attribute lies, then the statements."""
     resolved = program.resolve()
-    left = left_to_reference(resolved.statements)
+    left = left_to_reference(resolved)
     for name, reasons in left.items():
         yield Text(f"{name} is left to the reference semantics: {', '.join(reasons)}")
     count = f"{len(left)} of {counted(len(resolved.statements), 'statement')}"
@@ -42,7 +42,7 @@ def _form(program: ResolvedProgram) -> Form | None:
         with_schemas(runnable(program))
     except ProgramError:
         return None
-    names = {s.name for s in program.statements} - left_to_reference(program.statements).keys()
+    names = {s.name for s in program.statements} - left_to_reference(program).keys()
     return lower(program.part(names)) if names else None
 
 
@@ -76,7 +76,7 @@ def _steps(node: ListedNode) -> list[str]:
 
 def data(program: Program) -> dict[str, object]:
     resolved = program.resolve()
-    left = left_to_reference(resolved.statements)
+    left = left_to_reference(resolved)
     form = _form(resolved)
     return {
         "reference": left,

@@ -12,6 +12,8 @@ from cepheid.analysis.stages import Stage, stages
 from cepheid.cli.sheet import Column, Sheet
 from cepheid.core.time import Period
 from cepheid.expr.printing import print_expr
+from cepheid.matcher.operator import left_to_reference
+from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import Program
 
 Key = Mapping[str, tuple[Path, ...]] | None
@@ -20,7 +22,7 @@ Key = Mapping[str, tuple[Path, ...]] | None
 def text(program: Program) -> Iterator[RenderableType]:
     """Of each statement the key and what it keeps, then the stages and what travels to them."""
     resolved = program.resolve()
-    plans, together = plan_program(resolved), stages(resolved)
+    plans, together = _plans(resolved), stages(resolved)
     yield _keys(plans)
     yield ""
     yield _kept(plans)
@@ -105,7 +107,13 @@ def _source(name: str, stage: Stage) -> str:
 
 
 def data(program: Program) -> list[dict[str, object]]:
-    return [_described(plan) for plan in plan_program(program.resolve())]
+    return [_described(plan) for plan in _plans(program.resolve())]
+
+
+def _plans(program: ResolvedProgram) -> tuple[StatementPlan, ...]:
+    """What the matcher does not know in one statement makes the reference run all of them."""
+    is_left = bool(left_to_reference(program))
+    return plan_program(program, "reference" if is_left else "matcher")
 
 
 def _described(plan: StatementPlan) -> dict[str, object]:

@@ -7,7 +7,8 @@ from typing import Protocol
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
-from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+from cepheid.matcher.operator import left_to_reference
+from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics import state
 from cepheid.semantics.machine import Machine
 
@@ -92,19 +93,11 @@ def open_runner(
 ) -> Runner:
     """A runner for a program that can run.
 
-    `matcher` is the compiled matcher wherever it can do all that is asked for. Timed-out partial
+    `local` is the compiled matcher wherever it can do all that is asked for. Timed-out partial
     matches and the causes of rows are known to the reference semantics alone.
     """
-    if engine != "matcher" or timed_out or why or left_to_reference(program.statements):
+    if engine == "reference" or timed_out or why or left_to_reference(program):
         return Reference(program, timed_out=timed_out, why=why)
     from cepheid.matcher.events import Matcher
 
     return Matcher(program)
-
-
-def left_to_reference(statements: Sequence[ResolvedStatement]) -> dict[str, list[str]]:
-    """Of each statement that the matcher cannot run, what it has that the matcher has not."""
-    from cepheid.matcher.lower import handed_over
-
-    found = {statement.name: handed_over(statement) for statement in statements}
-    return {name: reasons for name, reasons in found.items() if reasons}

@@ -7,8 +7,10 @@ file of the entry point, and run old code after a change in another file.
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -16,13 +18,28 @@ from typing import Any
 
 from numba import config, njit, types
 from numba.core import caching
+from numba.core.codegen import JITCodeLibrary
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 # Divisions are checked by the code itself; nothing is allocated, so nothing is counted.
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
 _IS_COMPILED = not getattr(config, "DISABLE_JIT", False)
 
-part = njit(**{**_OPTIONS, "no_cpython_wrapper": True})  # only compiled code calls it
+
+def part(function: Callable[..., Any]) -> Any:
+    """A function that only compiled code calls."""
+    if not _IS_COMPILED:
+        return function
+    compiled: Any = njit(**{**_OPTIONS, "no_cpython_wrapper": True})(function)
+    typed = compiled.get_call_template
+    # Numba would compile it again for every constant that it is called with.
+    compiled.get_call_template = lambda args, kws: typed(tuple(map(_plain, args)), kws)
+    return compiled
+
+
+def _plain(argument: Any) -> Any:
+    return types.int64 if isinstance(argument, types.IntEnumMember) else types.unliteral(argument)
 
 
 @intrinsic
@@ -50,11 +67,67 @@ def entry(signature: str) -> Callable[[Callable[..., Any]], Any]:
             return function
         compiled: Any = njit(**_OPTIONS)(function)
         compiled._cache = _kept(function)
-        compiled.compile(signature)
+        with _linked_into(function.__qualname__):
+            compiled.compile(signature)
         compiled.disable_compile()
         return compiled
 
     return compile
+
+
+@contextmanager
+def _linked_into(name: str) -> Iterator[None]:
+    """Code is optimised once, where all of it has come together: in the entry point of this name.
+
+    Numba would link and optimise each function with everything that it calls, and generate machine
+    code for it, although only entry points are ever called from outside.
+    """
+    codegen: Any = cpu_target.target_context.codegen()
+    usual = codegen._library_class
+    codegen._library_class = _Library
+    _Library.entry = name
+    try:
+        yield
+    finally:
+        codegen._library_class = usual
+
+
+class _Library(JITCodeLibrary):
+    """The code of one function; the entry point links all others."""
+
+    entry = ""
+
+    @property
+    def codegen(self) -> Any:
+        return self._codegen if self.name == self.entry else _NOTHING_LOADED
+
+    def finalize(self) -> None:
+        if self.name == self.entry:
+            self._linking_libraries = list(self._all_called({}))
+            super().finalize()
+        else:
+            self._finalized = True
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Left to the optimisation of the whole."""
+
+    def _all_called(self, found: dict[Any, None]) -> dict[Any, None]:
+        for library in self._linking_libraries:
+            if library not in found:
+                found[library] = None
+                if isinstance(library, _Library):
+                    library._all_called(found)
+        return found
+
+
+class _NothingLoaded:
+    """For code that is not called from outside, and so has no environment to set."""
+
+    def set_env(self, name: str, environment: object) -> None:
+        pass
+
+
+_NOTHING_LOADED = _NothingLoaded()
 
 
 @cache
@@ -89,6 +162,17 @@ class _Implementation(caching.CompileResultCacheImpl):
 
 class _Cache(caching.FunctionCache):
     _impl_class = _Implementation
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        found = super().load_overload(signature, context)
+        if found is None:
+            _say_once("the matcher is being compiled: this takes half a minute, once")
+        return found
+
+
+@cache
+def _say_once(text: str) -> None:
+    logging.getLogger("cepheid.matcher").info(text)
 
 
 def _kept(function: Callable[..., Any]) -> object:

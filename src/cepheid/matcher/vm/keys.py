@@ -1,11 +1,7 @@
 """Sort keys of rows, made of pieces: each row extends the key of what it was derived from.
 
-As numbers, the key of an input event is (instant, 1, sequence, 0); what is derived from it carries
-its depth instead of the last zero, and adds rank and row number for each step of the way. What
-timers derive begins with (instant, 0, depth, rank, stage), then for a timer of a pattern the key of
-the event that armed it and its number, for others the key of what started the statement. Rows of a
-window's timer take the places of the items that they stand for. So keys order rows as the machine
-derives them, and can be compared between machines that saw different parts of the input.
+As numbers they have the form that the reference semantics defines (`cepheid.semantics.machine`), so
+that rows of both can be put in order together.
 """
 
 from __future__ import annotations
@@ -39,7 +35,7 @@ from cepheid.matcher.vm.tables import (
     RUNNING,
     S_RANK,
     STAGE,
-    START,
+    START_INSTANT,
     STATEMENT,
     TIMER,
 )
@@ -61,9 +57,9 @@ def extend_key(memory, statement, stream, place):
     memory[key + K_RANK] = rank_of(memory, statement)
     memory[key + K_STREAM] = stream
     memory[key + K_PLACE] = place
+    memory[EMITTED] += 1
     memory[key + K_NUMBER] = memory[EMITTED]
     memory[key + K_DEPTH] = memory[at(memory, KEY, base) + K_DEPTH] + 1
-    memory[EMITTED] += 1
     return row
 
 
@@ -124,7 +120,7 @@ def key_of(memory, event):
 def key_of_start(memory):
     """What comes at once when the program starts is before all timers and events."""
     row, key = new_key(memory)
-    memory[key + K_INSTANT] = memory[CLOCK]
+    memory[key + K_INSTANT] = memory[START_INSTANT]
     memory[key + K_TIMER] = AT_START
     return row
 
@@ -151,8 +147,8 @@ def key_of_timer(memory, statement):
 
 @part
 def key_length(memory, row):
-    if row == NONE:
-        return 1
+    if row == NONE:  # the start
+        return 4
     length = 0
     key = at(memory, KEY, row)
     while memory[key + K_BEFORE] != NONE:
@@ -163,15 +159,17 @@ def key_length(memory, row):
     if memory[key + K_TIMER] != BY_TIMER:
         return length + 4
     number = 1 if memory[key + K_STAGE] == PATTERN_STAGE else 0
-    return length + 5 + number + key_length(memory, memory[key + K_ORIGIN])
+    return length + 6 + number + key_length(memory, memory[key + K_ORIGIN])
 
 
 @part
 def write_key(memory, row, words, place):
     """Writes a key; gives the place behind it."""
     if row == NONE:
-        words[place] = START
-        return place + 1
+        words[place] = memory[START_INSTANT]
+        words[place + 1] = -1
+        words[place + 2] = words[place + 3] = 0
+        return place + 4
     end = place + key_length(memory, row)
     key = at(memory, KEY, row)
     depth, behind = memory[key + K_DEPTH], end
@@ -191,11 +189,11 @@ def write_key(memory, row, words, place):
         words[place + 2] = memory[key + K_SEQUENCE]
         words[place + 3] = depth
         return end
-    words[place + 1] = 0
-    words[place + 2] = depth
-    words[place + 3] = memory[key + K_RANK]
-    words[place + 4] = memory[key + K_STAGE]
-    place = write_key(memory, memory[key + K_ORIGIN], words, place + 5)
+    words[place + 1] = words[place + 2] = 0
+    words[place + 3] = depth
+    words[place + 4] = memory[key + K_RANK]
+    words[place + 5] = memory[key + K_STAGE]
+    place = write_key(memory, memory[key + K_ORIGIN], words, place + 6)
     if memory[key + K_STAGE] == PATTERN_STAGE:
         words[place] = memory[key + K_COUNT]
     return end

@@ -35,6 +35,7 @@ QUEUE_HEAD = next(_head)
 ENTRIES = next(_head)  # in use in TABLE
 BUCKETS = next(_head)  # a power of two
 STARTED = next(_head)
+START_INSTANT = next(_head)
 EMITTED = next(_head)  # rows of the statement for the event at hand
 SLOTS = next(_head)  # place of the first value in an event
 KEYED = next(_head)  # whether rows carry sort keys
