@@ -84,7 +84,7 @@ def machine_rows(program: ResolvedProgram, stream: Sequence[Event], end: int) ->
     return rows + machine.advance(end)
 
 
-def shown(rows: Sequence[Event]) -> list[object]:
+def shown(rows: Sequence[Event]) -> list[tuple[Any, ...]]:
     """Rows as `shown_table` shows them."""
     kinds = [("old" if r.is_old else "timeout" if r.is_timeout else "match") for r in rows]
     return [
@@ -151,20 +151,21 @@ def per_key(statement: Statement) -> ProgramTree:
     return ProgramTree((*SCHEMAS, PER_KEY, statement))
 
 
-def tied(pattern: pattern_tree.Pattern, first: str) -> pattern_tree.Pattern:
-    """The pattern whose every event has the same k as the first."""
-    same = Binary("=", attribute("k"), Scope(tags={first: False}).column(first, "k"))
+def tied(pattern: pattern_tree.Pattern, first: str, by: str = "k") -> pattern_tree.Pattern:
+    """The pattern whose every event has the same key as the first."""
+    same = Binary("=", attribute(by), Scope(tags={first: False}).column(first, by))
     match pattern:
         case pattern_tree.Atom(_, _, condition):
             return replace(pattern, condition=And((same, condition)) if condition else same)
         case pattern_tree.FollowedBy(parts) | pattern_tree.AllOf(parts) | pattern_tree.AnyOf(parts):
-            return replace(pattern, parts=tuple(tied(part, first) for part in parts))
+            return replace(pattern, parts=tuple(tied(part, first, by) for part in parts))
         case pattern_tree.Repeat(child, until=until):
-            ended = tied(until, first) if until else None
-            return replace(pattern, child=tied(child, first), until=ended)
+            ended = tied(until, first, by) if until else None
+            return replace(pattern, child=tied(child, first, by), until=ended)
     if isinstance(pattern, pattern_tree.Interval | pattern_tree.At):
         return pattern
-    return replace(pattern, child=tied(pattern.child, first))  # type: ignore[attr-defined, call-arg]
+    child = tied(pattern.child, first, by)  # type: ignore[attr-defined]
+    return replace(pattern, child=child)  # type: ignore[call-arg]
 
 
 @st.composite

@@ -102,15 +102,20 @@ def make_event(
 
 @st.composite
 def streams(
-    draw: DrawFn, kinds: tuple[tuple[str, int], ...] = KINDS, least: int = 5, most: int = 15
+    draw: DrawFn,
+    kinds: tuple[tuple[str, int], ...] = KINDS,
+    values: tuple[tuple[Value, ...], ...] = VALUES,
+    *,
+    least: int = 5,
+    most: int = 15,
 ) -> list[Event]:
     """Events in the order of their times; a kind is a type and the time that passes before."""
-    one = st.tuples(st.sampled_from(kinds), st.sampled_from(VALUES))
+    one = st.tuples(st.sampled_from(kinds), st.sampled_from(values))
     events, clock = [], 0
     drawn = draw(st.lists(one, min_size=least, max_size=most))
-    for number, ((type, gap), values) in enumerate(drawn):
+    for number, ((type, gap), attributes) in enumerate(drawn):
         clock += gap * 1000
-        events.append(make_event(type, clock, number, *values))
+        events.append(make_event(type, clock, number, *attributes))
     return events
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable
-from hashlib import sha256
 
 import pytest
 from hypothesis import given
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 import cepheid as cep
 from cepheid.core.event import Event, Value
 from cepheid.core.types import INT, STRING, Attribute, EventType
+from cepheid.program.seal import Seal
 from cepheid.semantics import machine as machine_module
 from cepheid.semantics import state
 from cepheid.semantics.machine import Machine
@@ -472,21 +472,23 @@ def call(module: str, name: str, *arguments: bytes) -> bytes:
 def test_a_crafted_state_reaches_no_code_but_the_classes_of_the_state(
     module: str, name: str
 ) -> None:
-    machine, saved = saved_state()
-    header = len(state._header(machine))
+    machine, _ = saved_state()
     payload = b"\x80\x04" + call(module, name, text_opcode("x")) + b"."
     with pytest.raises(cep.RunError, match="bad-state"):
-        state.load(machine, saved[:header] + sha256(payload).digest() + payload)
+        state.load(machine, sealed(machine, payload))
+
+
+def sealed(machine: Machine, payload: bytes) -> bytes:
+    return Seal("reference", state.VERSION, machine.program).close(payload)
 
 
 def test_a_crafted_state_must_have_the_fields_of_a_machine() -> None:
-    machine, saved = saved_state()
-    header = len(state._header(machine))
+    machine, _ = saved_state()
     contents: list[object] = [[], {"clock": 0}, {"drain": 0}]
     for content in contents:
         payload = pickle.dumps(content)
         with pytest.raises(cep.RunError, match="bad-state"):
-            state.load(machine, saved[:header] + sha256(payload).digest() + payload)
+            state.load(machine, sealed(machine, payload))
 
 
 # Timeouts.

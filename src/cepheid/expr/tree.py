@@ -199,6 +199,15 @@ def _expressions(value: object) -> Iterator[Expr]:
             yield from _expressions(item)
 
 
+def conjuncts(condition: Expr | None) -> list[Expr]:
+    """What must be true all together for a condition to be."""
+    if condition is None:
+        return []
+    if isinstance(condition, And):
+        return [part for operand in condition.operands for part in conjuncts(operand)]
+    return [condition]
+
+
 def walk(expr: Expr) -> Iterator[Expr]:
     """The expression and everything in it, parents first."""
     pending = [expr]

@@ -13,6 +13,7 @@ from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataTy
 from cepheid.errors import Diagnostic, LateEvent, RunError, error
 from cepheid.io.arrow import arrow_type, to_column
 from cepheid.matcher import state
+from cepheid.matcher.batches import OWN, check_order, integers, late_event, type_numbers
 from cepheid.matcher.form import Form
 from cepheid.matcher.inputs import Inputs, missing
 from cepheid.matcher.lower import lower
@@ -31,6 +32,7 @@ from cepheid.matcher.vm.memory import (
     key_words,
     lay_out,
     load_events,
+    load_keys,
     load_nulls,
     load_values,
     next_due,
@@ -47,6 +49,7 @@ from cepheid.matcher.vm.tables import (
     ENDLESS,
     GROW,
     INPUT,
+    KEY,
     NEVER,
     ORIGIN,
     ORIGIN_EVENT,
@@ -74,7 +77,6 @@ CHUNK = 1 << 14  # events that lie in the memory at once
 Array: TypeAlias = Any  # of Arrow, whose stubs know less than it does
 _SCALARS = (STRING, INT, LONG, FLOAT, DOUBLE, BOOLEAN)
 KINDS = ("match", "old", "timeout")
-_OWN: Any = ["C", "W"]  # what compiled code takes: in one piece, and not read-only
 
 
 class Compiled(Operator):
@@ -140,22 +142,31 @@ class Compiled(Operator):
         return pa.concat_tables([self._schema.empty_table(), *map(self._take_chunk, chunks)])
 
     def _take_chunk(self, events: pa.Table) -> pa.Table:
-        instants = _integers(events["@time"])
+        instants = integers(events["@time"])
         if self.clock is None:
             self.start(int(instants[0]))
-        self._check_order(instants)
+        check_order(instants, int(self._memory[Head.CLOCK]))
         self._make_room(len(instants))
-        types = self._type_numbers(events)
+        types = type_numbers(events["@type"], self._types)
         arrays = self._arrays(events, types)
-        load_events(self._memory, types, instants, _integers(events["@sequence"]))
+        load_events(self._memory, types, instants, integers(events["@sequence"]))
         for slot, (type, array) in arrays.items():
             load_values(self._memory, slot, self._words(array, type))
             if array.null_count:
                 nulls = array.is_null().to_numpy(zero_copy_only=False)
-                load_nulls(self._memory, slot, np.require(nulls, requirements=_OWN))
+                load_nulls(self._memory, slot, np.require(nulls, requirements=OWN))
+        if "@key" in events.column_names:
+            self._load_keys(events["@key"].combine_chunks())
         self._push(TAKE)
         self._run()
         return self._take_rows()
+
+    def _load_keys(self, keys: Array) -> None:
+        """The keys of events that other operators derived."""
+        words = integers(keys.flatten())
+        ends = np.cumsum(integers(keys.value_lengths()))
+        self._memory = with_room(self._memory, {KEY: len(words) + RESERVE})
+        load_keys(self._memory, ends, words)
 
     def _arrays(self, events: pa.Table, types: Words) -> dict[int, tuple[DataType, Array]]:
         """The values of each slot; several columns may share one, each for types of its own."""
@@ -168,31 +179,18 @@ class Compiled(Operator):
                 self._expect_none_of(column, types)
             else:
                 slot = self._form.slots[column.attribute, column.data_type]
-                array = self._exact(events[column.name].combine_chunks(), column)
+                array = events[column.name].combine_chunks()
+                if column.data_type in _SCALARS:
+                    array = self._inputs.exact(array, column)
                 if slot in found:
                     array = pc.coalesce(found[slot][1], array)
                 found[slot] = column.data_type, array
         return found
 
-    def _exact(self, array: Array, column: Column) -> Array:
-        """Values of the attribute's type; nested ones are left to where they are encoded."""
-        is_nested = column.data_type not in _SCALARS
-        if is_nested or self._inputs.is_exact(array, column.data_type):
-            return array
-        values = self._inputs.values(array, column, column.types[0])
-        return to_column(values, column.data_type, self.program.types)
-
     def _expect_none_of(self, column: Column, types: Words) -> None:
         for name in column.types:
             if name in self._types and (types == self._types[name]).any():
                 raise missing(column, name)
-
-    def _check_order(self, instants: Words) -> None:
-        clock = int(self._memory[Head.CLOCK])
-        before = np.maximum.accumulate(np.append(clock, instants[:-1]))
-        late = np.flatnonzero(instants < before)
-        if len(late):
-            raise LateEvent(late_event(int(instants[late[0]]), int(before[late[0]])))
 
     def _make_room(self, count: int) -> None:
         if free_rows(self._memory, EVENT) < count + RESERVE:
@@ -201,28 +199,16 @@ class Compiled(Operator):
         self._memory[TABLE + 4 * INPUT + USED] = 0
         self._memory = with_room(self._memory, needed)
 
-    def _type_numbers(self, events: pa.Table) -> Words:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        column: Array = events["@type"].combine_chunks()
-        if not pa.types.is_dictionary(column.type):
-            column = pc.dictionary_encode(column)
-        known = [self._types.get(name, NONE) for name in column.dictionary.to_pylist()]
-        places = column.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
-        numbers: Words = np.array([*known, NONE], dtype=np.int64)[places]
-        return numbers
-
     def _words(self, array: Array, type: DataType) -> Words:
         if type == STRING:
             return self._pool.intern_array(array)
         if type in (INT, LONG):
-            return _integers(array)
+            return integers(array)
         if type in (FLOAT, DOUBLE):
             values = array.fill_null(0.0).to_numpy(zero_copy_only=False)
-            return np.require(values, np.float64, _OWN).view(np.int64)
+            return np.require(values, np.float64, OWN).view(np.int64)
         if type == BOOLEAN:
-            return _integers(array.cast("int8"))
+            return integers(array.cast("int8"))
         encoded = (self._pool.encode(value, type)[0] for value in array.to_pylist())
         return np.fromiter(encoded, dtype=np.int64, count=len(array))
 
@@ -382,7 +368,6 @@ class Compiled(Operator):
         ]
         if type == STRING:
             return pa.array(values, pa.string())
-        from cepheid.io.arrow import to_column
 
         return to_column(values, type, self.program.types)
 
@@ -393,18 +378,3 @@ class Compiled(Operator):
 
     def load(self, saved: bytes) -> None:
         self._memory, self._pool = state.load(saved, self._form)
-
-
-def late_event(instant: Instant, clock: Instant) -> Diagnostic:
-    fact = f"{format_instant(instant)} is before the clock, {format_instant(clock)}"
-    return error("late-event", fact)
-
-
-def _integers(array: Any) -> Words:
-    import pyarrow as pa
-
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    if array.null_count:
-        array = array.fill_null(0)
-    return np.require(array.to_numpy(zero_copy_only=False), np.int64, _OWN)

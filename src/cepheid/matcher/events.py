@@ -13,7 +13,8 @@ from cepheid.core.event import Event, SortKey, Value
 from cepheid.core.time import Instant
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
 from cepheid.errors import Diagnostic, LateEvent, RunError
-from cepheid.matcher.compiled import Compiled, late_event
+from cepheid.matcher.batches import late_event
+from cepheid.matcher.compiled import Compiled
 from cepheid.matcher.operator import columns_of, derived_types
 from cepheid.matcher.pool import bits_double
 from cepheid.matcher.vm.layout import BEGIN, NONE, TABLE, USED, WIDTH, Field, Head

@@ -8,7 +8,7 @@ from cepheid.core.event import Value
 from cepheid.core.types import DataType
 from cepheid.core.values import Coercions
 from cepheid.errors import InputError, error
-from cepheid.io.arrow import arrow_type
+from cepheid.io.arrow import arrow_type, to_column
 from cepheid.matcher.operator import Column
 from cepheid.program.resolved import ResolvedProgram
 
@@ -28,6 +28,13 @@ class Inputs:
 
         stored = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
         return not pa.types.is_nested(stored) and stored == arrow_type(type, self._types)
+
+    def exact(self, array: Array, column: Column) -> Array:
+        """A column of scalars as an array of the attribute's type."""
+        if self.is_exact(array, column.data_type):
+            return array
+        values = self.values(array, column, column.types[0])
+        return to_column(values, column.data_type, self._types)
 
     def values(self, array: Array, column: Column, name: str) -> list[Value]:
         """The values of one attribute of events of a type."""

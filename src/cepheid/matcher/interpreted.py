@@ -41,12 +41,14 @@ class Interpreted(Operator):
         self._machine.start(instant)
 
     def take(self, events: pa.RecordBatch | pa.Table) -> pa.Table:
+        machine = self._machine
+        is_part = "@key" in events.schema.names
+        take, pass_time = (
+            (machine.meet, machine.reach) if is_part else (machine.take, machine.advance)
+        )
         rows: list[Event] = []
         for item in self._decoder.decode(events):
-            if isinstance(item, Event):
-                rows += self._machine.take(item)
-            else:
-                rows += self._machine.advance(item)
+            rows += take(item) if isinstance(item, Event) else pass_time(item)
         return self._encoder.encode(rows)
 
     def advance(self, instant: Instant) -> pa.Table:
@@ -77,13 +79,16 @@ class _Decoder:
         """In their order: events, and instants where nothing happens that concerns the program."""
         items: list[Any] = events.column("@time").to_pylist()
         sequences: list[Any] = events.column("@sequence").to_pylist()
+        keys: list[Any] = [None] * len(items)
+        if "@key" in events.schema.names:
+            keys = [key and tuple(key) for key in events.column("@key").to_pylist()]
         places: dict[str | None, list[int]] = {}
         for place, type in enumerate(events.column("@type").to_pylist()):
             places.setdefault(type, []).append(place)
         for name in self._columns.keys() & places.keys():
             mine = places[name]
             for place, values in zip(mine, self._values(events, name, mine), strict=True):
-                items[place] = Event(name, items[place], values, sequences[place])
+                items[place] = Event(name, items[place], values, sequences[place], key=keys[place])
         return items
 
     def _values(

@@ -18,7 +18,7 @@ from cepheid.core.types import (
     DataType,
     EventRef,
 )
-from cepheid.expr.tree import Aggregate, And, Binary, Call, Column, Expr, Part, walk
+from cepheid.expr.tree import Aggregate, And, Binary, Call, Column, Expr, Part, conjuncts, walk
 from cepheid.matcher.bytecode import Site, compile_expression, deepest
 from cepheid.matcher.check import check_form
 from cepheid.matcher.form import Form
@@ -510,14 +510,6 @@ def _parts_of(
         else:
             late.append(part)
     return early, keys, late
-
-
-def conjuncts(condition: Expr | None) -> list[Expr]:
-    if condition is None:
-        return []
-    if isinstance(condition, And):
-        return [part for operand in condition.operands for part in conjuncts(operand)]
-    return [condition]
 
 
 def _all_of(parts: list[Expr]) -> Expr | None:

@@ -4,6 +4,12 @@ Events come in the order of (time, sequence) and have the columns '@type' (null:
 time pass), '@time' (microseconds since the epoch), '@sequence' and those of `columns_of`. Rows have
 the columns of `rows_schema`. Their '@key' orders the rows of all parts in which the input may have
 been split: sorted by it, they are the rows of the undivided run.
+
+Statements of one program may run in several operators, one of which takes what another derives. Then
+events have a column '@key', too: null for those of the input, the row's for derived ones. They come
+in the order of these keys, an input event's being (time, 1, sequence, 0). What an operator derives
+is taken in its place among them, so that it may wait until more is known: the next event, or that
+time goes on.
 """
 
 from __future__ import annotations
@@ -59,19 +65,30 @@ class Operator(ABC):
         """Goes on from a saved state; RunError if it is damaged or another program's."""
 
 
-def open_operator(program: ResolvedProgram, *, timed_out: bool = False) -> Operator:
+def open_operator(
+    program: ResolvedProgram, *, timed_out: bool = False, is_fed: bool = False
+) -> Operator:
     """An operator for a program that can run; `timed_out` asks for rows of kind 'timeout'.
 
     It is the compiled matcher, or the reference semantics where that does not know all that is
-    asked for.
+    asked for. `is_fed` says that others derive some of its events, so that these have keys.
     """
-    if timed_out or left_to_reference(program):
+    if timed_out or left_to_reference(program) or (is_fed and takes_own_rows(program)):
         from cepheid.matcher.interpreted import Interpreted
 
         return Interpreted(program, timed_out=timed_out)
+    from cepheid.matcher.chained import Chained
+    from cepheid.matcher.chains import chains_of
     from cepheid.matcher.compiled import Compiled
 
-    return Compiled(program)
+    chains = chains_of(program)
+    return Compiled(program) if chains is None or is_fed else Chained(program, chains)
+
+
+def takes_own_rows(program: ResolvedProgram) -> bool:
+    """Whether what it derives has places among its events; only the reference finds them."""
+    consumed = consumed_types(program)
+    return any(statement.target in consumed for statement in program.statements)
 
 
 def left_to_reference(program: ResolvedProgram) -> dict[str, list[str]]:

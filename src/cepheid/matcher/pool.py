@@ -88,6 +88,15 @@ class Pool:
         places: Words = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
         return numbers[places]
 
+    def texts(self, numbers: Words, nulls: NDArray[np.bool_] | None) -> Any:
+        """The strings of numbers as an Arrow array."""
+        import pyarrow as pa
+
+        if not self._values:
+            return pa.nulls(len(numbers), pa.string())
+        known: Any = pa.array(self._values, pa.string())
+        return known.take(pa.array(numbers, mask=nulls))
+
     # -- values in the memory --
 
     def encode(self, value: Value, type: DataType) -> tuple[int, bool]:

@@ -1,23 +1,21 @@
 """The memory of the machine as bytes, and back.
 
 Written are the single words, and of each table the rows in use with their numbers; what the program
-gives anew is left out. The bytes begin with what saved them: a version and a digest of the program's
-machine form. A checksum finds damage.
+gives anew is left out.
 """
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 
 import numpy as np
 
-from cepheid.core.types import EventType
-from cepheid.errors import Diagnostic, RunError, error
 from cepheid.matcher.form import Form
 from cepheid.matcher.pool import Pool
+from cepheid.matcher.vm import layout, store, tables
 from cepheid.matcher.vm.layout import NONE, REGIONS, TABLE, USED, WIDTH, Field, Region
 from cepheid.matcher.vm.memory import Memory, Words, collect, lay_out, rehash, rows_of, with_room
 from cepheid.matcher.vm.store import BINDING, EVENT, FREED, LINK
@@ -42,11 +40,8 @@ from cepheid.matcher.vm.tables import (
     TIMED,
     TYPE,
 )
-from cepheid.program.serialize import to_json
+from cepheid.program.seal import Seal
 
-VERSION = 1
-_MAGIC = b"cepheid-matcher-state"
-_CHECKSUM = sha256().digest_size
 # Tables that the program gives anew, or that mean nothing between two calls.
 _LEFT_OUT = {
     *(int(r) for r in (Region.CODE, Region.ASKED, Region.ANSWER, Region.STACK, Region.MEMO)),
@@ -63,20 +58,28 @@ def save(memory: Memory, pool: Pool, form: Form) -> bytes:
     payload = zlib.compress(
         len(pooled).to_bytes(8, "little") + pooled + words.astype("<i8").tobytes(), 1
     )
-    return _header(form) + sha256(payload).digest() + payload
+    return _seal(form).close(payload)
+
+
+def _seal(form: Form) -> Seal:
+    return Seal("matcher", _layout(), form.program)
+
+
+@cache
+def _layout() -> str:
+    """Names the places of everything: state of another layout must never be misread."""
+    places = {
+        f"{module.__name__}.{name}": int(value)
+        for module in (tables, layout, store)
+        for name, value in vars(module).items()
+        if name.isupper() and isinstance(value, int)
+    }
+    return sha256(repr(sorted(places.items())).encode()).hexdigest()
 
 
 def load(state: bytes, form: Form) -> tuple[Memory, Pool]:
     """What `save` wrote; RunError where the bytes are damaged, or another program's."""
-    header = _header(form)
-    if not state.startswith(_MAGIC):
-        raise RunError(_problem("these bytes are no saved state of the matcher"))
-    if state[: len(header)] != header:
-        raise RunError(_problem("this state was saved by another program or another version"))
-    checksum, payload = state[len(header) :][:_CHECKSUM], state[len(header) + _CHECKSUM :]
-    if sha256(payload).digest() != checksum:
-        raise RunError(_problem("the saved state is damaged"))
-    content = zlib.decompress(payload)
+    content = zlib.decompress(_seal(form).open(state))
     size = int.from_bytes(content[:8], "little")
     words = np.frombuffer(content[8 + size :], dtype="<i8").astype(np.int64)
     return _restored(words, form), Pool.load(content[8 : 8 + size])
@@ -155,21 +158,3 @@ def _restore(
     table[free, 0] = np.append(free[1:], NONE)
     if len(free):
         memory[POOLS + 2 * region : POOLS + 2 * region + 2] = (free[0], len(free))
-
-
-def _problem(fact: str) -> Diagnostic:
-    return error("bad-state", fact, hint="start afresh, or use the program that saved it")
-
-
-def _header(form: Form) -> bytes:
-    """Names the program: its text, the types of its events, and the ranks of its statements."""
-    program = json.dumps(to_json(form.program.tree), sort_keys=True)
-    types = sorted(map(_signature, form.program.types.values()))
-    ranks = [(s.name, s.rank) for s in form.statements]
-    digest = sha256(f"{program} {types} {ranks}".encode()).digest()
-    return _MAGIC + bytes([VERSION]) + digest
-
-
-def _signature(type: EventType) -> str:
-    """The same in every process, whatever order its sets have there."""
-    return f"{type.name} {type.attributes} {sorted(type.ancestors)} {type.time} {type.is_open}"

@@ -112,6 +112,7 @@ class Machine:
         if instant < self.clock:
             fact = f"{format_instant(instant)} is before the clock, {format_instant(self.clock)}"
             raise LateEvent(error("late-event", fact))
+        self.drain()
         while self.due and self.due[0][0] <= instant:
             self.tick(self.due[0][0])
         self.clock = instant
@@ -124,13 +125,16 @@ class Machine:
 
     def tick(self, instant: Instant) -> None:
         """All timers of an instant fire, then what they derived is taken."""
+        self.fire_due(instant)
+        self.drain()
+
+    def fire_due(self, instant: Instant) -> None:
         self.clock = instant
         while self.due and self.due[0][0] == instant:
             order = heappop(self.due)[-1]
             armed = self.timers.pop(order, None)
             if armed is not None:
                 self.fire(armed)
-        self.drain()
 
     def fire(self, armed: Armed) -> None:
         self.cause = Cause(armed.led_to)
@@ -175,6 +179,29 @@ class Machine:
         self.drain()
         return rows + self.take_rows()
 
+    def meet(self, event: Event) -> list[Event]:
+        """Takes an event in its place among those that the program derives, as their keys say.
+
+        A part of a program meets events that other parts derive. What it derives itself waits until
+        the place of the next event is known, or time goes on.
+        """
+        rows = self.reach(event.instant)
+        self.drain(event.key)
+        self.cause = Cause({})
+        self.dispatch(event)
+        return rows + self.take_rows()
+
+    def reach(self, instant: Instant) -> list[Event]:
+        """Lets time pass up to an instant, whose timers fire; what they derive waits."""
+        rows: list[Event] = []
+        if not self.started:
+            self.start(instant)
+        elif instant != self.clock:
+            rows = self.advance(instant - 1 if instant > self.clock else instant)
+        self.check_running()
+        self.fire_due(instant)
+        return rows + self.take_rows()
+
     def dispatch(self, event: Event) -> None:
         self.key = event.key
         for plan in self.consumers.get(event.type, ()):
@@ -189,8 +216,9 @@ class Machine:
             found.start()
         return found
 
-    def drain(self) -> None:
-        while self.queue:
+    def drain(self, before: SortKey | None = None) -> None:
+        """Takes what was derived, first in first out; up to a key where one is given."""
+        while self.queue and (before is None or self.queue[0][0].key < before):
             event, self.cause = self.queue.popleft()
             self.dispatch(event)
 

@@ -10,21 +10,16 @@ saved them.
 from __future__ import annotations
 
 import io
-import json
 import pickle
 from collections.abc import Iterator
-from hashlib import sha256
 from itertools import count
 
 from cepheid.core.event import Event
-from cepheid.core.types import EventType
-from cepheid.errors import Diagnostic, RunError, error
-from cepheid.program.serialize import to_json
+from cepheid.errors import RunError
+from cepheid.program.seal import Seal, bad_state
 from cepheid.semantics.machine import Machine
 
-VERSION = 2
-_MAGIC = b"cepheid-reference-state"
-_CHECKSUM = sha256().digest_size
+VERSION = "3"
 _FIELDS = ("clock", "started", "running", "timers", "armed", "steps")
 _MODULES = (
     "cepheid.semantics.pattern",
@@ -57,53 +52,30 @@ def save(machine: Machine) -> bytes:
     pickler = _Pickler(machine, buffer)
     pickler.dump({name: getattr(machine, name) for name in _FIELDS})
     pickler.dump_events()
-    payload = buffer.getvalue()
-    return _header(machine) + sha256(payload).digest() + payload
+    return _seal(machine).close(buffer.getvalue())
 
 
 def load(machine: Machine, state: bytes) -> None:
     """Puts a fresh machine of the same program into a saved state."""
-    header = _header(machine)
-    if not state.startswith(_MAGIC):
-        raise RunError(_problem("these bytes are no saved state"))
-    if state[: len(header)] != header:
-        raise RunError(_problem("this state was saved by another program or another version"))
-    for name, value in _read(machine, state[len(header) :]).items():
+    for name, value in _read(machine, _seal(machine).open(state)).items():
         setattr(machine, name, value)
     machine.sweep()
 
 
-def _read(machine: Machine, body: bytes) -> dict[str, object]:
-    checksum, payload = body[:_CHECKSUM], body[_CHECKSUM:]
-    if sha256(payload).digest() != checksum:
-        raise RunError(_problem("the saved state is damaged"))
+def _seal(machine: Machine) -> Seal:
+    return Seal("reference", VERSION, machine.program)
+
+
+def _read(machine: Machine, payload: bytes) -> dict[str, object]:
     try:
         unpickler = _Unpickler(machine, io.BytesIO(payload))
         fields = unpickler.load()
         unpickler.load_events()
     except _UNREADABLE as broken:
-        raise RunError(_problem(f"the saved state is no state: {broken}")) from broken
+        raise RunError(bad_state(f"the saved state is no state: {broken}")) from broken
     if not isinstance(fields, dict) or tuple(fields) != _FIELDS:
-        raise RunError(_problem("the saved state is no state"))
+        raise RunError(bad_state("the saved state is no state"))
     return fields
-
-
-def _problem(fact: str) -> Diagnostic:
-    return error("bad-state", fact, hint="start afresh, or use the program that saved it")
-
-
-def _header(machine: Machine) -> bytes:
-    """Names the program: its text, the types of its events, and the order of its statements."""
-    program = json.dumps(to_json(machine.program.tree), sort_keys=True)
-    types = sorted(map(_signature, machine.program.types.values()))
-    ranks = [plan.name for plan in machine.plans]
-    digest = sha256(f"{program} {types} {ranks}".encode()).digest()
-    return _MAGIC + bytes([VERSION]) + digest
-
-
-def _signature(type: EventType) -> str:
-    """The same in every process, whatever order its sets have there."""
-    return f"{type.name} {type.attributes} {sorted(type.ancestors)} {type.time} {type.is_open}"
 
 
 def _static(machine: Machine) -> Iterator[object]:

@@ -12,6 +12,7 @@ from cepheid.matcher.vm.store import EVENT, take_collected
 from cepheid.matcher.vm.tables import (
     AT_START,
     BASE_KEY,
+    BY_KEY,
     BY_TIMER,
     EMITTED,
     FIRING,
@@ -28,6 +29,7 @@ from cepheid.matcher.vm.tables import (
     K_STREAM,
     K_TIMER,
     K_WIDTH,
+    K_WORDS,
     KEY,
     ORIGIN_EVENT,
     PATTERN_STAGE,
@@ -142,6 +144,26 @@ def key_of_timer(memory, statement):
     return row
 
 
+@part
+def key_from_outside(memory, words, begin, end):
+    """The key of an event that something else derived, from its numbers."""
+    first, key = new_key(memory)
+    memory[key + K_TIMER] = BY_KEY
+    memory[key + K_COUNT] = end - begin
+    memory[key + K_DEPTH] = words[begin + 3]
+    place = begin
+    while True:
+        count = min(end - place, K_WIDTH - K_WORDS)
+        for i in range(count):
+            memory[key + K_WORDS + i] = words[place + i]
+        place += count
+        if place == end:
+            return first
+        row, key_of_rest = new_key(memory)
+        memory[key + K_ORIGIN] = row
+        key = key_of_rest
+
+
 # -- as numbers ------------------------------------------------------------------------------------
 
 
@@ -156,6 +178,8 @@ def key_length(memory, row):
         if memory[key + K_STREAM] != NONE:
             length += 2 + key_length(memory, memory[key + K_PLACE])
         key = at(memory, KEY, memory[key + K_BEFORE])
+    if memory[key + K_TIMER] == BY_KEY:
+        return length + memory[key + K_COUNT]
     if memory[key + K_TIMER] != BY_TIMER:
         return length + 4
     number = 1 if memory[key + K_STAGE] == PATTERN_STAGE else 0
@@ -183,6 +207,10 @@ def write_key(memory, row, words, place):
             write_key(memory, memory[key + K_PLACE], words, behind + 3)
         words[behind] = memory[key + K_RANK]
         key = at(memory, KEY, memory[key + K_BEFORE])
+    if memory[key + K_TIMER] == BY_KEY:
+        write_words(memory, key, words, place)
+        words[place + 3] = depth
+        return end
     words[place] = memory[key + K_INSTANT]
     if memory[key + K_TIMER] != BY_TIMER:
         words[place + 1] = -1 if memory[key + K_TIMER] == AT_START else 1
@@ -197,3 +225,17 @@ def write_key(memory, row, words, place):
     if memory[key + K_STAGE] == PATTERN_STAGE:
         words[place] = memory[key + K_COUNT]
     return end
+
+
+@part
+def write_words(memory, key, words, place):
+    """Writes what came from outside."""
+    end = place + memory[key + K_COUNT]
+    while True:
+        count = min(end - place, K_WIDTH - K_WORDS)
+        for i in range(count):
+            words[place + i] = memory[key + K_WORDS + i]
+        place += count
+        if place == end:
+            return
+        key = at(memory, KEY, memory[key + K_ORIGIN])

@@ -11,7 +11,7 @@ from cepheid.matcher.form import Form
 from cepheid.matcher.questions import MEMO_WIDTH
 from cepheid.matcher.vm.collect import collect as collect_rows
 from cepheid.matcher.vm.jit import entry, words_of
-from cepheid.matcher.vm.keys import key_length, write_key
+from cepheid.matcher.vm.keys import key_from_outside, key_length, write_key
 from cepheid.matcher.vm.layout import (
     BEGIN,
     CAPACITY,
@@ -318,6 +318,19 @@ def load_nulls(array, slot, nulls):
     for i in range(len(nulls)):
         if nulls[i]:
             memory[at(memory, EVENT, memory[at(memory, INPUT, i)]) + word] |= bit
+
+
+@entry("void(int64[::1], int64[::1], int64[::1])")
+def load_keys(array, ends, words):
+    """The keys of the events of the input; those that have no words get theirs when it is asked for."""
+    memory = words_of(array)
+    begin = 0
+    for i in range(len(ends)):
+        if ends[i] > begin:
+            event = at(memory, EVENT, memory[at(memory, INPUT, i)])
+            memory[event + Field.KEY] = key_from_outside(memory, words, begin, ends[i])
+            begin = ends[i]
+    memory[ROOM] = 0
 
 
 @entry("int64(int64[::1])")

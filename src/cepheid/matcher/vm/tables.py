@@ -349,25 +349,27 @@ GROUPS, DISTINCT_VALUES, DISTINCT_ROWS = -(1 << 40), -(1 << 41), -(1 << 42)
 W_EVENT, W_STATEMENT, W_KIND, W_KEY, W_WIDTH = range(5)
 MATCH, OLD, TIMEOUT = range(3)
 
-# KEY: a piece of a sort key: what it extends, the rank and number it adds, and where it began.
+# KEY: a piece of a sort key: what it extends, the rank and number it adds, and where it began. Of a
+# key that came from outside, a piece has some words in place of all that follows K_MARK.
 (
     K_BEFORE,
+    K_TIMER,  # whether it began BY_EVENT, BY_TIMER, AT_START, or outside: BY_KEY
+    K_ORIGIN,  # KEY row of the origin, or of further words
+    K_COUNT,  # the number of the timer, or how many words there are
+    K_DEPTH,
+    K_PLACE,  # where a row takes the place of an item: KEY row of what brought that
+    K_MARK,
     K_RANK,
     K_NUMBER,
     K_INSTANT,
     K_SEQUENCE,
-    K_TIMER,  # whether it began BY_EVENT, BY_TIMER or AT_START
-    K_ORIGIN,  # KEY row of the origin
-    K_COUNT,
-    K_DEPTH,
     K_STAGE,
     K_STREAM,  # NONE, or where a row takes the place of an item: 2 * old + leaving
-    K_PLACE,  # and KEY row of what brought that
-    K_MARK,
     K_WIDTH,
 ) = range(14)
+K_WORDS = K_MARK + 1
 
-BY_EVENT, BY_TIMER, AT_START = range(3)
+BY_EVENT, BY_TIMER, AT_START, BY_KEY = range(4)
 
 # STEP: what is still to be done, the last first.
 X_WIDTH = 6

@@ -1,0 +1,98 @@
+"""Batches of events as columns of words: what NumPy and compiled code take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cepheid.core.time import Instant, format_instant
+from cepheid.core.types import STRING
+from cepheid.errors import Diagnostic, LateEvent, error
+from cepheid.matcher.inputs import Array, Inputs, missing
+from cepheid.matcher.operator import Column
+from cepheid.matcher.pool import Pool, Words
+from cepheid.matcher.predicates import Values
+from cepheid.matcher.vm.layout import NONE
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+OWN: Any = ["C", "W"]  # what compiled code takes: in one piece, and not read-only
+
+
+class Batch:
+    """Some events; each column is looked at once, when it is asked for."""
+
+    def __init__(self, events: pa.Table, numbers: Mapping[str, int], inputs: Inputs) -> None:
+        self._events = events
+        self._inputs = inputs
+        self._numbers = numbers
+        self._values: dict[str, Values] = {}
+        self.instants = integers(events["@time"])
+        self.sequences = integers(events["@sequence"])
+        self.types = type_numbers(events["@type"], numbers)
+
+    def __len__(self) -> int:
+        return len(self.instants)
+
+    def values(self, column: Column, pool: Pool) -> Values:
+        """The values of a column: numbers, or the numbers of strings in the pool."""
+        found = self._values.get(column.name)
+        if found is None:
+            found = self._values[column.name] = self._read(column, pool)
+        return found
+
+    def _read(self, column: Column, pool: Pool) -> Values:
+        if column.name not in self._events.column_names:
+            return self._nothing(column)
+        array = self._inputs.exact(self._events[column.name].combine_chunks(), column)
+        nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+        if column.data_type == STRING:
+            return Values(pool.intern_array(array), nulls)
+        filled = array if nulls is None else array.fill_null(array.type.to_pandas_dtype()(0))
+        return Values(filled.to_numpy(zero_copy_only=False), nulls)
+
+    def _nothing(self, column: Column) -> Values:
+        """Only beside no events of its types a column may be missing."""
+        for name in column.types:
+            if name in self._numbers and (self.types == self._numbers[name]).any():
+                raise missing(column, name)
+        return Values(np.zeros(len(self), dtype=np.int64), np.ones(len(self), dtype=bool))
+
+
+def type_numbers(column: Array, known: Mapping[str, int]) -> Words:
+    """The number of each event's type; NONE for those that nobody knows."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = column.combine_chunks()
+    if not pa.types.is_dictionary(column.type):
+        column = pc.dictionary_encode(column)
+    numbers = [known.get(name, NONE) for name in column.dictionary.to_pylist()]
+    places = column.indices.fill_null(len(numbers)) if column.indices.null_count else column.indices
+    found: Words = np.array([*numbers, NONE], dtype=np.int64)[places.to_numpy(zero_copy_only=False)]
+    return found
+
+
+def integers(array: Any) -> Words:
+    import pyarrow as pa
+
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if array.null_count:
+        array = array.fill_null(0)
+    return np.require(array.to_numpy(zero_copy_only=False), np.int64, OWN)
+
+
+def check_order(instants: Words, clock: Instant) -> None:
+    before = np.maximum.accumulate(np.append(clock, instants[:-1]))
+    late = np.flatnonzero(instants < before)
+    if len(late):
+        raise LateEvent(late_event(int(instants[late[0]]), int(before[late[0]])))
+
+
+def late_event(instant: Instant, clock: Instant) -> Diagnostic:
+    fact = f"{format_instant(instant)} is before the clock, {format_instant(clock)}"
+    return error("late-event", fact)

@@ -1,0 +1,158 @@
+"""Chains give the rows of the reference, in its order, whatever the batches and the restarts."""
+
+from __future__ import annotations
+
+import itertools
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+import cepheid as cep
+from cepheid.core.event import Event
+from cepheid.matcher.chained import Chained
+from cepheid.matcher.chains import Chain, chains_of
+from cepheid.matcher.interpreted import Interpreted
+from cepheid.matcher.operator import Operator, open_operator
+from cepheid.program.resolved import ResolvedProgram
+from tests.effort import examples
+from tests.matcher.test_operator import operator_rows, shown_table, table, without_key
+from tests.semantics.drive import end_of
+from tests.semantics.generators import TYPES, make_event, streams
+
+ONE = (
+    "v >= 2", "v = 1", "v != 1", "2 > v", "w < 0.5", "w != 0.5", "w >= 1", "k = 'x'", "k != 'y'",
+    "not v = 1", "v = 1 or w > 0.1", "not (v = 1 and k = 'x')", "ts < 6000L",
+)  # fmt: skip
+KEYS = ("k", "v", "id")
+KINDS = tuple(itertools.product("AAB", (0, 0, 500, 1000)))
+PERIODS = ("1 sec", "500 msec", "3 sec")
+SHOWN = ("id", "k", "v", "w")
+
+
+@st.composite
+def chain_texts(draw: DrawFn) -> str:
+    """A statement that is a chain."""
+    count = draw(st.integers(1, 4))
+    atoms = [draw(_atoms(place)) for place in range(count)]
+    shown = [f"{tag}.{draw(st.sampled_from(SHOWN))}" for tag in "abcd"[:count]]
+    if count == 1:
+        pattern = f"every {atoms[0]}"
+    else:
+        ending = draw(st.sampled_from(("event", "event", "whole", "within", "absence")))
+        *before, last = atoms
+        period = draw(st.sampled_from(PERIODS))
+        if ending == "within":
+            last = f"({last} where timer:within({period}))"
+        elif ending == "absence":
+            last = f"(timer:interval({period}) and not {last.partition('=')[2]})"
+            shown = shown[:-1]
+        whole = " -> ".join([*before, last])
+        pattern = f"every ({whole})" if ending == "whole" else f"every {whole}"
+    names = ", ".join(f"{path} as x{place}" for place, path in enumerate(shown))
+    return f"select {names} from pattern [{pattern}]"
+
+
+@st.composite
+def _atoms(draw: DrawFn, place: int) -> str:
+    tests = draw(st.lists(st.sampled_from(ONE), max_size=2))
+    if place and draw(st.booleans()):
+        key = draw(st.sampled_from(KEYS))
+        other = "abcd"[draw(st.integers(0, place - 1))]
+        tests.append(draw(st.sampled_from((f"{key} = {other}.{key}", f"{other}.{key} = {key}"))))
+    return f"{'abcd'[place]}={draw(st.sampled_from('AAB'))}({', '.join(tests)})"
+
+
+def chained(text: str) -> tuple[ResolvedProgram, tuple[Chain, ...]]:
+    program = cep.parse(text, types=TYPES).resolve()
+    chains = chains_of(program)
+    assert chains is not None
+    return program, chains
+
+
+@examples(400)
+@given(
+    st.lists(chain_texts(), min_size=1, max_size=3),
+    streams(KINDS, least=5, most=40),
+    st.lists(st.integers(0, 40), max_size=3),
+)
+def test_chains_give_the_rows_of_the_reference(
+    texts: list[str], stream: list[Event], cuts: list[int]
+) -> None:
+    note("; ".join(texts))
+    program, chains = chained("; ".join(texts))
+    expected = operator_rows(Interpreted(program), stream, end_of(stream))
+    operator: Operator = Chained(program, chains)
+    operator.start(0)
+    given, found = table(program, stream), []
+    ends = sorted(min(cut, len(stream)) for cut in cuts)
+    for begin, end in itertools.pairwise([0, *ends, len(stream)]):
+        found.append(operator.take(given.slice(begin, end - begin)))
+        saved, operator = operator.save(), Chained(program, chains)
+        operator.load(saved)
+    found.append(operator.advance(end_of(stream)))
+    rows = shown_table(found)
+    assert list(map(without_key, rows)) == list(map(without_key, expected))
+    if len(texts) == 1:
+        assert [row[3][:6] for row in rows] == [row[3][:6] for row in expected]
+    assert [row[3] for row in rows] == sorted(row[3] for row in rows)
+
+
+def readings(count: int, keys: int) -> pa.Table:
+    program, _ = chained(PAIRS)
+    events = [
+        make_event("AB"[place % 2], place * 1000, place, f"k{place % keys}", 1)
+        for place in range(count)
+    ]
+    return table(program, events)
+
+
+PAIRS = "select a.id as a, b.id as b from pattern [every a=A -> b=B(k = a.k)]"
+# Statements that are close to chains, and none.
+NO_CHAINS = (
+    "select a.v + 1 as v from pattern [every a=A -> b=B]",
+    "select a as whole from pattern [every a=A -> b=B]",
+    "select a.v as v from pattern [a=A -> b=B]",
+    "select a.v as v from pattern [every a=A -> every b=B]",
+    "select a.v as v from pattern [every a=A -> b=B(v > a.v)]",
+    "select a.v as v from pattern [every a=A -> b=B(k = a.k, v = a.v)]",
+    "select a.v as v from pattern [every a=A -> b=B(w = a.w)]",
+    "select a.v as v from pattern [every (a=A -> b=B) where timer:within(1 sec)]",
+    "select a.v as v from pattern [every a=A -> b=B where timer:within(0 sec)]",
+    "select a.v as v from pattern [every a=A(v + 1 > 2) -> b=B]",
+    "select a.v as v from pattern [every a=A -> b=B] where a.v > 1",
+    "select irstream v from A#length(2)",
+    "select count(*) as n from A",
+    "insert into S select v from A; select v from S",
+)
+
+
+@pytest.mark.parametrize("text", NO_CHAINS)
+def test_what_is_no_chain_is_left_to_the_machine(text: str) -> None:
+    assert chains_of(cep.parse(text, types=TYPES).resolve()) is None
+
+
+def test_chains_are_found_by_the_one_who_opens() -> None:
+    program, _ = chained(PAIRS)
+    assert isinstance(open_operator(program), Chained)
+    assert isinstance(open_operator(program, timed_out=True), Interpreted)
+
+
+def test_state_is_small_where_few_runs_wait() -> None:
+    program, chains = chained(PAIRS + "; select id from A(k = 'k1')")
+    operator = Chained(program, chains)
+    sizes = []
+    for begin in (0, 150_000):
+        operator.take(readings(300_000, 7).slice(begin, 150_000))
+        sizes.append(len(operator.save()))
+    assert max(sizes) < 10_000
+    assert operator._kept.count < 400_000
+
+
+def test_state_of_another_program_is_refused() -> None:
+    program, chains = chained(PAIRS)
+    other, others = chained(PAIRS.replace("a.id", "a.k"))
+    with pytest.raises(cep.RunError, match="bad-state"):
+        Chained(other, others).load(Chained(program, chains).save())
