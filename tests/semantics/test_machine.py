@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import cepheid as cep
 from cepheid.core.event import Event, Value
 from cepheid.core.types import INT, STRING, Attribute, EventType
-from cepheid.program.seal import Seal
 from cepheid.semantics import machine as machine_module
 from cepheid.semantics import state
 from cepheid.semantics.machine import Machine
@@ -475,11 +474,7 @@ def test_a_crafted_state_reaches_no_code_but_the_classes_of_the_state(
     machine, _ = saved_state()
     payload = b"\x80\x04" + call(module, name, text_opcode("x")) + b"."
     with pytest.raises(cep.RunError, match="bad-state"):
-        state.load(machine, sealed(machine, payload))
-
-
-def sealed(machine: Machine, payload: bytes) -> bytes:
-    return Seal("reference", state.VERSION, machine.program).close(payload)
+        state.load(machine, state._seal(machine).close(payload))
 
 
 def test_a_crafted_state_must_have_the_fields_of_a_machine() -> None:
@@ -488,7 +483,7 @@ def test_a_crafted_state_must_have_the_fields_of_a_machine() -> None:
     for content in contents:
         payload = pickle.dumps(content)
         with pytest.raises(cep.RunError, match="bad-state"):
-            state.load(machine, sealed(machine, payload))
+            state.load(machine, state._seal(machine).close(payload))
 
 
 # Timeouts.

@@ -63,7 +63,8 @@ def load(machine: Machine, state: bytes) -> None:
 
 
 def _seal(machine: Machine) -> Seal:
-    return Seal("reference", VERSION, machine.program)
+    order = [plan.name for plan in machine.plans]
+    return Seal("reference", f"{VERSION} {order}", machine.program)
 
 
 def _read(machine: Machine, payload: bytes) -> dict[str, object]:
