@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cepheid.core.event import Event, Value
-from cepheid.core.types import DOUBLE, INT, STRING, ArrayType, DataType, EventRef
+from cepheid.core.types import DOUBLE, ArrayType, DataType, EventRef
 from cepheid.expr.values import group_key
-from cepheid.matcher.pool import Pool, Rows, pool_numbers, renumbered
+from cepheid.matcher.pool import Pool, Rows
 from tests.matcher.expressions import ATTRIBUTES, exactly, make_value
 
 SEEDS = st.integers(0, 10**9)
@@ -84,45 +84,16 @@ def test_rows_of_the_memory_are_events_and_lists() -> None:
     assert pool.decode(bits, EventRef("A"), rows) is events[1]
 
 
-def test_what_is_not_kept_is_forgotten_and_the_rest_renumbered() -> None:
-    pool = Pool()
-    constant = pool.intern("constant")
-    pool.pin()
-    texts = np.array([pool.intern(text) for text in ("a", "b", "c")])
-    arrays = np.array([pool.encode([n], ArrayType(INT))[0] for n in range(3)])
-    used = pool_numbers(texts[1:], STRING), pool_numbers(arrays[:1], ArrayType(INT))
-    new = pool.keep(np.concatenate(used).tolist())
-    assert len(pool) == 4
-    assert new[texts[0]] < 0
-    assert pool.value(constant) == "constant"
-    assert [pool.value(n) for n in renumbered(texts[1:], STRING, new)] == ["b", "c"]
-    [array] = renumbered(arrays[:1], ArrayType(INT), new)
-    assert pool.decode(array, ArrayType(INT)) == [0]
-    assert pool.intern("c") == new[texts[2]]
-    assert pool.encode([0], ArrayType(INT)) == (array, False)
-    assert pool.intern("a") == 4
-
-
-def test_rows_stay_when_the_pool_is_renumbered() -> None:
-    pool = Pool()
-    record, _ = pool.encode({"x": 1}, EventRef("P"))
-    words = np.array([5, record, 0])
-    assert pool_numbers(words, EventRef("P")).tolist() == [~record]
-    assert renumbered(words, EventRef("P"), pool.keep([~record])).tolist() == [5, record, 0]
-
-
 @given(SEEDS)
 def test_a_saved_pool_goes_on_as_before(seed: int) -> None:
     random, pool = Random(seed), Pool()
     values = [(make_value(random, type), type) for type in TYPES]
     words = [pool.encode(value, type) for value, type in values]
     interned = [pool.intern(value) for value, _ in values]
-    pool.pin()
     loaded = Pool.load(pool.save())
     assert [loaded.intern(value) for value, _ in values] == interned
     assert [loaded.encode(value, type) for value, type in values] == words
     assert len(loaded) == len(pool)
-    assert loaded.keep([]).tolist() == list(range(len(pool)))
 
 
 @pytest.mark.parametrize("value", [1e308, -0.0, math.inf, 5e-324])

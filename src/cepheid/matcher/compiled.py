@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -37,6 +37,8 @@ from cepheid.matcher.vm.memory import (
     load_values,
     next_due,
     rehashed,
+    row_nulls,
+    row_words,
     rows_of,
     with_more,
     with_room,
@@ -64,7 +66,6 @@ from cepheid.matcher.vm.tables import (
     STEP,
     TAKE,
     UNTIL,
-    W_EVENT,
     W_KEY,
     W_KIND,
 )
@@ -303,20 +304,31 @@ class Compiled(Operator):
         rows = rows_of(self._memory, ROW)
         if not len(rows):
             return self._schema.empty_table()
-        events = (
-            self._memory[TABLE + 4 * EVENT + BEGIN]
-            + rows[:, W_EVENT] * self._memory[TABLE + 4 * EVENT + WIDTH]
-        )
-        types = self._memory[events + Field.TYPE]
         columns = [
-            pa.array(self._form.types).take(pa.array(types)),
-            pa.array(self._memory[events + Field.INSTANT]).cast(pa.timestamp("us", "UTC")),
-            pa.array(KINDS).take(pa.array(rows[:, W_KIND])),
+            self._chosen(self._form.types, self._row_words(Field.TYPE)),
+            pa.array(self._row_words(Field.INSTANT)).cast(pa.timestamp("us", "UTC")),
+            self._chosen(KINDS, rows[:, W_KIND]),
             self._keys(np.ascontiguousarray(rows[:, W_KEY])),
-            *self._structs(events, types),
+            *self._structs(self._row_words(Field.TYPE)),
         ]
         self._memory[TABLE + 4 * ROW + USED] = 0
         return pa.Table.from_arrays(columns, schema=self._schema)
+
+    def _row_words(self, word: int) -> Words:
+        """One word of the event of each row."""
+        words = np.empty(int(self._memory[TABLE + 4 * ROW + USED]), dtype=np.int64)
+        row_words(self._memory, word, words)
+        return words
+
+    def _chosen(self, names: Sequence[str], numbers: Words) -> Array:
+        """Names by their numbers; mostly it is one name for all."""
+        import pyarrow as pa
+
+        first = int(numbers[0])
+        if (numbers == first).all():
+            return pa.repeat(names[first], len(numbers))
+        places: Array = pa.array(numbers)
+        return pa.array(names).take(places)
 
     def _keys(self, keys: Words) -> Array:
         import pyarrow as pa
@@ -331,7 +343,7 @@ class Compiled(Operator):
         places: Array = pa.array(offsets)
         return pa.ListArray.from_arrays(places, values)
 
-    def _structs(self, events: Words, types: Words) -> Iterator[Array]:
+    def _structs(self, types: Words) -> Iterator[Array]:
         """One column per derived type, null in rows of other types."""
         import pyarrow as pa
 
@@ -339,8 +351,7 @@ class Compiled(Operator):
             is_other = types != self._types[name]
             field = self._schema.field(name)
             members = [
-                self._values(events, slot_name, type, is_other)
-                for slot_name, type in attributes.items()
+                self._values(slot_name, type, is_other) for slot_name, type in attributes.items()
             ]
             if not members:
                 yield pa.array([None if o else {} for o in is_other], field.type)
@@ -348,27 +359,28 @@ class Compiled(Operator):
             mask = pa.array(is_other) if is_other.any() else None
             yield pa.StructArray.from_arrays(members, fields=list(field.type), mask=mask)
 
-    def _values(self, events: Words, name: str, type: DataType, is_other: Any) -> Array:
+    def _values(self, name: str, type: DataType, is_other: Any) -> Array:
         import pyarrow as pa
 
         slot = self._form.slots[name, type]
-        bits = self._memory[events + Field.NULLS + slot // 64]
-        nulls = (((bits >> (slot % 64)) & 1) == 1) | is_other
-        words = self._memory[events + self._memory[SLOTS] + slot]
+        nulls = np.empty(len(is_other), dtype=bool)
+        has_nulls = row_nulls(self._memory, slot, nulls)
+        nulls |= is_other
+        mask = nulls if has_nulls or is_other.any() else None
+        words = self._row_words(int(self._memory[SLOTS]) + slot)
         arrow = arrow_type(type, self.program.types)
         if type in (INT, LONG):
-            return pa.array(words, mask=nulls).cast(arrow)
+            return pa.array(words, mask=mask).cast(arrow)
         if type in (FLOAT, DOUBLE):
-            return pa.array(words.view(np.float64), mask=nulls).cast(arrow)
+            return pa.array(words.view(np.float64), mask=mask).cast(arrow)
         if type == BOOLEAN:
-            return pa.array(words != 0, mask=nulls)
+            return pa.array(words != 0, mask=mask)
+        if type == STRING:
+            return self._pool.texts(words, mask)
         values = [
             None if null else self._pool.decode(word, type, self._rows)
             for word, null in zip(words.tolist(), nulls.tolist(), strict=True)
         ]
-        if type == STRING:
-            return pa.array(values, pa.string())
-
         return to_column(values, type, self.program.types)
 
     # -- saving --

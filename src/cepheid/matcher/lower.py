@@ -176,7 +176,6 @@ class _Lowering:
             WINDOW: self.windows.rows,
             AGGREGATE: self.windows.aggregates,
         }
-        self.pool.pin()
         return Form(
             self.program,
             self.statements,

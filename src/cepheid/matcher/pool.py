@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 Words: TypeAlias = NDArray[np.int64]
 _INTEGRAL = (INT, LONG)
 _REAL = (FLOAT, DOUBLE)
-_DROPPED = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,6 @@ class Pool:
     def __init__(self) -> None:
         self._values: list[Value] = []
         self._numbers: dict[Hashable, int] = {}
-        self._pinned = 0
 
     def __len__(self) -> int:
         return len(self._values)
@@ -126,41 +124,18 @@ class Pool:
         assert rows is not None, "only the memory knows its events"
         return rows.event(bits) if isinstance(type, EventRef) else list(rows.events(bits))
 
-    # -- forgetting --
-
-    def pin(self) -> None:
-        """Everything known so far keeps its number for ever: the constants of the code."""
-        self._pinned = len(self._values)
-
-    def keep(self, numbers: Iterable[int]) -> Words:
-        """Forgets all but these and what is pinned; gives the new number of each old one.
-
-        Numbers that are forgotten have no new one; it is negative.
-        """
-        kept = sorted({*range(self._pinned), *numbers})
-        renumbering = np.full(len(self._values), _DROPPED, dtype=np.int64)
-        renumbering[kept] = np.arange(len(kept))
-        self._values = [self._values[number] for number in kept]
-        self._numbers = {
-            key: int(renumbering[number])
-            for key, number in self._numbers.items()
-            if renumbering[number] != _DROPPED
-        }
-        return renumbering
-
     # -- saving --
 
     def save(self) -> bytes:
         """Everything; what `intern` and `encode` gave numbers to is told apart by a flag."""
         exact = {n for key, n in self._numbers.items() if isinstance(key, tuple) and _is_exact(key)}
         values = [[n in exact, encode_value(value)] for n, value in enumerate(self._values)]
-        return json.dumps([self._pinned, values], separators=(",", ":")).encode()
+        return json.dumps(values, separators=(",", ":")).encode()
 
     @classmethod
     def load(cls, saved: bytes) -> Pool:
         pool = cls()
-        pool._pinned, values = json.loads(saved)
-        for is_exact, data in values:
+        for is_exact, data in json.loads(saved):
             value = decode_value(data)
             if is_exact:
                 pool.encode(value, EventRef(""))
@@ -200,20 +175,3 @@ def double_bits(value: float) -> int:
 def bits_double(bits: int) -> float:
     [value] = struct.unpack("<d", struct.pack("<q", bits))
     return float(value)
-
-
-def is_pooled(type: DataType) -> bool:
-    """Whether words of the type can be numbers of the pool."""
-    return type not in (BOOLEAN, *_INTEGRAL, *_REAL)
-
-
-def pool_numbers(words: Words, type: DataType) -> Words:
-    """The numbers of the pool among the words of values of a type."""
-    return words if type == STRING else ~words[words < 0]
-
-
-def renumbered(words: Words, type: DataType, renumbering: Words) -> Words:
-    """The same values after the pool has been renumbered."""
-    if type == STRING:
-        return renumbering[words]
-    return np.where(words < 0, ~renumbering[np.where(words < 0, ~words, 0)], words)

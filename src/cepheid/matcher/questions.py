@@ -60,7 +60,7 @@ def _keep(memory: Words, row: int, bits: int, is_null: bool) -> bool:
 
 
 def forget(memory: Words) -> None:
-    """Clears MEMO; due when it has grown, and when the pool has been renumbered."""
+    """Clears MEMO; due when it has grown."""
     entry = TABLE + 4 * Region.MEMO
     begin, size = memory[entry + BEGIN], memory[entry + WIDTH] * memory[entry + CAPACITY]
     memory[begin : begin + size] = 0

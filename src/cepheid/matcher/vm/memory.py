@@ -85,6 +85,7 @@ from cepheid.matcher.vm.tables import (
     TIMER,
     TRUTH,
     UNTIL,
+    W_EVENT,
     W_WIDTH,
     X_WIDTH,
     Y_WIDTH,
@@ -342,6 +343,28 @@ def rows_of(memory: Memory, region: int) -> Any:
     """The rows in use, as a table that is a view of the memory."""
     begin, width, _, used = memory[TABLE + 4 * region : TABLE + 4 * region + 4]
     return memory[begin : begin + width * used].reshape(used, width)
+
+
+@entry("void(int64[::1], int64, int64[::1])")
+def row_words(array, word, words):
+    """One word of the event of each row."""
+    memory = words_of(array)
+    for row in range(len(words)):
+        event = memory[at(memory, ROW, row) + W_EVENT]
+        words[row] = memory[at(memory, EVENT, event) + word]
+
+
+@entry("boolean(int64[::1], int64, boolean[::1])")
+def row_nulls(array, slot, nulls):
+    """Whether an attribute of each row is null; gives whether one is."""
+    memory = words_of(array)
+    word, bit, found = Field.NULLS + slot // 64, slot % 64, False
+    for row in range(len(nulls)):
+        event = memory[at(memory, ROW, row) + W_EVENT]
+        is_null = (memory[at(memory, EVENT, event) + word] >> bit) & 1 == 1
+        nulls[row] = is_null
+        found = found or is_null
+    return found
 
 
 @entry("int64(int64[::1], int64[::1], int64[::1])")
