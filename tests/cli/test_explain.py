@@ -262,6 +262,13 @@ def test_the_matcher_stage_shows_the_machine_form_and_what_is_left_out(
         ("wait", ["b=A(k = a.k)"]),
     ]
     assert list(two["nodes"][4]["code"]) == ["key of the event 0", "key of the run 0"]
+    assert shown["chains"] is False
+
+
+def test_the_matcher_stage_tells_what_runs_as_chains(cepheid: Run, folder: Path) -> None:
+    (folder / "m.epl").write_text("create schema A (k string, v int); select k from A(v > 1)")
+    assert "as chains" in cepheid("explain", "m.epl", "--stage", "matcher").out
+    assert cepheid("explain", "m.epl", "--stage", "matcher", "--json").data["chains"] is True
 
 
 @pytest.mark.parametrize("text", ["select k from A", "create schema A (v int); select w from A"])

@@ -11,6 +11,7 @@ from cepheid.cli.console import counted
 from cepheid.engines.local.intake import runnable, with_schemas
 from cepheid.errors import ProgramError
 from cepheid.lang import LANGUAGES
+from cepheid.matcher.chains import chains_of
 from cepheid.matcher.form import Form
 from cepheid.matcher.listing import Code, ListedNode, ListedStatement, list_form
 from cepheid.matcher.lower import lower
@@ -30,6 +31,8 @@ def text(program: Program) -> Iterator[RenderableType]:
     form = _form(resolved)
     if form is None:
         return
+    if _is_chained(resolved):
+        yield Text("batches run as chains; single events on the machine below")
     yield Text("slots: " + ", ".join(f"{n} {name} {type}" for n, name, type in _slots(form)))
     for statement in list_form(form):
         yield ""
@@ -44,6 +47,10 @@ def _form(program: ResolvedProgram) -> Form | None:
         return None
     names = {s.name for s in program.statements} - left_to_reference(program).keys()
     return lower(program.part(names)) if names else None
+
+
+def _is_chained(program: ResolvedProgram) -> bool:
+    return not left_to_reference(program) and chains_of(program) is not None
 
 
 def _slots(form: Form) -> list[tuple[int, str, str]]:
@@ -80,6 +87,7 @@ def data(program: Program) -> dict[str, object]:
     form = _form(resolved)
     return {
         "reference": left,
+        "chains": form is not None and _is_chained(resolved),
         "slots": [{"name": n, "type": t} for _, n, t in _slots(form)] if form else [],
         "statements": [_described(s) for s in list_form(form)] if form else [],
     }
