@@ -18,6 +18,7 @@ from cepheid.matcher.vm.tables import (
     C_STATEMENT,
     C_WIDTH,
     CONSUMER,
+    DISTINCT,
     LIST,
     N_BOUND_KEYS,
     N_CHILD,
@@ -112,7 +113,9 @@ class _Check:
         self.code((row[N_EARLY],), 0, f"the condition of {where}")
         self.code((row[N_LATE],), tags, f"the condition of {where}")
         if row[N_KEYS]:
-            self.code(self.listed(row[N_EVENT_KEYS], row[N_KEYS], where), 0, f"a key of {where}")
+            if row[N_KIND] != DISTINCT:
+                keys = self.listed(row[N_EVENT_KEYS], row[N_KEYS], where)
+                self.code(keys, 0, f"a key of {where}")
             self.code(self.listed(row[N_BOUND_KEYS], row[N_KEYS], where), tags, f"a key of {where}")
         for tag in self.listed(row[N_TAGS], 2 * row[N_TAG_COUNT], where)[::2]:
             _require(0 <= tag < tags, f"{where} collects an unknown tag")

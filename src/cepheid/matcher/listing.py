@@ -146,7 +146,7 @@ def _node_code(form: Form, row: tuple[int, ...]) -> Code:
 
 
 def _listed(form: Form, begin: int, count: int) -> list[int]:
-    return [word for [word] in form.tables[LIST][begin : begin + count]] if count else []
+    return [word for [word] in form.tables[LIST][begin : begin + count]] if begin != NONE else []
 
 
 def _code(form: Form, codes: Mapping[str, int]) -> Code:

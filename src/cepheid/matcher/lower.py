@@ -13,6 +13,7 @@ from cepheid.core.types import (
     FLOAT,
     INT,
     LONG,
+    SCALARS,
     STRING,
     ArrayType,
     DataType,
@@ -39,6 +40,7 @@ from cepheid.matcher.vm.tables import (
     AT,
     COMES_TRUE,
     CONSUMER,
+    DISTINCT,
     EVERY,
     FAILS,
     FOLLOWED,
@@ -110,6 +112,7 @@ from cepheid.program.statements import OUTPUT_COUNTERS
 _KINDS: dict[type[tree.Pattern], int] = {
     tree.Atom: WAIT,
     tree.Every: EVERY,
+    tree.EveryDistinct: DISTINCT,
     tree.FollowedBy: FOLLOWED,
     tree.AllOf: ALL,
     tree.AnyOf: ANY,
@@ -135,8 +138,22 @@ def handed_over(statement: ResolvedStatement) -> list[str]:
     if statement.pattern is not None:
         kinds = dict.fromkeys(map(type, tree.walk(statement.pattern)))
         found += [kind.__name__ for kind in kinds if kind not in _KINDS]
+        for node in tree.walk(statement.pattern):
+            if isinstance(node, tree.EveryDistinct):
+                found += _handed_over_distinct(node)
     if len(_all_tags(statement)) > _MOST_TAGS:
         found.append(f"more than {_MOST_TAGS} tags")
+    return found
+
+
+def _handed_over_distinct(pattern: tree.EveryDistinct) -> list[str]:
+    found = []
+    if pattern.expiry is not None and pattern.expiry.months:
+        found.append("every-distinct with months")
+    if any(isinstance(n, tree.Every | tree.EveryDistinct) for n in tree.walk(pattern.child)):
+        found.append("every below every-distinct")
+    if any(key.type not in SCALARS.values() for key in pattern.keys):
+        found.append("every-distinct by nested values")
     return found
 
 
@@ -350,6 +367,8 @@ class _Lowering:
                 row[N_LOW] = len(self.schedules) + 1
                 self.schedules.append(pattern.schedule)
                 self.timed.append((self.current, number))
+            case tree.EveryDistinct():
+                self.distinct(row, pattern)
             case tree.While():
                 row[N_LATE] = self.compiled(pattern.condition)
             case tree.Repeat():
@@ -361,6 +380,16 @@ class _Lowering:
         if isinstance(pattern, tree.Every | tree.EveryDistinct):
             self.nodes[children[0]][N_STARTS_RUNS] = int(isinstance(pattern.child, tree.Atom))
         return number
+
+    def distinct(self, row: list[int], pattern: tree.EveryDistinct) -> None:
+        row[N_KEYS] = len(pattern.keys)
+        row[N_BOUND_KEYS] = self.listed([self.compiled(key) for key in pattern.keys])
+        row[N_KEY_DOUBLE] = sum(
+            (key.type in (FLOAT, DOUBLE)) << place for place, key in enumerate(pattern.keys)
+        )
+        self.most_keys = max(self.most_keys, len(pattern.keys))
+        if pattern.expiry is not None:
+            row[N_LOW], row[N_PERIOD] = 1, pattern.expiry.microseconds
 
     def count_steps(self, number: int, pattern: tree.Pattern) -> None:
         """The node counts its events and its timer apart."""

@@ -90,10 +90,10 @@ class Pool:
         """The strings of numbers as an Arrow array."""
         import pyarrow as pa
 
-        if not self._values:
-            return pa.nulls(len(numbers), pa.string())
-        known: Any = pa.array(self._values, pa.string())
-        return known.take(pa.array(numbers, mask=nulls))
+        used, places = np.unique(numbers, return_inverse=True)
+        values = (self._values[n] if n < len(self._values) else None for n in used.tolist())
+        texts: Any = pa.array([v if isinstance(v, str) else None for v in values], pa.string())
+        return texts.take(pa.array(places, mask=nulls))
 
     # -- values in the memory --
 

@@ -20,7 +20,9 @@ from cepheid.matcher.vm.tables import (
     E_CHAIN,
     E_COUNT,
     E_FIRST,
+    E_LAST,
     E_OWNER,
+    E_PART,
     ENTRIES,
     FRESH,
     G_IS_KEPT,
@@ -55,6 +57,7 @@ from cepheid.matcher.vm.tables import (
     L_B,
     L_BEGIN,
     L_BOUND,
+    L_C,
     L_DUE,
     L_NODE,
     L_ORIGIN_EVENT,
@@ -73,6 +76,7 @@ from cepheid.matcher.vm.tables import (
     RUNNING,
     S_REPEATED,
     S_TAG_COUNT,
+    SEEN_KEYS,
     SLOTS,
     START,
     STATEMENT,
@@ -292,10 +296,15 @@ def sweep(memory, region, mark):
 
 @part
 def is_forgotten(memory, entry):
-    """Whether an entry is of a list in which no atom waits, or of a group without rows."""
+    """Whether an entry is of a list in which no atom waits, a group without rows, a past key."""
     content, owner = memory[entry + E_FIRST], memory[entry + E_OWNER]
     if owner >= 0:
         return content == NONE
+    if owner <= SEEN_KEYS:
+        live = live_at(memory, memory[entry + E_LAST])
+        is_same = memory[live + L_ALIVE] == 1 and memory[live + L_NODE] == SEEN_KEYS - owner
+        is_seen = is_same and memory[live + L_C] == memory[entry + E_PART]
+        return not is_seen or content <= memory[CLOCK]
     if not DISTINCT_VALUES < owner <= GROUPS:
         return False
     group = at(memory, GROUP, content)

@@ -36,6 +36,7 @@ from cepheid.matcher.vm.tables import (
     BODY_STARTED,
     COMBINE,
     DEAD,
+    DISTINCT,
     E_FIRST,
     E_LAST,
     EVERY,
@@ -44,6 +45,7 @@ from cepheid.matcher.vm.tables import (
     FIRE,
     FIRST,
     FOLLOWED,
+    GENERATION,
     H_BINDING,
     H_NEXT,
     H_PLACE,
@@ -110,6 +112,7 @@ from cepheid.matcher.vm.tables import (
     ROOT,
     ROOT_STARTED,
     SCRATCH,
+    SEEN_KEYS,
     SIDES_STARTED,
     SPAWN,
     SPAWNED,
@@ -567,6 +570,9 @@ def begin_live(memory, row):
         return wait_for(memory, row, memory[node + N_CHILD], memory[live + L_BEGIN])
     if kind == EVERY:
         push(memory, SPAWN, row, 0, 0, 0)
+    elif kind == DISTINCT:
+        forget_keys(memory, row)
+        push(memory, SPAWN, row, 0, 0, 0)
     elif kind in (FOLLOWED, WHILE):
         begin_child(memory, row, memory[node + N_CHILD], memory[live + L_BEGIN])
     elif kind == ALL:
@@ -641,6 +647,8 @@ def true(memory, row, binding, finished):
         rise(memory, row, binding, finished)
     elif kind == EVERY:
         every_true(memory, parent, row, binding, finished)
+    elif kind == DISTINCT:
+        return distinct_true(memory, parent, row, binding, finished)
     elif kind == WITHIN:
         within_true(memory, parent, row, binding, finished)
     elif kind == WHILE:
@@ -669,9 +677,11 @@ def fail(memory, row):
     parent = memory[live + L_PARENT]
     above = live_at(memory, parent)
     kind = memory[node_at(memory, memory[above + L_NODE]) + N_KIND]
-    if kind == EVERY:
+    if kind in (EVERY, DISTINCT):
         if memory[above + L_A] == 0:
             unlink(memory, row)
+            if kind == DISTINCT:
+                forget_keys(memory, parent)
             push(memory, SPAWN, parent, 0, 0, 0)
         return
     unlink(memory, row)
@@ -695,6 +705,75 @@ def every_true(memory, parent, row, binding, finished):
         unlink(memory, row)
     push(memory, TRUE, parent, binding, 0, 0)
     push(memory, SPAWN, parent, 0, 0, 0)
+
+
+# -- `every-distinct` ------------------------------------------------------------------------------
+# The keys that an instance has seen are entries of the table, of the generation that it has in L_C.
+
+
+@part
+def forget_keys(memory, row):
+    """The instance begins to remember keys anew; the old ones are collected."""
+    memory[GENERATION] += 1
+    memory[live_at(memory, row) + L_C] = memory[GENERATION]
+
+
+@part
+def distinct_true(memory, parent, row, binding, finished):
+    """A truth counts only if its key is new. 1: a question."""
+    above = live_at(memory, parent)
+    number = memory[above + L_NODE]
+    node = node_at(memory, number)
+    if memory[above + L_A] == 1:
+        memory[above + L_B] = 1  # true at once, as for `every`
+        return 0
+    status, nulls = distinct_key(memory, node, binding)
+    if status != 0:
+        return 1
+    is_new = see_key(memory, node, SEEN_KEYS - number, parent, nulls)
+    if finished == 1:
+        unlink(memory, row)
+    if is_new:
+        push(memory, TRUE, parent, binding, 0, 0)
+    push(memory, SPAWN, parent, 0, 0, 0)
+    return 0
+
+
+@part
+def distinct_key(memory, node, binding):
+    """Puts the key of a binding into SCRATCH: whether there is a question, and which are null."""
+    scratch = memory[TABLE + 4 * SCRATCH + BEGIN]
+    codes = memory[TABLE + 4 * LIST + BEGIN] + memory[node + N_BOUND_KEYS]
+    doubles, nulls = memory[node + N_KEY_DOUBLE], 0
+    for i in range(memory[node + N_KEYS]):
+        status, value, is_null = value_of(memory, memory[codes + i], NONE, binding, NONE)
+        if status != 0:
+            return 1, 0
+        if is_null != 0:
+            nulls |= 1 << i
+            value = 0
+        elif (doubles >> i) & 1:
+            value = ONE_NAN if is_nan(value) else one_zero(value)
+        memory[scratch + i] = value
+    return 0, nulls
+
+
+@part
+def see_key(memory, node, owner, row, nulls):
+    """Whether the key in SCRATCH has not been seen, or its time is over; from now on it has."""
+    count = memory[node + N_KEYS]
+    generation = memory[live_at(memory, row) + L_C]
+    found = find(memory, owner, generation, nulls, count)
+    if found != NONE and memory[at(memory, TABLE_ENTRY, found) + E_FIRST] > memory[CLOCK]:
+        return False
+    if found == NONE:
+        found = enter(memory, owner, generation, nulls, count)
+    entry = at(memory, TABLE_ENTRY, found)
+    memory[entry + E_FIRST] = NEVER
+    if memory[node + N_LOW] != NONE:
+        memory[entry + E_FIRST] = memory[CLOCK] + memory[node + N_PERIOD]
+    memory[entry + E_LAST] = row
+    return True
 
 
 @part

@@ -34,6 +34,7 @@ CURSORS = next(_head)  # how many lists are being offered
 QUEUE_HEAD = next(_head)
 ENTRIES = next(_head)  # in use in TABLE
 BUCKETS = next(_head)  # a power of two
+GENERATION = next(_head)  # how many sets of seen keys there have been
 STARTED = next(_head)
 START_INSTANT = next(_head)
 EMITTED = next(_head)  # rows of the statement for the event at hand
@@ -344,6 +345,7 @@ E_OWNER, E_PART, E_NULLS, E_COUNT, E_CHAIN, E_FIRST, E_LAST, E_KEYS = range(8)
 
 # Owners of entries are nodes, or below zero statements for their partitions, and from here on:
 GROUPS, DISTINCT_VALUES, DISTINCT_ROWS = -(1 << 40), -(1 << 41), -(1 << 42)
+SEEN_KEYS = -(1 << 43)  # of `every-distinct`, one owner for each node
 
 # ROW: a result.
 W_EVENT, W_STATEMENT, W_KIND, W_KEY, W_WIDTH = range(5)
