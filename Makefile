@@ -16,6 +16,11 @@ demo: .venv/.installed
 	@echo "Why? With --why, the events behind each row stand below it:"
 	@echo
 	@$(BIN)/cepheid $(DEMO) --type Accident --format table --why
+	@echo
+	@echo "The same program on Spark, over a million readings of a thousand motorbikes:"
+	@echo
+	@echo "$$ python examples/motorbike/fleet.py"
+	@$(BIN)/python examples/motorbike/fleet.py
 
 test: lint types unit
 
@@ -28,7 +33,7 @@ types: .venv/.installed-test
 
 # The matcher is compiled once, before the tests are spread.
 unit: .venv/.installed-test
-	$(BIN)/python -c 'import cepheid.matcher.compiled'
+	$(BIN)/python -c 'import cepheid.matcher.chained, cepheid.matcher.compiled'
 	$(BIN)/pytest -n 2
 
 # What must hold on the oldest Spark as well, in an environment of its own.
@@ -44,16 +49,24 @@ BENCH ?=
 bench: .venv/.installed-test
 	$(BIN)/python -m benchmarks $(BENCH)
 
+# What is compiled is kept for all later runs, also by the workers of Spark.
+define COMPILE
+@echo "compiling the matcher, once: this takes half a minute"
+@$(BIN)/python -c 'import cepheid.matcher.chained, cepheid.matcher.compiled'
+endef
+
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Cepheid needs Python 3.11 or newer")'
 	$(PYTHON) -m venv .venv
 
 .venv/.installed: .venv/bin/python pyproject.toml constraints.txt
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install -q --disable-pip-version-check -e .
+	$(COMPILE)
 	@touch $@
 
 .venv/.installed-test: .venv/bin/python pyproject.toml constraints.txt
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test]'
+	$(COMPILE)
 	@touch .venv/.installed $@
 
 # Spark 4.0 takes Java up to 21; everything else is as pinned.

@@ -74,7 +74,7 @@ CATALOGUE: dict[str, str] = {
     "bad-stream": "a source or a sink of a stream that fails",
     "bad-state": "saved state that does not belong to this program",
     "no-spark": "Spark, or the Java that it needs, does not start",
-    "bad-workers": "Spark's Python workers lack this Cepheid",
+    "bad-workers": "Spark's Python workers lack this Cepheid, or die",
     "no-key": "statements whose events no key splits, so that one task takes them all",
     "ties": "events of one time that nothing orders",
     "skew": "a key that has a very large share of the events",

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,27 @@ def pairs(folder: Path) -> list[tuple[int, int]]:
     return [(row["first"], row["second"]) for row in rows]
 
 
-STREAM = ("stream", "p.epl", "--source", "files:in", "--checkpoint", "state", "--watermark", "1s")
+FILES = ("--source", "files:in")
+STREAM = ("stream", "p.epl", "--checkpoint", "state", "--watermark", "1s")
+
+
+def interrupted(arguments: Sequence[str], is_enough: Callable[[], bool], what: str) -> int:
+    """The exit code of a command that is interrupted when a condition is seen."""
+    ended = threading.Event()
+
+    def interrupt() -> None:
+        try:
+            wait_for(lambda: ended.is_set() or is_enough(), what)
+        finally:
+            if not ended.is_set():
+                os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    code = main(arguments)
+    ended.set()
+    thread.join()
+    return code
 
 
 def test_a_stream_that_is_interrupted_goes_on_where_it_was(
@@ -58,34 +79,35 @@ def test_a_stream_that_is_interrupted_goes_on_where_it_was(
 ) -> None:
     put(folder, "first", event("A", 1, 1), event("B", 2, 2), event("A", 5, 3))
 
-    ended = threading.Event()
-
-    def interrupt() -> None:
-        try:
-            wait_for(lambda: ended.is_set() or pairs(folder) == [(1, 2)], "the first pair")
-        finally:
-            if not ended.is_set():
-                os.kill(os.getpid(), signal.SIGINT)
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    code = main([*STREAM, "--sink", "files:out"])
-    ended.set()
-    thread.join()
+    arguments = [*STREAM, *FILES, "--sink", "files:out"]
+    code = interrupted(arguments, lambda: pairs(folder) == [(1, 2)], "the first pair")
     told = capsys.readouterr()
     assert code == 0, told.err
     assert "stopped: events 3;" in told.err
     assert "rows found 1;" in told.err
     put(folder, "second", event("B", 6, 4), {"@time": 60})
-    assert main([*STREAM, "--sink", "files:out", "--once"]) == 0
+    assert main([*arguments, "--once"]) == 0
     assert pairs(folder) == [(1, 2), (3, 4)]
+
+
+def test_a_rate_brings_events_until_it_is_stopped(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [*STREAM, "--source", "rate:50", "--sink", "files:out"]
+    assert interrupted(arguments, lambda: bool(pairs(folder)), "a pair of made-up events") == 0
+    assert "events 0;" not in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_rate_is_not_taken_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*STREAM, "--source", "rate:50", "--once"]) == 2
+    assert "error[usage]: a rate has no end" in capsys.readouterr().err
 
 
 def test_texts_that_are_no_events_are_counted_and_kept(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     put(folder, "all", event("A", 1, 1), "poison", event("B", 2, 2), {"@time": 60})
-    assert main([*STREAM, "--sink", "files:out", "--rejects", "rejected", "--once"]) == 0
+    assert main([*STREAM, *FILES, "--sink", "files:out", "--rejects", "rejected", "--once"]) == 0
     assert "rejected 1" in capsys.readouterr().err
     assert pairs(folder) == [(1, 2)]
     (kept,) = (folder / "rejected").glob("*.jsonl")
@@ -99,7 +121,7 @@ def test_the_console_prints_json_lines_where_no_one_looks(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     put(folder, "all", event("A", 1, 1), event("B", 2, 2), {"@time": 60})
-    assert main([*STREAM, "--once", "--output", "Pair"]) == 0
+    assert main([*STREAM, *FILES, "--once", "--output", "Pair"]) == 0
     (row,) = map(json.loads, capsys.readouterr().out.splitlines())
     assert row == {
         "@type": "Pair",
@@ -115,7 +137,7 @@ def test_a_sink_that_fails_ends_the_stream_with_its_reason(
 ) -> None:
     put(folder, "all", event("A", 1, 1), event("B", 2, 2), {"@time": 60})
     (folder / "out").write_text("a file")
-    assert main([*STREAM, "--once", "--sink", "files:out"]) == 1
+    assert main([*STREAM, *FILES, "--once", "--sink", "files:out"]) == 1
     told = capsys.readouterr().err
     assert "error[bad-file]: cannot write into" in told
     assert "Traceback" not in told

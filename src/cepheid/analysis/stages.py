@@ -42,7 +42,8 @@ class Stage:
     `key` is None for one part; a type that it does not have may be split in any way. `key_types`
     are the types to which values are cast before they are hashed. Of the inputs only `columns`
     travel, and only events that satisfy `filters`. Every part must be told when the first event
-    came that the statements named in `need_start` take.
+    came that the statements named in `need_start` take. In a cyclic stage, statements take what
+    comes of their own rows.
     """
 
     statements: tuple[ResolvedStatement, ...]
@@ -54,6 +55,7 @@ class Stage:
     columns: Columns
     filters: Filters
     need_start: tuple[str, ...]
+    is_cyclic: bool
 
 
 def stages(program: ResolvedProgram, *, start_given: bool = False) -> tuple[Stage, ...]:
@@ -185,7 +187,12 @@ class _Planner:
             self._columns(members, inputs, key or {}),
             self._filters(statements, inputs),
             tuple(self.program.statements[n].name for n in members if self.splits[n].needs_start),
+            self._has_cycle(members),
         )
+
+    def _has_cycle(self, members: Sequence[int]) -> bool:
+        producers = [self._producers(n) for n in range(len(self.splits))]
+        return any(n in _reachable(n, producers) for n in members)
 
     def _outside(self, members: Sequence[int]) -> Iterator[str]:
         """The types that arrive from outside the stage."""

@@ -74,18 +74,23 @@ def _in_order(event_type: EventType, read: Iterable[Mapping[str | None, None]]) 
 
 def _read_attributes(statement: ResolvedStatement) -> dict[str, dict[str | None, None]]:
     """Per declared type, the attributes that expressions read; None is the whole event."""
+    read: dict[str, dict[str | None, None]] = {}
+    for owner, column in columns_read(statement):
+        read.setdefault(owner, {})[column.path[0].name if column.path else None] = None
+    return read
+
+
+def columns_read(statement: ResolvedStatement) -> Iterator[tuple[str, Column]]:
+    """What expressions read of events, each with their declared type."""
     types_of_tags: dict[str | None, str] = {}
     if statement.pattern is not None:
         types_of_tags = {a.tag: a.event_type for a in atoms(statement.pattern) if a.tag}
-    read: dict[str, dict[str | None, None]] = {}
     for expr, event_type in _expressions(statement):
         for node in walk(expr):
             if isinstance(node, Column):
                 owner = event_type if node.tag is None else types_of_tags.get(node.tag)
-                attribute = node.path[0].name if node.path else None
                 if owner is not None:
-                    read.setdefault(owner, {})[attribute] = None
-    return read
+                    yield owner, node
 
 
 def _expressions(statement: ResolvedStatement) -> Iterator[tuple[Expr, str | None]]:

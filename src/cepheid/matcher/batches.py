@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,6 +60,29 @@ class Batch:
             if name in self._numbers and (self.types == self._numbers[name]).any():
                 raise missing(column, name)
         return Values(np.zeros(len(self), dtype=np.int64), np.ones(len(self), dtype=bool))
+
+
+class Repeated:
+    """Columns that hold one value throughout: slices of arrays that are made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[str | None, Array] = {}
+
+    def text(self, text: str, count: int) -> Array:
+        import pyarrow as pa
+
+        return self._slice(text, count, lambda size: pa.repeat(text, size))
+
+    def no_keys(self, count: int) -> Array:
+        import pyarrow as pa
+
+        return self._slice(None, count, lambda size: pa.nulls(size, pa.list_(pa.int64())))
+
+    def _slice(self, name: str | None, count: int, make: Callable[[int], Array]) -> Array:
+        found = self._made.get(name)
+        if found is None or len(found) < count:
+            found = self._made[name] = make(2 * count)
+        return found.slice(0, count)
 
 
 def type_numbers(column: Array, known: Mapping[str, int]) -> Words:

@@ -14,7 +14,7 @@ from cepheid.core.types import STRING, DataType
 from cepheid.errors import LateEvent
 from cepheid.expr import tree as expr_tree
 from cepheid.io.arrow import arrow_type
-from cepheid.matcher.batches import Batch, check_order, late_event
+from cepheid.matcher.batches import Batch, Repeated, check_order, late_event
 from cepheid.matcher.chains import Attribute, Chain, Link, column_for, kinds_of
 from cepheid.matcher.inputs import Array, Inputs
 from cepheid.matcher.kept import Kept
@@ -284,6 +284,7 @@ class _RowMaker:
         self._program = program
         self._views = views
         self._schema = rows_schema(program)
+        self._repeated = Repeated()
         self._keyed = keyed
 
     def table(
@@ -304,7 +305,7 @@ class _RowMaker:
         columns = [
             self._names(found, order),
             pa.array(instants).cast(pa.timestamp("us", "UTC")),
-            pa.repeat("match", len(instants)),
+            self._repeated.text("match", len(instants)),
             self._keys(found, order),
             *self._structs(found, order, kept, pool),
         ]
@@ -313,7 +314,7 @@ class _RowMaker:
     def _names(self, found: Sequence[_Rows], order: Words | None) -> Array:
         import pyarrow as pa
 
-        names = [pa.repeat(rows.view.chain.statement.target, len(rows)) for rows in found]
+        names = [self._repeated.text(r.view.chain.statement.target, len(r)) for r in found]
         joined: Array = names[0] if len(names) == 1 else pa.concat_arrays(names)
         return joined if order is None else joined.take(pa.array(order))
 
@@ -322,7 +323,7 @@ class _RowMaker:
 
         count = sum(map(len, found))
         if not self._keyed:
-            return pa.nulls(count, pa.list_(pa.int64()))
+            return self._repeated.no_keys(count)
         lists = [rows.keys() for rows in found]
         joined: Array = lists[0] if len(lists) == 1 else pa.concat_arrays(lists)
         return joined if order is None else joined.take(pa.array(order))

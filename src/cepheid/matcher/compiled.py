@@ -13,7 +13,7 @@ from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataTy
 from cepheid.errors import Diagnostic, LateEvent, RunError, error
 from cepheid.io.arrow import arrow_type, to_column
 from cepheid.matcher import state
-from cepheid.matcher.batches import OWN, check_order, integers, late_event, type_numbers
+from cepheid.matcher.batches import OWN, Repeated, check_order, integers, late_event, type_numbers
 from cepheid.matcher.form import Form
 from cepheid.matcher.inputs import Inputs, missing
 from cepheid.matcher.lower import lower
@@ -92,6 +92,7 @@ class Compiled(Operator):
         self._ended: Diagnostic | None = None  # why the run cannot go on
         self._columns = columns_of(program)
         self._inputs = Inputs(program)
+        self._repeated = Repeated()
         self._schema = rows_schema(program)
         self._types = {name: place for place, name in enumerate(self._form.types)}
 
@@ -326,7 +327,7 @@ class Compiled(Operator):
 
         first = int(numbers[0])
         if (numbers == first).all():
-            return pa.repeat(names[first], len(numbers))
+            return self._repeated.text(names[first], len(numbers))
         places: Array = pa.array(numbers)
         return pa.array(names).take(places)
 
@@ -334,7 +335,7 @@ class Compiled(Operator):
         import pyarrow as pa
 
         if not self._keyed:
-            return pa.nulls(len(keys), pa.list_(pa.int64()))
+            return self._repeated.no_keys(len(keys))
         lengths = np.empty(len(keys), dtype=np.int64)
         words = np.empty(key_lengths(self._memory, keys, lengths), dtype=np.int64)
         key_words(self._memory, keys, words)

@@ -11,8 +11,9 @@ from cepheid.analysis.plan import StatementPlan, plan_program
 from cepheid.analysis.stages import Stage, stages
 from cepheid.cli.sheet import Column, Sheet
 from cepheid.core.time import Period
+from cepheid.engines.spark.stages import relays_of
 from cepheid.expr.printing import print_expr
-from cepheid.matcher.operator import left_to_reference
+from cepheid.matcher.operator import left_to_reference, takes_own_rows
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import Program
 
@@ -30,6 +31,7 @@ def text(program: Program) -> Iterator[RenderableType]:
     yield _stages(together)
     yield ""
     yield _travel(together)
+    yield from _on_spark(resolved, together)
 
 
 def _keys(plans: tuple[StatementPlan, ...]) -> Sheet:
@@ -71,6 +73,19 @@ def _travel(together: tuple[Stage, ...]) -> Sheet:
             only_if = "always" if condition is None else print_expr(condition)
             sheet.add(str(number), name, ", ".join(stage.columns[name]) or "none", only_if)
     return sheet
+
+
+def _on_spark(program: ResolvedProgram, together: tuple[Stage, ...]) -> Iterator[str]:
+    """Where Spark does something else than the stages say."""
+    apart = {s.name: number for number, stage in enumerate(together) for s in stage.statements}
+    for relay in relays_of(program):
+        for place, one in enumerate(relay):
+            names = ", ".join(one.names)
+            if one.key is None and len({apart[name] for name in one.names}) > 1:
+                yield f"\nOn Spark one part runs {names}: {one.reason}."
+            if place > 0 and takes_own_rows(one.program):
+                reason = "they take what they derive between what other keys do"
+                yield f"\nOn Spark the reference runs {names}: {reason}."
 
 
 def _key(by: Key) -> str:

@@ -2,18 +2,21 @@
 
 A pass sends every event that a statement of it can take to the task of its key, and every task runs
 its events through an operator of its own, batch by batch: what it holds in memory is what is still
-alive, not its share of the input. All tasks begin and end at the same instants.
+alive, not its share of the input. All tasks begin and end at the same instants. In a relay the rows
+of one pass go with the input of the next, some of them as events, and come out among its own rows:
+so each pass runs once.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial, reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import Column, DataFrame
+import numpy as np
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -22,10 +25,11 @@ from cepheid.analysis.retention import needs_start, speaks_with_time
 from cepheid.core.time import Instant, format_instant
 from cepheid.core.types import EventType
 from cepheid.engines.spark.frames import Options, Source, named, time_of
-from cepheid.engines.spark.stages import Pass, passes_of
-from cepheid.engines.spark.wire import SEQUENCE, TIME, TYPE, Wire, union
+from cepheid.engines.spark.stages import Pass, Relay, relays_of
+from cepheid.engines.spark.ties import batches_in_order
+from cepheid.engines.spark.wire import KEY, ROW, SEQUENCE, TIME, TYPE, Wire, union
 from cepheid.errors import LateEvent, error
-from cepheid.matcher.operator import open_operator, rows_schema
+from cepheid.matcher.operator import Operator, open_operator, rows_schema
 from cepheid.pattern.tree import Within, walk
 from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
@@ -33,6 +37,9 @@ from cepheid.program.serialize import from_json, to_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_PLACE = "@place"  # of an event among those of its time
+_MOST_ALIKE = 1 << 32  # events of one time and type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +56,15 @@ class Request:
 def batch_rows(request: Request) -> DataFrame:
     """All rows, in the columns of `rows_schema`, in no particular order: '@key' has it."""
     clock = _clock(request)
-    frames = [_run(request, one, clock) for one in passes_of(request.program)]
+    frames = [_run_relay(request, relay, clock) for relay in relays(request)]
     return reduce(DataFrame.unionByName, frames)
+
+
+def relays(request: Request) -> tuple[Relay, ...]:
+    """The passes of a request; events that pass by several must have numbers to order them."""
+    can_be_numbered = len(request.sources) == 1 or all(s.event_type for s in request.sources)
+    is_ordered = request.options.sequence is not None or can_be_numbered
+    return relays_of(request.program, hand_over=is_ordered)
 
 
 def spark_schema(program: ResolvedProgram) -> T.StructType:
@@ -93,28 +107,81 @@ def _depends_on_time(statement: ResolvedStatement, *, timed_out: bool) -> bool:
     return times_out or needs_start(statement) or speaks_with_time(statement)
 
 
-# A pass ---------------------------------------------------------------------------------------
+# Passes ---------------------------------------------------------------------------------------
+
+
+def _run_relay(request: Request, relay: Relay, clock: Clock) -> DataFrame:
+    """The rows of passes that take what earlier ones derive, in the columns of the whole program."""
+    if len(relay) > 1 and request.options.sequence is None:
+        request = _numbered(request, relay)
+    rows = _run(request, relay[0], clock)
+    for place, one in enumerate(relay[1:], start=1):
+        earlier = [name for other in relay[:place] for name in other.names]
+        rows = _run_on(request, one, clock, rows, request.program.part(earlier))
+    return rows
 
 
 def _run(request: Request, one: Pass, clock: Clock) -> DataFrame:
+    """The rows of a pass that only takes events of the input."""
     wire = Wire(one, request.sources, request.options)
+    ready = wire.ordered(wire.exchanged(_input(request, wire, clock)))
+    task = _task(request, wire, clock)
+    rows = ready.mapInArrow(partial(run_task, task), spark_schema(one.program))
+    return _in_columns_of(request.program, one.program, rows)
+
+
+def _run_on(
+    request: Request, one: Pass, clock: Clock, rows: DataFrame, earlier: ResolvedProgram
+) -> DataFrame:
+    """The rows of a pass and those that earlier ones have found."""
+    wire = Wire(one, request.sources, request.options)
+    taken = wire.taken_from(earlier)
+    frame = union(_input(request, wire, clock), wire.handed_over(rows, taken))
+    task = _task(request, wire, clock, is_fed=bool(taken))
+    ready = wire.ordered(wire.exchanged(frame))
+    return ready.mapInArrow(partial(run_fed_task, task), spark_schema(request.program))
+
+
+def _input(request: Request, wire: Wire, clock: Clock) -> DataFrame:
+    """The events that a pass takes, and where it is one part, a row that says when time ends."""
     frame = wire.frame()
-    if frame is None or (one.key is None and clock.end is not None):
-        # There must be a task even where no event is left.
-        end = _end(request, wire, clock.end)
-        frame = end if frame is None else union(frame, end)
-    task = Task(
+    if frame is not None and (wire.key is not None or clock.end is None):
+        return frame
+    # There must be a task even where no event is left.
+    end = _end(request, wire, clock.end)
+    return end if frame is None else union(frame, end)
+
+
+def _task(request: Request, wire: Wire, clock: Clock, *, is_fed: bool = False) -> Task:
+    return Task(
         program=json.dumps(to_json(request.program.tree)),
         types=tuple(request.program.given.items()),
-        statements=one.names,
+        needed=tuple(statement.name for statement in request.program.statements),
+        statements=tuple(statement.name for statement in wire.program.statements),
         columns=wire.names,
         has_sequence=wire.has_sequence,
+        ties=wire.ties,
+        is_fed=is_fed,
         clock=clock,
         timed_out=request.timed_out,
     )
-    ready = wire.ordered(wire.exchanged(frame))
-    rows = ready.mapInArrow(partial(run_task, task), spark_schema(one.program))
-    return _in_columns_of(request.program, one.program, rows)
+
+
+def _numbered(request: Request, relay: Relay) -> Request:
+    """The same events with a sequence, by which each pass orders those of one time alike."""
+    names = [name for one in relay for name in one.names]
+    wire = Wire(Pass(request.program.part(names), None), request.sources, request.options)
+    types = F.array(*map(F.lit, sorted(wire.consumed, key=str.encode)))
+    sources = []
+    for number, reading in enumerate(wire.readings):
+        columns = wire.columns_from(number, reading)
+        order = [columns[tie] for tie in wire.ties if tie in columns] or [F.lit(0)]
+        alike = Window.partitionBy(reading.type, reading.time).orderBy(*order)
+        rank = F.array_position(types, reading.type).cast("bigint") * F.lit(_MOST_ALIKE)
+        frame = reading.source.frame.withColumn(_PLACE, rank + F.row_number().over(alike))
+        sources.append(Source(frame, reading.source.event_type))
+    options = replace(request.options, sequence=_PLACE)
+    return replace(request, sources=tuple(sources) or request.sources, options=options)
 
 
 def _end(request: Request, wire: Wire, end: Instant | None) -> DataFrame:
@@ -161,26 +228,52 @@ class Task:
 
     program: str  # the JSON form of the whole program
     types: tuple[tuple[str, EventType], ...]  # those that it does not declare
-    statements: tuple[str, ...]
+    needed: tuple[str, ...]  # the statements of all passes
+    statements: tuple[str, ...]  # those of this one
     columns: tuple[str, ...]
     has_sequence: bool
+    ties: tuple[str, ...]  # what orders events of one time
+    is_fed: bool  # whether some of its events are rows of other passes
     clock: Clock
     timed_out: bool
 
 
 def run_task(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The rows of one partition, as its batches come."""
-    operator = open_operator(
-        part_of(task.program, task.types, task.statements), timed_out=task.timed_out
-    )
-    if task.clock.start is not None:
-        operator.start(task.clock.start)
+    operator = _started(task)
     taken = 0
-    for batch in batches:
+    for batch in batches_in_order(batches, task.ties):
         yield from operator.take(_events(task, batch, taken)).to_batches()
         taken += batch.num_rows
     if task.clock.end is not None:
         yield from operator.advance(task.clock.end).to_batches()
+
+
+def run_fed_task(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows of one partition and those that were handed over to it.
+
+    What has a key needs events to find anything, and what has none is told how long time goes on: a
+    partition that neither comes to only passes on what others found.
+    """
+    schema = rows_schema(part_of(task.program, task.types, task.needed))
+    operator: Operator | None = None
+    for batch in batches:
+        yield from _passed_on(batch, schema).to_batches()
+        events = _events(task, _concerning(batch), 0)
+        if events.num_rows:
+            operator = operator or _started(task)
+            yield from fitted(operator.take(events), schema).to_batches()
+    if operator is not None and operator.clock is not None:
+        end = operator.clock if task.clock.end is None else task.clock.end
+        yield from fitted(operator.advance(end), schema).to_batches()
+
+
+def _started(task: Task) -> Operator:
+    part = part_of(task.program, task.types, task.statements)
+    operator = open_operator(part, timed_out=task.timed_out, is_fed=task.is_fed)
+    if task.clock.start is not None:
+        operator.start(task.clock.start)
+    return operator
 
 
 @lru_cache(maxsize=16)
@@ -198,8 +291,53 @@ def _events(task: Task, batch: pa.RecordBatch, taken: int) -> pa.RecordBatch:
     count = 3 if task.has_sequence else 2
     head = batch.columns[:count]
     if not task.has_sequence:
-        head.append(pa.array(range(taken, taken + batch.num_rows), pa.int64()))
-    attributes = batch.columns[count : count + len(task.columns)]
-    return pa.RecordBatch.from_arrays(
-        [*head, *attributes], names=[TYPE, TIME, SEQUENCE, *task.columns]
-    )
+        head.append(pa.array(np.arange(taken, taken + batch.num_rows)))
+    names = [TYPE, TIME, SEQUENCE, *task.columns, *([KEY] if task.is_fed else [])]
+    attributes = batch.columns[count : count + len(names) - 3]
+    return pa.RecordBatch.from_arrays([*head, *attributes], names=names)
+
+
+def _concerning(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows of a batch that are not only passed on."""
+    import pyarrow.compute as pc
+
+    is_own = pc.or_(pc.is_valid(batch.column(TYPE)), pc.is_null(batch.column(ROW)))
+    return batch.filter(is_own)
+
+
+def _passed_on(batch: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
+    """The rows of other passes in a batch."""
+    import pyarrow as pa
+
+    rows: Any = batch.column(ROW).drop_null()
+    return fitted(pa.Table.from_batches([pa.RecordBatch.from_struct_array(rows)]), schema)
+
+
+def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A table with other columns: those that it lacks are null, and so are members of structs."""
+    import pyarrow as pa
+
+    columns = [
+        _fitted(table[field.name].combine_chunks(), field.type)
+        if field.name in table.column_names
+        else pa.nulls(table.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _fitted(array: Any, type: pa.DataType) -> Any:
+    import pyarrow as pa
+
+    if array.type == type:
+        return array
+    if not isinstance(type, pa.StructType):
+        return array.cast(type)
+    own = {field.name for field in array.type}
+    members = [
+        _fitted(array.field(field.name), field.type)
+        if field.name in own
+        else pa.nulls(len(array), field.type)
+        for field in type
+    ]
+    return pa.StructArray.from_arrays(members, fields=list(type), mask=array.is_null())

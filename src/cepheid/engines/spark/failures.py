@@ -1,8 +1,9 @@
-"""What ended a stream, out of what Spark says of it."""
+"""What ended a job or a stream, out of what Spark says of it."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from cepheid.errors import CATALOGUE, CepheidError, RunError, error
 
@@ -10,13 +11,74 @@ from cepheid.errors import CATALOGUE, CepheidError, RunError, error
 _OURS = re.compile(r"cepheid\.errors\.\w+: error\[([\w-]+)\]: (.*)")
 
 
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    """What happens to everyone one day, and the sign of it in Spark's text.
+
+    What the sign captures, a path or a reason, stands in the fact as {0}.
+    """
+
+    sign: str
+    code: str
+    fact: str
+    hint: str
+
+
+_NOTHING_IS_LOST = "a stream that is started again with its checkpoint loses nothing"
+_CAUSES = (
+    _Cause(
+        "No space left on device",
+        "bad-file",
+        "no space is left for the checkpoint, or for the files that Spark keeps while it runs",
+        f"make room; {_NOTHING_IS_LOST}",
+    ),
+    _Cause(
+        r"(/\S*)/[^/\n]* \((?:Read-only file system|Permission denied|Not a directory)\)"
+        r"|Parent path is not a directory: (?:file:)?(\S+)",
+        "bad-file",
+        "Spark cannot write into '{0}'",
+        "the folder of a checkpoint must be one that can be written",
+    ),
+    _Cause(
+        "CANNOT_LOAD_STATE_STORE",
+        "bad-state",
+        "the state in the checkpoint is damaged, or parts of it are gone",
+        "start afresh, with a new checkpoint",
+    ),
+    _Cause(
+        r"Python worker exited unexpectedly|Python worker \S+ crashed",
+        "bad-workers",
+        "a Python worker of Spark died in the middle of its work",
+        f"it may have run out of memory; {_NOTHING_IS_LOST}",
+    ),
+)
+
+
 def failure_of(problem: Exception) -> CepheidError:
-    """Our own words where they are, else the first ones of Spark, on one line."""
+    """Our own words where they are, else what is known of a cause, else the first ones of Spark."""
     if isinstance(problem, CepheidError):
         return problem
-    text = str(problem)
+    # Spark tells causes only in the trace of Java, which it keeps to itself.
+    text = f"{problem}\n{getattr(problem, '_stackTrace', '')}"
     ours = _OURS.search(text)
     if ours and ours[1] in CATALOGUE:
         return RunError(error(ours[1], ours[2]))
-    first = next((line for line in text.splitlines() if line.strip()), type(problem).__name__)
-    return RunError(error("bad-stream", f"the stream ended: {first.strip()}"))
+    for cause in _CAUSES:
+        found = re.search(cause.sign, text)
+        if found:
+            fact = cause.fact.format(*filter(None, found.groups()))
+            return RunError(error(cause.code, fact, hint=cause.hint))
+    return RunError(error("bad-stream", f"Spark gave up: {fact_of(problem)}"))
+
+
+_WRAPPING = re.compile(
+    r"^(?:[\w.$]+(?:Exception|Error): |\[[\w.]+\] |Query \[.*?\] terminated with exception: )+"
+)
+
+
+def fact_of(problem: Exception) -> str:
+    """What Spark says is wrong, on one line and without Java's names in front."""
+    cause = getattr(problem, "java_exception", None)
+    text = str(cause.toString() if cause is not None else problem).strip()
+    first = _WRAPPING.sub("", text.partition("\n")[0])
+    return re.sub(r"(?: SQLSTATE: \w+)+$", "", first).rstrip(".") or type(problem).__name__

@@ -181,7 +181,7 @@ class _Reader:
         own = source.event_type
         self.types = tuple(t for t in consumed if own is None or t == own)
         self.misfits: list[Column] = []
-        _check_names(source, [program.types[t] for t in self.types], options)
+        _check_names(source, [program.types[t] for t in self.types], program, options)
 
     def reading(self) -> Reading:
         time = self.time()
@@ -337,10 +337,12 @@ class _Reader:
                 yield named(name)
 
 
-def _check_names(source: Source, types: Sequence[EventType], options: Options) -> None:
+def _check_names(
+    source: Source, types: Sequence[EventType], program: ResolvedProgram, options: Options
+) -> None:
     """Refuses a column that looks like a slip for an attribute that has none."""
-    known = {a.name for type in types for a in type.attributes}
-    missing = known - source.fields.keys()
+    missing = {a.name for type in types for a in type.attributes} - source.fields.keys()
+    known = {a.name for type in program.types.values() for a in type.attributes}
     for name in source.attributes:
         if name in known or name in (options.time, options.sequence) or not missing:
             continue

@@ -119,7 +119,9 @@ class Intake:
         except InputError as refused:
             self.refuse(text(), *refused.diagnostics)
             return
-        if not isinstance(event, Event):
+        if (event.instant if isinstance(event, Event) else event) <= 0:
+            self.refuse(text(), error("bad-time", "the watermark of a stream begins with 1970"))
+        elif not isinstance(event, Event):
             self.instants.append(event)
         elif event.is_old or event.is_timeout:  # no event; it lets time pass
             self.instants.append(event.instant)

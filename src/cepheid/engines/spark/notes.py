@@ -10,15 +10,11 @@ import logging
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from cepheid.engines.spark.batch import Request, relays
 from cepheid.engines.spark.frames import named
-from cepheid.engines.spark.stages import passes_of
 from cepheid.engines.spark.wire import TIME, Wire
 from cepheid.errors import Diagnostic, Severity, note, warning
-
-if TYPE_CHECKING:
-    from cepheid.engines.spark.batch import Request
 
 SAMPLE = 5_000  # rows of each frame that are looked at
 _FEWEST = 1_000  # events of which a share means something
@@ -40,7 +36,7 @@ def tell(finding: Diagnostic) -> None:
 
 def notes_on(request: Request) -> Iterator[Diagnostic]:
     """What is worth knowing about a batch before it runs."""
-    for one in passes_of(request.program):
+    for one in (one for relay in relays(request) for one in relay):
         if one.key is None:
             yield note(
                 "no-key", f"one task takes all events of {', '.join(one.names)}", None, one.reason

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cepheid.core.event import Event
 from cepheid.core.time import Period
-from cepheid.engines.spark.endpoints import MqttSource, Sink, Source
+from cepheid.engines.spark.endpoints import MqttSource, RateSource, Sink, Source
 from cepheid.errors import UsageError, error
 from cepheid.program.resolved import ResolvedProgram
 
@@ -38,6 +38,11 @@ class Job:
     trigger: Period | None = None
     once: bool = False
     rejects: str | None = None  # a folder for texts that are no events
+
+    def __post_init__(self) -> None:
+        if self.once and isinstance(self.source, RateSource):
+            fact = "a rate has no end, and no event is there when it begins"
+            raise UsageError(error("usage", fact, hint="leave out --once; Ctrl-C ends the stream"))
 
     @property
     def triggered(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from cepheid.engines.spark.failures import fact_of
 from cepheid.engines.spark.java import LAUNCHER, find_java
 from cepheid.errors import RunError, UsageError, error
 
@@ -108,7 +109,7 @@ def _connect(remote: str, wanted: Mapping[str, str], verbose: bool) -> SparkSess
         raise RunError(
             error(
                 "no-spark",
-                f"Spark Connect lacks a library: {_fact(missing)}",
+                f"Spark Connect lacks a library: {fact_of(missing)}",
                 hint="`pip install 'cepheid[connect]'`",
             )
         ) from None
@@ -130,7 +131,7 @@ def _create(settings: Mapping[str, str]) -> SparkSession:
         raise RunError(
             error(
                 "no-spark",
-                f"Spark did not start: {_fact(problem)}",
+                f"Spark did not start: {fact_of(problem)}",
                 hint="with verbose=True it says more",
             )
         ) from None
@@ -207,10 +208,3 @@ def _memory() -> int:
 def _text(value: object) -> str:
     """A setting as Spark writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _fact(problem: Exception) -> str:
-    """What Spark says is wrong, on one line and without Java's names in front."""
-    cause = getattr(problem, "java_exception", None)
-    text = str(cause.toString() if cause is not None else problem).partition("\n")[0]
-    return re.sub(r"^(?:[\w.$]+(?:Exception|Error): |\[[\w.]+\] )+", "", text).rstrip(".")

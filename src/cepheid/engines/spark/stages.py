@@ -1,19 +1,26 @@
-"""The passes in which Spark runs a program: stages, where one does not take what another derives.
+"""The passes in which Spark runs a program: stages, each on a key of its own.
 
-A pass reads the input once and runs its statements in tasks that know nothing of each other. Stages
-that are fed by others run in one pass with them, and that pass in one part.
+A pass reads the input and runs its statements in tasks that know nothing of each other. Passes that
+take what others derive form a relay: each gets the rows of those before it, takes some of them as
+events, and passes all of them on. What cannot be handed over so runs in one pass, and that in one
+part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from cepheid.analysis.keys import Path, split_of
 from cepheid.analysis.stages import Stage, stages
-from cepheid.analysis.travel import arriving
-from cepheid.core.types import SCALARS, DataType
-from cepheid.program.resolved import ResolvedProgram
+from cepheid.analysis.travel import arriving, columns_read, lineage
+from cepheid.core.types import SCALARS, STRING, ArrayType, DataType, EventType, RecordType
+from cepheid.expr.tree import Column
+from cepheid.io.arrow import arrow_type
+from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+
+_SCALARS = frozenset(SCALARS.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,36 +41,55 @@ class Pass:
         return tuple(statement.name for statement in self.program.statements)
 
 
-def passes_of(program: ResolvedProgram) -> tuple[Pass, ...]:
-    """The passes of a program; what runs in one part shares one."""
+Relay: TypeAlias = tuple[Pass, ...]
+
+
+def passes_of(program: ResolvedProgram) -> Relay:
+    """The passes of a program where none may take what another derives."""
+    return tuple(one for relay in relays_of(program, hand_over=False) for one in relay)
+
+
+def relays_of(program: ResolvedProgram, *, hand_over: bool = True) -> tuple[Relay, ...]:
+    """The passes of a program, in relays that know nothing of each other.
+
+    What runs in one part shares one, and so does what would have to be handed over but must not.
+    """
+    apart: list[tuple[Stage, ...]] = []
     split: list[str] = []
-    alone: list[Pass] = []
     whole: list[str] = []
+    reasons: list[str] = []
     for names in _connected(program):
-        found = stages(program.part(names))
-        if len(found) == 1 and _is_split(found[0]):
-            alone.append(_pass(program, found[0]))
+        part = program.part(names)
+        found = stages(part)
+        reason = _why_not_handed_over(part, found, hand_over=hand_over)
+        if reason is None and (len(found) > 1 or _is_split(found[0])):
+            apart.append(found)
             split += names
         else:
             whole += names
-    shared = stages(program.part(split))
-    if any(stage.sources[name] for stage in shared for name in stage.sources):
-        passes = alone  # statements that go together would be torn apart by what others share
-    else:
-        passes = [_pass(program, stage) for stage in shared]
+            reasons += [reason] if reason else []
+    part = program.part(split)
+    together = stages(part)
+    # Statements that go together must not be torn apart by what others share.
+    is_no_worse = _handed_over(together) <= set().union(*map(_handed_over, apart))
+    if is_no_worse and _why_not_handed_over(part, together, hand_over=hand_over) is None:
+        apart = _linked(together)
+    relays = [tuple(_pass(program, stage) for stage in found) for found in apart]
     if whole:
         part = program.part(whole)
-        passes.append(Pass(part, None, reason=_why_whole(part)))
-    return tuple(passes)
+        relays.append((Pass(part, None, reason="; ".join([*_unsplit(part), *reasons])),))
+    return tuple(relays)
 
 
 def _is_split(stage: Stage) -> bool:
-    return stage.key is not None and set(stage.key_types) <= set(SCALARS.values())
+    return stage.key is not None and set(stage.key_types) <= _SCALARS
 
 
 def _pass(program: ResolvedProgram, stage: Stage) -> Pass:
     part = program.part([statement.name for statement in stage.statements])
-    return Pass(part, stage.key, stage.key_types)
+    if _is_split(stage):
+        return Pass(part, stage.key, stage.key_types)
+    return Pass(part, None, reason="; ".join(_unsplit(part)) or "its key is no plain value")
 
 
 def _connected(program: ResolvedProgram) -> list[set[str]]:
@@ -77,8 +103,79 @@ def _connected(program: ResolvedProgram) -> list[set[str]]:
     return groups
 
 
-def _why_whole(part: ResolvedProgram) -> str:
-    """Which statements cannot be split; if all can, then not by one key."""
+def _unsplit(part: ResolvedProgram) -> list[str]:
+    """Which statements cannot be split, and why."""
     splits = [(s.name, split_of(s, part.types)) for s in part.statements]
-    reasons = [f"{name}: {split.reason}" for name, split in splits if split.by is None]
-    return "; ".join(reasons) or "its statements are split by different keys"
+    return [f"{name}: {split.reason}" for name, split in splits if split.by is None]
+
+
+# Chains ---------------------------------------------------------------------------------------
+
+
+def _handed_over(found: Sequence[Stage]) -> set[str]:
+    """The types of events that go from stage to stage."""
+    return {name for stage in found for name, taken in stage.sources.items() if taken}
+
+
+def _linked(found: Sequence[Stage]) -> list[tuple[Stage, ...]]:
+    """The stages that hand events to each other, group by group, in their order."""
+    groups: list[set[int]] = []
+    for number, stage in enumerate(found):
+        mine = {number}.union(*stage.sources.values())
+        apart = [group for group in groups if not group & mine]
+        groups = [*apart, mine.union(*(group for group in groups if group & mine))]
+    return [tuple(found[number] for number in sorted(group)) for group in groups]
+
+
+def _why_not_handed_over(
+    part: ResolvedProgram, found: Sequence[Stage], *, hand_over: bool
+) -> str | None:
+    """What stands against running stages one after the other."""
+    if _handed_over(found) and not hand_over:
+        return "its statements are split by different keys"
+    handed = [(stage, name) for stage in found for name, taken in stage.sources.items() if taken]
+    givers = {number for stage in found for taken in stage.sources.values() for number in taken}
+    if any(found[number].is_cyclic for number in givers):
+        return "what a cycle derives has no place among the events of other keys"
+    for stage, name in handed:
+        if events_among_rows(part, name) is None:
+            return f"rows that become events of {name} cannot be told from others"
+        kinds = lineage(name, part.types)
+        for owner, column in (read for s in stage.statements for read in columns_read(s)):
+            if owner in kinds and not _is_kept(column, part.types[name], part.types):
+                return f"{name} shows events that cannot be handed over"
+    return None
+
+
+def events_among_rows(program: ResolvedProgram, name: str) -> tuple[str, ...] | None:
+    """The kinds of those rows of a type that statements take as events, if the kind tells."""
+    kinds = {_kinds(s) for s in program.statements if s.target == name}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _kinds(statement: ResolvedStatement) -> tuple[str, ...] | None:
+    reported, inserted = statement.tree.stream, statement.tree.insert_stream
+    if reported == inserted:
+        return ("match", "old")
+    if reported == "irstream":
+        return ("match",) if inserted == "istream" else ("old",)
+    return None  # some are not reported at all
+
+
+def _is_kept(column: Column, event_type: EventType, types: Mapping[str, EventType]) -> bool:
+    """Whether what is read of a derived event is the same after its journey."""
+    if not column.path:
+        return all(_can_travel(attribute.type) for attribute in event_type.attributes)
+    stored = event_type.find(column.path[0].name)
+    is_text = stored != STRING and stored is not None and str(arrow_type(stored, types)) == "string"
+    return _can_travel(column.type) and not is_text
+
+
+def _can_travel(type: DataType) -> bool:
+    """Of an event only the attributes are kept."""
+    match type:
+        case ArrayType(element):
+            return _can_travel(element)
+        case RecordType(attributes):
+            return all(_can_travel(attribute.type) for attribute in attributes)
+    return type in _SCALARS

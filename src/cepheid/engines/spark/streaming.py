@@ -31,7 +31,7 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 from cepheid.analysis.retention import needs_start
 from cepheid.core.time import Instant, Period, parse_period
 from cepheid.core.types import EventType
-from cepheid.engines.spark.batch import Request, part_of, spark_schema
+from cepheid.engines.spark.batch import Request, fitted, part_of, spark_schema
 from cepheid.engines.spark.buckets import Bucket, Buckets, Watermarks, from_bytes, to_bytes
 from cepheid.engines.spark.frames import Reading, Source, named, read
 from cepheid.engines.spark.stages import Pass, passes_of
@@ -466,29 +466,3 @@ def late_schema(program: ResolvedProgram) -> pa.Schema:
         *(pa.field(c.name, arrow_type(c.data_type, program.types)) for c in columns_of(program)),
     ]
     return pa.schema(fields)
-
-
-def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """A table with other columns: those that it lacks are null, and so are members of structs."""
-    columns = [
-        _fitted(table[field.name].combine_chunks(), field.type)
-        if field.name in table.column_names
-        else pa.nulls(table.num_rows, field.type)
-        for field in schema
-    ]
-    return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _fitted(array: Any, type: pa.DataType) -> Any:
-    if array.type == type:
-        return array
-    if not isinstance(type, pa.StructType):
-        return array.cast(type)
-    own = {field.name for field in array.type}
-    members = [
-        _fitted(array.field(field.name), field.type)
-        if field.name in own
-        else pa.nulls(len(array), field.type)
-        for field in type
-    ]
-    return pa.StructArray.from_arrays(members, fields=list(type), mask=array.is_null())

@@ -2,27 +2,31 @@
 
 It has the columns '@type', '@time' (microseconds), '@sequence' where there is one, and the columns
 that the operator asks for under the names c0, c1, ...: numbers, so that no name of an attribute is in
-the way of another.
+the way of another. Where other passes hand over what they found, there are two columns more: '@row'
+is a row of theirs, and if that is an event for this pass, '@key' has its place in the order.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial, reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
 
 from cepheid.analysis.keys import Path
 from cepheid.analysis.travel import any_of, early_filters
 from cepheid.engines.spark.columns import SPARK_TYPES, Untranslatable, necessary
-from cepheid.engines.spark.frames import Options, Reading, Source, named, read
-from cepheid.engines.spark.stages import Pass
+from cepheid.engines.spark.frames import Options, Reading, Source, named, read, spark_type
+from cepheid.engines.spark.stages import Pass, events_among_rows
 from cepheid.expr import tree as expr_tree
 from cepheid.matcher.operator import columns_of, consumed_types
+from cepheid.program.resolved import ResolvedProgram
 
 TYPE, TIME, SEQUENCE = "@type", "@time", "@sequence"
+KEY, KIND, ROW = "@key", "@kind", "@row"
 
 
 class Wire:
@@ -100,12 +104,47 @@ class Wire:
                 return place
         raise Untranslatable
 
+    # What others found.
+
+    def taken_from(self, others: ResolvedProgram) -> dict[str, tuple[str, ...]]:
+        """The types of events that other statements derive for it, and the kinds of their rows."""
+        derived = {statement.target for statement in others.statements}
+        return {t: events_among_rows(others, t) or () for t in self.consumed if t in derived}
+
+    def handed_over(self, rows: DataFrame, taken: Mapping[str, tuple[str, ...]]) -> DataFrame:
+        """The rows of other passes, each with the event that it is, if this one takes it."""
+        tests = ((named(TYPE) == t) & named(KIND).isin(*kinds) for t, kinds in taken.items())
+        columns = {
+            TYPE: F.when(reduce(operator.or_, tests, F.expr("false")), named(TYPE)),
+            TIME: F.unix_micros(named(TIME)),
+            SEQUENCE: F.lit(0).cast("bigint"),
+            **{_name(n): self._derived(n, taken, rows.schema) for n in range(len(self.columns))},
+            KEY: named(KEY),
+            ROW: F.struct(*map(named, rows.columns)),
+        }
+        return rows.select(*(column.alias(name) for name, column in columns.items()))
+
+    def _derived(self, place: int, types: Collection[str], rows: T.StructType) -> Column:
+        """What a column holds for derived events; a type is null in the rows of others."""
+        column = self.columns[place]
+        found = [
+            named(type).getField(column.attribute)
+            for type in column.types
+            if type in types and column.attribute in rows[type].dataType.names  # type: ignore[attr-defined]
+        ]
+        return F.coalesce(*found, F.lit(None).cast(spark_type(column.data_type, self.program)))
+
     # Where they go.
 
     def exchanged(self, frame: DataFrame) -> DataFrame:
-        if self.key is None:
-            return frame.repartition(1)
-        return frame.repartition(*self.key_columns()) if self.key else frame
+        if self.key == {}:
+            return frame
+        columns = () if self.key is None else self.key_columns()
+        if ROW not in frame.columns:
+            return frame.repartition(*columns) if columns else frame.repartition(1)
+        # Rows that are only passed on go anywhere; all others are together where there is no key.
+        is_passed = named(TYPE).isNull() & named(ROW).isNotNull()
+        return frame.repartition(*columns, F.when(is_passed, named(TIME)), is_passed)
 
     def key_columns(self) -> tuple[Column, ...]:
         """What is hashed; events that no key ties to others go anywhere."""
@@ -135,7 +174,11 @@ class Wire:
     # In which order.
 
     def ordered(self, frame: DataFrame) -> DataFrame:
-        return frame.sortWithinPartitions(*map(named, (TIME, *self.ties)))
+        """By time; where nothing was handed over, the tasks order events of one time."""
+        if ROW not in frame.columns:
+            return frame.sortWithinPartitions(named(TIME))
+        numbers = named(TIME), F.lit(1).cast("bigint"), named(SEQUENCE), F.lit(0).cast("bigint")
+        return frame.sortWithinPartitions(named(TIME), F.coalesce(named(KEY), F.array(*numbers)))
 
     @property
     def ties(self) -> tuple[str, ...]:

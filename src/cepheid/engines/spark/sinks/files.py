@@ -90,7 +90,8 @@ class _explained:  # noqa: N801
     def __exit__(self, kind: object, failure: BaseException | None, trace: object) -> None:
         if isinstance(failure, OSError):
             fact = f"cannot write into '{self._folder}': {reason_of(failure)}"
-            raise RunError(error("bad-file", fact)) from None
+            hint = "mend that and start again with the same checkpoint: nothing is lost"
+            raise RunError(error("bad-file", fact, hint=hint)) from None
 
 
 def _parts(messages: Iterable[WriterCommitMessage | None]) -> list[Part]:
