@@ -142,8 +142,8 @@ def test_state_is_told_in_rows_and_bytes(count: int, text: str) -> None:
             "[X] Job aborted\n  File x\ncepheid.errors.RunError: error[bad-file]: cannot write\nmore",
             "error[bad-file]: cannot write",
         ),
-        ("\n[X] Job aborted.\n\tat java", "error[bad-stream]: the stream ended: [X] Job aborted."),
-        ("", "error[bad-stream]: the stream ended: Exception"),
+        ("\n[X] Job aborted.\n\tat java", "error[bad-stream]: Spark gave up: Job aborted"),
+        ("", "error[bad-stream]: Spark gave up: Exception"),
     ],
 )
 def test_what_ended_a_stream_is_told_on_one_line(text: str, message: str) -> None:

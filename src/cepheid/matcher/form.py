@@ -25,6 +25,7 @@ class Form:
     sites: tuple[Site, ...]
     schedules: tuple[Schedule, ...]
     pool: Pool
+    constants: int  # how many values of the pool the code refers to: the first ones
     depth: int  # of the stack that expressions need
     most_tags: int
     most_keys: int

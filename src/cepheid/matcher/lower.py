@@ -203,6 +203,7 @@ class _Lowering:
             tuple(self.sites),
             tuple(self.schedules),
             self.pool,
+            len(self.pool),
             self.depth,
             max((len(_all_tags(s)) for s in self.statements), default=0),
             self.most_keys,

@@ -52,6 +52,7 @@ class Pool:
     def __init__(self) -> None:
         self._values: list[Value] = []
         self._numbers: dict[Hashable, int] = {}
+        self._free: list[int] = []
 
     def __len__(self) -> int:
         return len(self._values)
@@ -68,9 +69,24 @@ class Pool:
     def _number(self, key: Hashable, value: Value) -> int:
         number = self._numbers.get(key)
         if number is None:
-            number = self._numbers[key] = len(self._values)
-            self._values.append(value)
+            number = self._numbers[key] = self._new_number()
+            self._values[number] = value
         return number
+
+    def _new_number(self) -> int:
+        if self._free:
+            return self._free.pop()
+        self._values.append(None)
+        return len(self._values) - 1
+
+    def keep(self, numbers: Words) -> None:
+        """Forgets all but these; what is forgotten gives its number to what comes."""
+        kept = set(numbers.tolist())
+        dropped = {key: n for key, n in self._numbers.items() if n not in kept}
+        for key, number in dropped.items():
+            del self._numbers[key]
+            self._values[number] = None
+            self._free.append(number)
 
     def intern_array(self, array: pa.Array[Any] | pa.ChunkedArray[Any]) -> Words:
         """The numbers of an Arrow array of strings; those of nulls mean nothing."""
@@ -129,18 +145,29 @@ class Pool:
     def save(self) -> bytes:
         """Everything; what `intern` and `encode` gave numbers to is told apart by a flag."""
         exact = {n for key, n in self._numbers.items() if isinstance(key, tuple) and _is_exact(key)}
-        values = [[n in exact, encode_value(value)] for n, value in enumerate(self._values)]
+        free = set(self._free)
+        values = [
+            None if n in free else [n in exact, encode_value(value)]
+            for n, value in enumerate(self._values)
+        ]
         return json.dumps(values, separators=(",", ":")).encode()
 
     @classmethod
     def load(cls, saved: bytes) -> Pool:
         pool = cls()
-        for is_exact, data in json.loads(saved):
+        free = []
+        for number, saved_value in enumerate(json.loads(saved)):
+            if saved_value is None:
+                free.append(number)
+                pool._values.append(None)
+                continue
+            is_exact, data = saved_value
             value = decode_value(data)
             if is_exact:
                 pool.encode(value, EventRef(""))
             else:
                 pool.intern(value)
+        pool._free = free
         return pool
 
 

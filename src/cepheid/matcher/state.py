@@ -15,6 +15,7 @@ import numpy as np
 
 from cepheid.matcher.form import Form
 from cepheid.matcher.pool import Pool
+from cepheid.matcher.questions import forget
 from cepheid.matcher.vm import layout, store, tables
 from cepheid.matcher.vm.layout import NONE, REGIONS, TABLE, USED, WIDTH, Field, Region
 from cepheid.matcher.vm.memory import Memory, Words, collect, lay_out, rehash, rows_of, with_room
@@ -22,23 +23,33 @@ from cepheid.matcher.vm.store import BINDING, EVENT, FREED, LINK
 from cepheid.matcher.vm.tables import (
     BUCKET,
     BUCKETS,
+    CELL,
     CONSUMER,
     DEAD,
     E_COUNT,
+    E_KEYS,
+    G_STATE,
+    GROUP,
+    I_ARGUMENTS,
     INPUT,
+    ITEM,
     K_MARK,
     KEY,
     KEYED,
     L_ALIVE,
     LIST,
     LIVE,
+    O_ORDER,
+    OUTPUT,
     POOLS,
     ROW,
+    SLOTS,
     STATEMENT,
     STEP,
     TABLE_ENTRY,
     TIMED,
     TYPE,
+    Y_VALUE,
 )
 from cepheid.program.seal import Seal
 
@@ -52,6 +63,8 @@ _LEFT_OUT = {
 def save(memory: Memory, pool: Pool, form: Form) -> bytes:
     """The state between two calls."""
     collect(memory)
+    forget(memory)  # answers may have numbers of the pool
+    pool.keep(np.append(np.arange(form.constants), _pooled(memory)))
     parts = [memory[:TABLE], *_tables(memory)]
     words = np.concatenate(parts)
     pooled = pool.save()
@@ -59,6 +72,26 @@ def save(memory: Memory, pool: Pool, form: Form) -> bytes:
         len(pooled).to_bytes(8, "little") + pooled + words.astype("<i8").tobytes(), 1
     )
     return _seal(form).close(payload)
+
+
+def _pooled(memory: Memory) -> Words:
+    """Numbers of the pool that the memory may hold, in every word that can hold a value.
+
+    Some of these words are other numbers, and keep a value that nobody needs: never more of them
+    than there are words.
+    """
+    slots = int(memory[SLOTS])
+    events = rows_of(memory, EVENT)
+    words = [
+        events[_in_use(EVENT, events) != 0, slots:],
+        rows_of(memory, TABLE_ENTRY)[:, E_KEYS:],
+        rows_of(memory, CELL)[:, Y_VALUE],
+        rows_of(memory, GROUP)[:, G_STATE:],
+        rows_of(memory, ITEM)[:, I_ARGUMENTS:],
+        rows_of(memory, OUTPUT)[:, O_ORDER:],
+    ]
+    values = np.unique(np.concatenate([table.ravel() for table in words]))
+    return np.append(values, ~values)
 
 
 def _seal(form: Form) -> Seal:

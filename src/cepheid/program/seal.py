@@ -10,6 +10,7 @@ from cepheid.errors import Diagnostic, RunError, error
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.serialize import to_json
 
+_MARK = b"cepheid-state"
 _CHECKSUM = sha256().digest_size
 
 
@@ -17,16 +18,16 @@ class Seal:
     """Marks the states of one program, of an engine and a version of its format."""
 
     def __init__(self, engine: str, version: str, program: ResolvedProgram) -> None:
-        self._mark = f"cepheid-{engine}-state".encode()
-        self._header = self._mark + sha256(f"{version} {_identity(program)}".encode()).digest()
+        writer = f"{engine} {version} {_identity(program)}"
+        self._header = _MARK + sha256(writer.encode()).digest()
 
     def close(self, payload: bytes) -> bytes:
         return self._header + sha256(payload).digest() + payload
 
     def open(self, state: bytes) -> bytes:
         """What was closed; RunError where the bytes are damaged, or another program's."""
-        if not state.startswith(self._mark):
-            raise RunError(bad_state("these bytes are no saved state of this engine"))
+        if not state.startswith(_MARK):
+            raise RunError(bad_state("these bytes are no saved state"))
         if not state.startswith(self._header):
             raise RunError(bad_state("this state was saved by another program or another version"))
         rest = state[len(self._header) :]
