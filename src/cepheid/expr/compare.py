@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from typing import Any
 
 from cepheid.core.event import Value
 from cepheid.core.types import BOOLEAN, INT, LONG, STRING, DataType, is_numeric, is_open
@@ -16,7 +17,7 @@ from cepheid.expr.values import is_number, same
 
 Comparison = Callable[..., bool | None]
 
-_OPERATORS: dict[str, Callable[..., bool]] = {
+OPERATORS: dict[str, Callable[..., Any]] = {
     "=": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -24,6 +25,7 @@ _OPERATORS: dict[str, Callable[..., bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def comparison(symbol: str, left: DataType, right: DataType) -> Comparison:
@@ -31,7 +33,7 @@ def comparison(symbol: str, left: DataType, right: DataType) -> Comparison:
     if is_open(left) or is_open(right):
         return _dynamic(symbol)
     if (is_numeric(left) and is_numeric(right)) or left in (STRING, BOOLEAN):
-        return _OPERATORS[symbol]
+        return OPERATORS[symbol]
     return same if symbol == "=" else _differ
 
 
@@ -46,7 +48,7 @@ def _differ(left: Value, right: Value) -> bool:
 
 
 def _dynamic(symbol: str) -> Comparison:
-    compare = _OPERATORS[symbol]
+    compare: Comparison = OPERATORS[symbol]
 
     def apply(left: Value, right: Value) -> bool | None:
         if is_number(left) and is_number(right):

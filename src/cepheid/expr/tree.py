@@ -70,6 +70,11 @@ class Column(Expr):
     path: tuple[Part, ...]
     index: int | None = None  # of a tag bound to several events
 
+    @property
+    def is_attribute(self) -> bool:
+        """Whether it is an attribute of one event, not a part of it."""
+        return self.index is None and len(self.path) == 1 and self.path[0].index is None
+
 
 @dataclass(frozen=True, slots=True)
 class Negate(Expr):

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cepheid.core.time import Instant, format_instant
+from cepheid.core.time import Instant
 from cepheid.core.types import STRING
-from cepheid.errors import Diagnostic, LateEvent, error
+from cepheid.errors import LateEvent
 from cepheid.matcher.inputs import Array, Inputs, missing
 from cepheid.matcher.operator import Column
 from cepheid.matcher.pool import Pool, Words
 from cepheid.matcher.predicates import Values
 from cepheid.matcher.vm.layout import NONE
+from cepheid.semantics.machine import late_event
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,7 +47,8 @@ class Batch:
 
     def _read(self, column: Column, pool: Pool) -> Values:
         if column.name not in self._events.column_names:
-            return self._nothing(column)
+            expect_none(column, self.types, self._numbers)
+            return Values(np.zeros(len(self), dtype=np.int64), np.ones(len(self), dtype=bool))
         array = self._inputs.exact(self._events[column.name].combine_chunks(), column)
         nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
         if column.data_type == STRING:
@@ -54,12 +56,12 @@ class Batch:
         filled = array if nulls is None else array.fill_null(array.type.to_pandas_dtype()(0))
         return Values(filled.to_numpy(zero_copy_only=False), nulls)
 
-    def _nothing(self, column: Column) -> Values:
-        """Only beside no events of its types a column may be missing."""
-        for name in column.types:
-            if name in self._numbers and (self.types == self._numbers[name]).any():
-                raise missing(column, name)
-        return Values(np.zeros(len(self), dtype=np.int64), np.ones(len(self), dtype=bool))
+
+def expect_none(column: Column, types: Words, numbers: Mapping[str, int]) -> None:
+    """Only beside no events of its types a column may be missing."""
+    for name in column.types:
+        if name in numbers and (types == numbers[name]).any():
+            raise missing(column, name)
 
 
 class Repeated:
@@ -114,8 +116,3 @@ def check_order(instants: Words, clock: Instant) -> None:
     late = np.flatnonzero(instants < before)
     if len(late):
         raise LateEvent(late_event(int(instants[late[0]]), int(before[late[0]])))
-
-
-def late_event(instant: Instant, clock: Instant) -> Diagnostic:
-    fact = f"{format_instant(instant)} is before the clock, {format_instant(clock)}"
-    return error("late-event", fact)

@@ -248,7 +248,7 @@ class _Compiler:
     def _column(self, expr: Column) -> None:
         if not expr.path:
             self._start(expr)
-        elif _is_attribute(expr):
+        elif expr.is_attribute:
             self._attribute(expr)
         else:
             self._path(expr)
@@ -421,7 +421,7 @@ class _Compiler:
             (expr.left, expr.right, False),
             (expr.right, expr.left, True),
         ):
-            if not (isinstance(left, Column) and left.tag is None and _is_attribute(left)):
+            if not (isinstance(left, Column) and left.tag is None and left.is_attribute):
                 continue
             slot, kind = self._slot(left), _kind(expr.operator, left.type, right.type)
             if slot is None or kind is None:
@@ -433,7 +433,7 @@ class _Compiler:
                 if not is_null:
                     self.add(Op.EVENT_CONSTANT, *head, bits)
                     return True
-            elif isinstance(right, Column) and right.tag is not None and _is_attribute(right):
+            elif isinstance(right, Column) and right.tag is not None and right.is_attribute:
                 other = self._slot(right)
                 if other is not None:
                     self.add(Op.EVENT_BOUND, *head, self._tags[right.tag], other)
@@ -631,11 +631,6 @@ def _is_constant(expr: Expr) -> bool:
 
 def _constant_value(expr: Expr) -> Value:
     return compile_expr(expr)(Frame())
-
-
-def _is_attribute(expr: Column) -> bool:
-    """Whether it is an attribute of one event, and no more."""
-    return len(expr.path) == 1 and expr.path[0].index is None and expr.index is None
 
 
 def _is_native(expr: Expr) -> bool:

@@ -14,18 +14,20 @@ from cepheid.core.types import STRING, DataType
 from cepheid.errors import LateEvent
 from cepheid.expr import tree as expr_tree
 from cepheid.io.arrow import arrow_type
-from cepheid.matcher.batches import Batch, Repeated, check_order, late_event
-from cepheid.matcher.chains import Attribute, Chain, Link, column_for, kinds_of
+from cepheid.matcher.batches import Batch, Repeated, check_order
+from cepheid.matcher.chains import Attribute, Chain, column_for, kinds_of, names_in
 from cepheid.matcher.inputs import Array, Inputs
 from cepheid.matcher.kept import Kept
 from cepheid.matcher.operator import Column, Operator, derived_types, rows_schema
 from cepheid.matcher.pool import Pool, Words
 from cepheid.matcher.predicates import Bits, Values, truth_of
 from cepheid.matcher.runs import Runs
+from cepheid.matcher.state import layout_of
 from cepheid.matcher.vm import chain as vm
 from cepheid.matcher.vm.layout import NONE
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.seal import Seal
+from cepheid.semantics.machine import late_event
 from cepheid.semantics.timers import Stage
 
 if TYPE_CHECKING:
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
 CHUNK = 1 << 16  # events that are looked at together
 _SPARE = 1 << 18  # events that may be kept beside those that runs refer to
 _TIME, _SEQUENCE = "@time", "@sequence"
-_VERSION = "1"
 
 
 class Chained(Operator):
@@ -44,7 +45,6 @@ class Chained(Operator):
         self, program: ResolvedProgram, chains: Sequence[Chain], *, keyed: bool = True
     ) -> None:
         self.program = program
-        self._keyed = keyed
         self._inputs = Inputs(program)
         self._numbers = {name: number for number, name in enumerate(program.types)}
         self._views = [_View(chain, program) for chain in chains]
@@ -55,7 +55,7 @@ class Chained(Operator):
         self._referred = 0  # events that runs referred to when last counted
         self._clock: Instant | None = None
         self._rows = _RowMaker(program, self._views, keyed=keyed)
-        self._seal = Seal("chains", _VERSION, program)
+        self._seal = Seal("chains", layout_of(vm), program)
 
     def _nothing_kept(self) -> Kept:
         has_absence = any(view.chain.ending == "absence" for view in self._views)
@@ -93,7 +93,7 @@ class Chained(Operator):
             events = pa.Table.from_batches([events])
         chunks = (events.slice(begin, CHUNK) for begin in range(0, events.num_rows, CHUNK))
         rows = [self._take_chunk(chunk) for chunk in chunks]
-        return pa.concat_tables([rows_schema(self.program).empty_table(), *rows])
+        return pa.concat_tables([self._rows.nothing, *rows])
 
     def _take_chunk(self, events: pa.Table) -> pa.Table:
         batch = Batch(events, self._numbers, self._inputs)
@@ -219,6 +219,11 @@ class _View:
         self.shown: dict[Attribute, Column] = {
             attribute: self._column(attribute) for _, _, attribute in chain.columns
         }
+        self._tested = {
+            (number, name): column_for(link.event_type, name, program)
+            for number, link in enumerate(chain.links)
+            for name in names_in(link.tests)
+        }
         self._own = {
             number: column_for(link.event_type, link.own, program)
             for number, link in enumerate(chain.links)
@@ -240,22 +245,18 @@ class _View:
         masks = self._bits[batch.types]
         for number, link in enumerate(self.chain.links):
             for condition in link.tests:
-                _take_out(masks, number, ~self._truth(condition, link, batch, pool))
+                _take_out(masks, number, ~self._truth(condition, number, batch, pool))
         for number, column in self._own.items():
             nulls = batch.values(column, pool).nulls
             if nulls is not None:
                 _take_out(masks, number, nulls)
         return masks
 
-    def _truth(self, condition: expr_tree.Expr, link: Link, batch: Batch, pool: Pool) -> Bits:
+    def _truth(self, condition: expr_tree.Expr, link: int, batch: Batch, pool: Pool) -> Bits:
         def values_of(column: expr_tree.Column) -> Values:
-            place = column_for(link.event_type, column.path[0].name, self._program)
-            return batch.values(place, pool)
+            return batch.values(self._tested[link, column.path[0].name], pool)
 
-        def number_of(text: str) -> int:
-            return pool.intern(text)
-
-        return truth_of(condition, values_of, number_of).true
+        return truth_of(condition, values_of, pool.intern).true
 
     def keys(self, batch: Batch, pool: Pool) -> tuple[Words, Words, Words]:
         """For each link and event: the value that runs find it by, the one that it gives to runs
@@ -284,6 +285,8 @@ class _RowMaker:
         self._program = program
         self._views = views
         self._schema = rows_schema(program)
+        self._derived = tuple(derived_types(program))
+        self.nothing = self._schema.empty_table()
         self._repeated = Repeated()
         self._keyed = keyed
 
@@ -299,7 +302,7 @@ class _RowMaker:
             if len(mine)
         ]
         if not found:
-            return self._schema.empty_table()
+            return self.nothing
         order = None if len(found) == 1 else _order(found)
         instants = _arranged(np.concatenate([rows.instants for rows in found]), order)
         columns = [
@@ -335,7 +338,7 @@ class _RowMaker:
         import pyarrow as pa
 
         begins = np.cumsum([0, *map(len, found)])
-        for name in derived_types(self._program):
+        for name in self._derived:
             type = self._schema.field(name).type
             mine = [n for n, rows in enumerate(found) if rows.view.chain.statement.target == name]
             packed = [self._struct(found[n], type, kept, pool) for n in mine]

@@ -15,7 +15,7 @@ from cepheid.core.time import Period
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
 from cepheid.expr import tree as expr_tree
 from cepheid.expr.tree import Binary, Expr, conjuncts, walk
-from cepheid.matcher.operator import Column, columns_of, derived_types
+from cepheid.matcher.operator import Column, columns_of, derived_types, lineage
 from cepheid.matcher.predicates import can_test
 from cepheid.pattern.tree import Absent, AllOf, Atom, Every, FollowedBy, Interval, Pattern, Within
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement, Shape
@@ -68,7 +68,7 @@ def chains_of(program: ResolvedProgram) -> tuple[Chain, ...] | None:
     found = []
     for statement in program.statements:
         chain = _chain(statement, program)
-        if chain is None or taken & _lineage(program, statement.target):
+        if chain is None or taken & lineage(program, statement.target):
             return None
         if not all(_columns_for(name, a, program, columns) for name, a in _asked(chain)):
             return None
@@ -84,7 +84,7 @@ def column_for(event_type: str, attribute: str, program: ResolvedProgram) -> Col
 
 def kinds_of(event_type: str, program: ResolvedProgram) -> list[str]:
     """The types whose events are events of a type."""
-    return [name for name in program.types if event_type in _lineage(program, name)]
+    return [name for name in program.types if event_type in lineage(program, name)]
 
 
 def _columns_for(
@@ -96,6 +96,12 @@ def _columns_for(
     return found if len(found) == 1 else []
 
 
+def names_in(tests: Sequence[Expr]) -> list[str]:
+    """The attributes that conditions on one event look at."""
+    nodes = (node for test in tests for node in walk(test))
+    return [node.path[0].name for node in nodes if isinstance(node, expr_tree.Column)]
+
+
 def _asked(chain: Chain) -> Iterator[tuple[str, str]]:
     """Types and the attributes of theirs that a chain looks at."""
     for link in chain.links:
@@ -103,15 +109,9 @@ def _asked(chain: Chain) -> Iterator[tuple[str, str]]:
             yield link.event_type, link.own
         if link.other is not None:
             yield chain.links[link.other.link].event_type, link.other.name
-        for part in link.tests:
-            names = (n.path[0].name for n in walk(part) if isinstance(n, expr_tree.Column))
-            yield from ((link.event_type, name) for name in names)
+        yield from ((link.event_type, name) for name in names_in(link.tests))
     for _, _, attribute in chain.columns:
         yield chain.links[attribute.link].event_type, attribute.name
-
-
-def _lineage(program: ResolvedProgram, name: str) -> frozenset[str]:
-    return program.types[name].ancestors | {name}
 
 
 def _chain(statement: ResolvedStatement, program: ResolvedProgram) -> Chain | None:
@@ -245,11 +245,7 @@ def _equality(expr: Expr) -> tuple[expr_tree.Column, expr_tree.Column] | None:
 
 
 def _is_key(column: expr_tree.Column) -> bool:
-    return _is_attribute(column) and column.type in _KEYS
-
-
-def _is_attribute(column: expr_tree.Column) -> bool:
-    return len(column.path) == 1 and column.path[0].index is None and column.index is None
+    return column.is_attribute and column.type in _KEYS
 
 
 def _compare(one: DataType, other: DataType) -> bool:
@@ -273,7 +269,7 @@ def _columns(
     found = []
     for column in statement.columns:
         expr = column.expr
-        if not isinstance(expr, expr_tree.Column) or not _is_attribute(expr):
+        if not isinstance(expr, expr_tree.Column) or not expr.is_attribute:
             return None
         if expr.tag not in places or expr.type != types[column.name]:
             return None

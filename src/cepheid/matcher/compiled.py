@@ -13,11 +13,11 @@ from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataTy
 from cepheid.errors import Diagnostic, LateEvent, RunError, error
 from cepheid.io.arrow import arrow_type, to_column
 from cepheid.matcher import state
-from cepheid.matcher.batches import OWN, Repeated, check_order, integers, late_event, type_numbers
+from cepheid.matcher.batches import OWN, Repeated, check_order, expect_none, integers, type_numbers
 from cepheid.matcher.form import Form
-from cepheid.matcher.inputs import Inputs, missing
+from cepheid.matcher.inputs import Inputs
 from cepheid.matcher.lower import lower
-from cepheid.matcher.operator import Column, Operator, columns_of, derived_types, rows_schema
+from cepheid.matcher.operator import Operator, columns_of, derived_types, rows_schema
 from cepheid.matcher.pool import Rows
 from cepheid.matcher.questions import answer, forget, linked, remember
 from cepheid.matcher.vm.layout import BEGIN, NONE, TABLE, USED, WIDTH, Field, Head, Region
@@ -70,6 +70,7 @@ from cepheid.matcher.vm.tables import (
     W_KIND,
 )
 from cepheid.program.resolved import ResolvedProgram
+from cepheid.semantics.machine import late_event
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -178,7 +179,7 @@ class Compiled(Operator):
         found: dict[int, tuple[DataType, Array]] = {}
         for column in self._columns:
             if column.name not in names:
-                self._expect_none_of(column, types)
+                expect_none(column, types, self._types)
             else:
                 slot = self._form.slots[column.attribute, column.data_type]
                 array = events[column.name].combine_chunks()
@@ -188,11 +189,6 @@ class Compiled(Operator):
                     array = pc.coalesce(found[slot][1], array)
                 found[slot] = column.data_type, array
         return found
-
-    def _expect_none_of(self, column: Column, types: Words) -> None:
-        for name in column.types:
-            if name in self._types and (types == self._types[name]).any():
-                raise missing(column, name)
 
     def _make_room(self, count: int) -> None:
         if free_rows(self._memory, EVENT) < count + RESERVE:

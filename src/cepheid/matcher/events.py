@@ -13,7 +13,6 @@ from cepheid.core.event import Event, SortKey, Value
 from cepheid.core.time import Instant
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
 from cepheid.errors import Diagnostic, LateEvent, RunError
-from cepheid.matcher.batches import late_event
 from cepheid.matcher.compiled import Compiled
 from cepheid.matcher.operator import columns_of, derived_types
 from cepheid.matcher.pool import bits_double
@@ -45,6 +44,7 @@ from cepheid.matcher.vm.tables import (
     W_STATEMENT,
 )
 from cepheid.program.resolved import ResolvedProgram
+from cepheid.semantics.machine import late_event
 
 _CLOCK = int(Head.CLOCK)
 _ROWS = TABLE + 4 * ROW + USED

@@ -13,7 +13,7 @@ _FEW = 1024
 
 
 class Kept:
-    """The values of events; numbers count up from zero, and are given anew by `only`."""
+    """The values of events, whose numbers count up from zero."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._words: dict[str, np.ndarray] = dict.fromkeys(names, np.zeros(_FEW, dtype=np.int64))
@@ -51,12 +51,6 @@ class Kept:
         return Values(
             self._words[name][numbers], found if found is not None and found.any() else None
         )
-
-    def only(self, numbers: Words) -> Kept:
-        """Some of the events, which now count from zero."""
-        kept = Kept(self._words)
-        kept.add({name: self.of(name, numbers) for name in self._words}, len(numbers))
-        return kept
 
 
 def _with_room(array: np.ndarray, count: int) -> np.ndarray:

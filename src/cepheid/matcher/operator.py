@@ -113,10 +113,10 @@ def _feeds_itself(statement: ResolvedStatement, program: ResolvedProgram) -> boo
     fresh = {statement.target}
     while fresh:
         reached |= fresh
-        kinds = {kind for name in fresh for kind in _lineage(program, name)}
+        kinds = {kind for name in fresh for kind in lineage(program, name)}
         takers = (s for s in program.statements if kinds & set(s.inputs))
         fresh = {taker.target for taker in takers} - reached
-    return any(set(statement.inputs) & _lineage(program, name) for name in reached)
+    return any(set(statement.inputs) & lineage(program, name) for name in reached)
 
 
 # Rows -----------------------------------------------------------------------------------------
@@ -195,13 +195,14 @@ def _seen_attributes(program: ResolvedProgram) -> dict[str, list[str]]:
         name: [
             attribute.name
             for attribute in program.types[name].attributes
-            if any((n, a) in uses for n in _lineage(program, name) for a in (attribute.name, None))
+            if any((n, a) in uses for n in lineage(program, name) for a in (attribute.name, None))
         ]
         for name in consumed_types(program)
     }
 
 
-def _lineage(program: ResolvedProgram, name: str) -> frozenset[str]:
+def lineage(program: ResolvedProgram, name: str) -> frozenset[str]:
+    """A type and all that it inherits from."""
     return program.types[name].ancestors | {name}
 
 

@@ -6,7 +6,6 @@ attribute with a constant, and what `and`, `or` and `not` make of them, with thr
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from functools import reduce
 from typing import Any, NamedTuple, TypeAlias
@@ -15,18 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
+from cepheid.expr.compare import MIRRORED, OPERATORS
 from cepheid.expr.tree import And, Binary, Column, Expr, Literal, Not, Or
 
 Bits: TypeAlias = NDArray[np.bool_]
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _EXACT = 1 << 53  # integers up to here are doubles, too
 
 
@@ -60,7 +51,7 @@ def can_test(expr: Expr) -> bool:
             return can_test(operand)
         case Binary():
             return _sides(expr) is not None
-    return _is_attribute(expr) and expr.type == BOOLEAN
+    return isinstance(expr, Column) and _is_own(expr) and expr.type == BOOLEAN
 
 
 def truth_of(expr: Expr, values_of: ValuesOf, number_of: NumberOf) -> Truth:
@@ -109,14 +100,14 @@ def _sides(expr: Binary) -> tuple[Column, Callable[[Any, Any], Any], Any] | None
         case Binary(operator_, Column() as column, Literal(value)):
             sign: str = operator_
         case Binary(operator_, Literal(value), Column() as column):
-            sign = _TURNED.get(operator_, operator_)
+            sign = MIRRORED.get(operator_, operator_)
         case _:
             return None
-    if sign not in _COMPARE or not _is_attribute(column):
+    if sign not in OPERATORS or not _is_own(column):
         return None
     if not _is_comparable(column.type, value, is_equality=sign in ("=", "!=")):
         return None
-    return column, _COMPARE[sign], value
+    return column, OPERATORS[sign], value
 
 
 def _is_comparable(
@@ -131,11 +122,6 @@ def _is_comparable(
     return type in (FLOAT, DOUBLE) and (isinstance(value, float) or abs(value) < _EXACT)
 
 
-def _is_attribute(expr: Expr) -> bool:
-    return (
-        isinstance(expr, Column)
-        and expr.tag is None
-        and expr.index is None
-        and len(expr.path) == 1
-        and expr.path[0].index is None
-    )
+def _is_own(column: Column) -> bool:
+    """Whether it is an attribute of the event at hand."""
+    return column.tag is None and column.is_attribute

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
+from types import ModuleType
 
 import numpy as np
 
@@ -95,15 +96,15 @@ def _pooled(memory: Memory) -> Words:
 
 
 def _seal(form: Form) -> Seal:
-    return Seal("matcher", _layout(), form.program)
+    return Seal("matcher", layout_of(tables, layout, store), form.program)
 
 
 @cache
-def _layout() -> str:
+def layout_of(*modules: ModuleType) -> str:
     """Names the places of everything: state of another layout must never be misread."""
     places = {
         f"{module.__name__}.{name}": int(value)
-        for module in (tables, layout, store)
+        for module in modules
         for name, value in vars(module).items()
         if name.isupper() and isinstance(value, int)
     }

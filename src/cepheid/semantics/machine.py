@@ -41,6 +41,11 @@ from cepheid.semantics.windows import Row, Window
 RUNAWAY = 100_000  # events derived from one cause
 
 
+def late_event(instant: Instant, clock: Instant) -> Diagnostic:
+    fact = f"{format_instant(instant)} is before the clock, {format_instant(clock)}"
+    return error("late-event", fact)
+
+
 class Cause:
     """An input event or a timer, and what came from it so far.
 
@@ -110,8 +115,7 @@ class Machine:
         if not self.started:
             self.start(instant)
         if instant < self.clock:
-            fact = f"{format_instant(instant)} is before the clock, {format_instant(self.clock)}"
-            raise LateEvent(error("late-event", fact))
+            raise LateEvent(late_event(instant, self.clock))
         self.drain()
         while self.due and self.due[0][0] <= instant:
             self.tick(self.due[0][0])

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from cepheid.core.numbers import fits_long
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
 from cepheid.expr import tree
+from cepheid.expr.compare import MIRRORED, OPERATORS
 from cepheid.expr.functions import common_type
 
 # The column of an attribute of the event at hand, in the Spark type of its static type.
@@ -114,16 +115,6 @@ def _negated_if(negated: bool, column: Column) -> Column:
 
 # -- comparisons -------------------------------------------------------------------------------
 
-_COMPARISONS: dict[str, Callable[[Column, Column], Column]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
 
 def _compare(symbol: str, left: tree.Expr, right: tree.Expr, read: Read) -> Column:
     if left.type in _NUMBERS and right.type in _NUMBERS:
@@ -132,14 +123,15 @@ def _compare(symbol: str, left: tree.Expr, right: tree.Expr, read: Read) -> Colu
         raise Untranslatable
     if left.type == BOOLEAN and symbol not in ("=", "!="):
         raise Untranslatable
-    return _COMPARISONS[symbol](translate(left, read), translate(right, read))
+    result: Column = OPERATORS[symbol](translate(left, read), translate(right, read))
+    return result
 
 
 def _compare_numbers(symbol: str, left: tree.Expr, right: tree.Expr, read: Read) -> Column:
     if isinstance(left, tree.Literal) and not isinstance(right, tree.Literal):
-        return _compare_numbers(_MIRRORED[symbol], right, left, read)
+        return _compare_numbers(MIRRORED[symbol], right, left, read)
     a, b, are_whole = _alike(left, right, read)
-    result = _COMPARISONS[symbol](a, b)
+    result: Column = OPERATORS[symbol](a, b)
     if are_whole:
         return result
     # To Spark, NaN equals itself and is greater than all other numbers.

@@ -55,7 +55,36 @@ M_BEHIND = 2
 DONE, MORE_RUNS, MORE_ENTRIES, MORE_FOUND = range(4)
 
 
-# -- lists of runs that wait for the same value ----------------------------------------------------
+# -- lists of runs ---------------------------------------------------------------------------------
+# `before` and `after` are the words by which runs are linked; the ends of a list lie elsewhere.
+
+
+@part
+def append(runs, run, before, after, ends, first, last):
+    end = ends[last]
+    runs[run + before] = end
+    runs[run + after] = NONE
+    ends[last] = run
+    if end == NONE:
+        ends[first] = run
+    else:
+        runs[end + after] = run
+
+
+@part
+def take_out(runs, run, before, after, ends, first, last):
+    earlier, later = runs[run + before], runs[run + after]
+    if earlier == NONE:
+        ends[first] = later
+    else:
+        runs[earlier + after] = later
+    if later == NONE:
+        ends[last] = earlier
+    else:
+        runs[later + before] = earlier
+
+
+# -- those that wait for the same value ------------------------------------------------------------
 
 
 @part
@@ -89,15 +118,8 @@ def wait(head, runs, table, run, link):
         table[found + E_FIRST] = NONE
         table[found + E_LAST] = NONE
         head[ENTRIES] += 1
-    last = table[found + E_LAST]
     runs[run + R_ENTRY] = found
-    runs[run + R_BEFORE] = last
-    runs[run + R_NEXT] = NONE
-    table[found + E_LAST] = run
-    if last == NONE:
-        table[found + E_FIRST] = run
-    else:
-        runs[last + R_NEXT] = run
+    append(runs, run, R_BEFORE, R_NEXT, table, found + E_FIRST, found + E_LAST)
 
 
 @part
@@ -105,15 +127,7 @@ def stop_waiting(runs, table, run):
     found = runs[run + R_ENTRY]
     if found == NONE:
         return
-    before, after = runs[run + R_BEFORE], runs[run + R_NEXT]
-    if before == NONE:
-        table[found + E_FIRST] = after
-    else:
-        runs[before + R_NEXT] = after
-    if after == NONE:
-        table[found + E_LAST] = before
-    else:
-        runs[after + R_BEFORE] = before
+    take_out(runs, run, R_BEFORE, R_NEXT, table, found + E_FIRST, found + E_LAST)
 
 
 # -- the queue of those that time limits -----------------------------------------------------------
@@ -121,30 +135,15 @@ def stop_waiting(runs, table, run):
 
 @part
 def arm(head, runs, run, instant):
-    last = head[LAST_DUE]
     runs[run + R_DUE] = instant + head[PERIOD]
-    runs[run + R_EARLIER] = last
-    runs[run + R_LATER] = NONE
     head[ARMED] += 1
     runs[run + R_ARMED] = head[ARMED]
-    head[LAST_DUE] = run
-    if last == NONE:
-        head[FIRST_DUE] = run
-    else:
-        runs[last + R_LATER] = run
+    append(runs, run, R_EARLIER, R_LATER, head, FIRST_DUE, LAST_DUE)
 
 
 @part
 def disarm(head, runs, run):
-    earlier, later = runs[run + R_EARLIER], runs[run + R_LATER]
-    if earlier == NONE:
-        head[FIRST_DUE] = later
-    else:
-        runs[earlier + R_LATER] = later
-    if later == NONE:
-        head[LAST_DUE] = earlier
-    else:
-        runs[later + R_EARLIER] = earlier
+    take_out(runs, run, R_EARLIER, R_LATER, head, FIRST_DUE, LAST_DUE)
 
 
 # -- runs ------------------------------------------------------------------------------------------
