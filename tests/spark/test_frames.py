@@ -250,3 +250,16 @@ def test_a_row_that_does_not_fit_ends_the_run(spark: SparkSession, columns: str,
         rows.collect()
     rejects = cep.spark.detect(cep.parse(PLAIN), spark.sql(f"select {columns}"), output="@rejects")
     assert rejects.count() == 1
+
+
+def test_an_attribute_that_holds_the_time_need_not_travel(spark: SparkSession) -> None:
+    program = cep.parse("""
+        create schema A (ts long, v int);
+        insert into Late select ts, v from A(ts > -2000);
+        insert into Pair select a.ts as a, b.ts as b from pattern [every a=A -> b=A(v=a.v)];
+    """)
+    rows = [(-2000, 0), (-1999, 1), (0, 1), (7, 1)]
+    frame = spark.createDataFrame(rows, "ts long, v int")
+    found = cep.spark.detect(program, frame, time="ts", unit="milliseconds").collect()
+    assert sorted(row.Late.ts for row in found if row.Late) == [-1999, 0, 7]
+    assert sorted((row.Pair.a, row.Pair.b) for row in found if row.Pair) == [(-1999, 0), (0, 7)]

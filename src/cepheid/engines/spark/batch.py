@@ -124,7 +124,10 @@ def _run_relay(request: Request, relay: Relay, clock: Clock) -> DataFrame:
 def _run(request: Request, one: Pass, clock: Clock) -> DataFrame:
     """The rows of a pass that only takes events of the input."""
     wire = Wire(one, request.sources, request.options)
-    ready = wire.ordered(wire.exchanged(_input(request, wire, clock)))
+    events = _input(request, wire, clock)
+    if wire.readings and not _tells_end(wire, clock):
+        events = wire.slim(events)
+    ready = wire.ordered(wire.exchanged(events))
     task = _task(request, wire, clock)
     rows = ready.mapInArrow(partial(run_task, task), spark_schema(one.program))
     return _in_columns_of(request.program, one.program, rows)
@@ -145,11 +148,15 @@ def _run_on(
 def _input(request: Request, wire: Wire, clock: Clock) -> DataFrame:
     """The events that a pass takes, and where it is one part, a row that says when time ends."""
     frame = wire.frame()
-    if frame is not None and (wire.key is not None or clock.end is None):
+    if frame is not None and not _tells_end(wire, clock):
         return frame
     # There must be a task even where no event is left.
     end = _end(request, wire, clock.end)
     return end if frame is None else union(frame, end)
+
+
+def _tells_end(wire: Wire, clock: Clock) -> bool:
+    return wire.key is None and clock.end is not None
 
 
 def _task(request: Request, wire: Wire, clock: Clock, *, is_fed: bool = False) -> Task:
@@ -158,7 +165,9 @@ def _task(request: Request, wire: Wire, clock: Clock, *, is_fed: bool = False) -
         types=tuple(request.program.given.items()),
         needed=tuple(statement.name for statement in request.program.statements),
         statements=tuple(statement.name for statement in wire.program.statements),
+        event_types=wire.consumed,
         columns=wire.names,
+        clocks=wire.clocks,
         has_sequence=wire.has_sequence,
         ties=wire.ties,
         is_fed=is_fed,
@@ -171,7 +180,7 @@ def _numbered(request: Request, relay: Relay) -> Request:
     """The same events with a sequence, by which each pass orders those of one time alike."""
     names = [name for one in relay for name in one.names]
     wire = Wire(Pass(request.program.part(names), None), request.sources, request.options)
-    types = F.array(*map(F.lit, sorted(wire.consumed, key=str.encode)))
+    types = F.array(*map(F.lit, wire.consumed))
     sources = []
     for number, reading in enumerate(wire.readings):
         columns = wire.columns_from(number, reading)
@@ -186,7 +195,7 @@ def _numbered(request: Request, relay: Relay) -> Request:
 
 def _end(request: Request, wire: Wire, end: Instant | None) -> DataFrame:
     """A row that only lets time pass."""
-    columns = {TYPE: F.lit(None).cast("string"), TIME: F.lit(end).cast("bigint")}
+    columns = {TYPE: F.lit(None).cast("smallint"), TIME: F.lit(end).cast("bigint")}
     if wire.has_sequence:
         columns[SEQUENCE] = F.lit(0).cast("bigint")
     session = request.sources[0].frame.sparkSession
@@ -230,7 +239,9 @@ class Task:
     types: tuple[tuple[str, EventType], ...]  # those that it does not declare
     needed: tuple[str, ...]  # the statements of all passes
     statements: tuple[str, ...]  # those of this one
+    event_types: tuple[str, ...]  # by their numbers
     columns: tuple[str, ...]
+    clocks: dict[str, int]  # columns that hold a time, and the microseconds that they count
     has_sequence: bool
     ties: tuple[str, ...]  # what orders events of one time
     is_fed: bool  # whether some of its events are rows of other passes
@@ -288,13 +299,27 @@ def _events(task: Task, batch: pa.RecordBatch, taken: int) -> pa.RecordBatch:
     """A batch under the names that the operator knows; where there is no sequence, numbered."""
     import pyarrow as pa
 
-    count = 3 if task.has_sequence else 2
-    head = batch.columns[:count]
+    sent = dict(zip(batch.schema.names, batch.columns, strict=True))
+    sent.setdefault(TYPE, pa.array(np.zeros(len(batch), np.int16)))
     if not task.has_sequence:
-        head.append(pa.array(np.arange(taken, taken + batch.num_rows)))
-    names = [TYPE, TIME, SEQUENCE, *task.columns, *([KEY] if task.is_fed else [])]
-    attributes = batch.columns[count : count + len(names) - 3]
-    return pa.RecordBatch.from_arrays([*head, *attributes], names=names)
+        sent[SEQUENCE] = pa.array(np.arange(taken, taken + len(batch)))
+    for name in task.clocks.keys() - sent.keys():
+        sent[name] = pa.array(sent[TIME].to_numpy() // task.clocks[name])
+    columns = {
+        TYPE: typed(sent[TYPE], task.event_types),
+        TIME: sent[TIME],
+        SEQUENCE: sent[SEQUENCE],
+        **{name: sent[f"c{place}"] for place, name in enumerate(task.columns)},
+        **({KEY: sent[KEY]} if task.is_fed else {}),
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def typed(numbers: Any, types: tuple[str, ...]) -> Any:
+    """The names of types by their numbers."""
+    import pyarrow as pa
+
+    return pa.DictionaryArray.from_arrays(numbers, pa.array(types, pa.string()))
 
 
 def _concerning(batch: pa.RecordBatch) -> pa.RecordBatch:

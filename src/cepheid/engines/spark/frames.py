@@ -18,6 +18,7 @@ from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
 
 from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, MICROSECONDS, SECOND
 from cepheid.core.types import (
+    LONG,
     STRING,
     Attribute,
     DataType,
@@ -28,6 +29,7 @@ from cepheid.core.types import (
 )
 from cepheid.errors import InputError, UsageError, error, is_slip, suggest
 from cepheid.io.arrow import arrow_type, data_type
+from cepheid.matcher import operator
 from cepheid.matcher.operator import columns_of, consumed_types
 from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
@@ -147,8 +149,10 @@ class Reading:
     """What the rows of a source mean to a program.
 
     `columns` are those of `columns_of`, in their order. A row without a type only lets time pass.
-    `problem` is null for rows that can be taken. `ties` order the events of one instant where there
-    is no sequence: places in `columns`, and columns that serve for nothing else.
+    `problem` is null for rows that can be taken; `misfit` is what of it a known time does not rule
+    out. `ties` order the events of one instant where there is no sequence: places in `columns`, and
+    columns that serve for nothing else. `clocks` are places in `columns` that only hold the time of
+    the event, as a whole number of some microseconds.
     """
 
     source: Source
@@ -156,8 +160,21 @@ class Reading:
     time: Column
     sequence: Column | None
     columns: tuple[Column, ...]
+    misfit: Column | None
     problem: Column | None
     ties: tuple[int | Column, ...]
+    clocks: Mapping[int, int]
+
+    @property
+    def checked_time(self) -> Column:
+        """The time of a row that can be taken; Spark stops at any other."""
+        if self.problem is None:
+            return self.time
+        is_fine = self.time.isNotNull()
+        if self.misfit is not None:
+            is_fine &= self.misfit.isNull()
+        refused = F.raise_error(self.problem).cast("bigint")
+        return F.when(is_fine, self.time).when(self.problem.isNotNull(), refused)
 
 
 def read(source: Source, program: ResolvedProgram, options: Options) -> Reading:
@@ -181,22 +198,25 @@ class _Reader:
         own = source.event_type
         self.types = tuple(t for t in consumed if own is None or t == own)
         self.misfits: list[Column] = []
+        self.bad_times: list[Column] = []
         _check_names(source, [program.types[t] for t in self.types], program, options)
 
     def reading(self) -> Reading:
         time = self.time()
         wanted = columns_of(self.program)
         columns = tuple(self._column(c.attribute, c.data_type, c.types, time) for c in wanted)
-        self._complain(time.isNull(), F.lit("error[missing-time]: an event without a time"))
         sequence = self._sequence()
+        missing = self._complaint(time.isNull(), "error[missing-time]: an event without a time")
         return Reading(
             self.source,
             self.type,
             time,
             sequence,
             columns,
-            F.coalesce(*self.misfits) if self.misfits else None,
-            () if sequence is not None else tuple(self._ties([c.attribute for c in wanted])),
+            _first_of(self.misfits),
+            _first_of([*self.bad_times, *self.misfits, *missing]),
+            () if sequence is not None else tuple(self._ties(wanted)),
+            {n: unit for n, c in enumerate(wanted) if (unit := self._time_unit(c)) is not None},
         )
 
     # Types.
@@ -219,9 +239,9 @@ class _Reader:
         test = self._is_of(types)
         return column if test is None else F.when(test, column)
 
-    def _complain(self, test: Column, fact: Column) -> None:
-        if self.types:
-            self.misfits.append(self._where(self.types, F.when(test, fact)))
+    def _complaint(self, test: Column, fact: str) -> list[Column]:
+        """What is wrong with an event of a type that the program takes, if it takes any."""
+        return [self._where(self.types, F.when(test, F.lit(fact)))] if self.types else []
 
     # Times.
 
@@ -237,7 +257,8 @@ class _Reader:
         time = base
         for type, rule in cases:
             time_of = self._instant(rule.attribute, rule.unit, type)
-            found = time_of if base is None else F.coalesce(time_of, base)
+            is_given = named(rule.attribute).isNotNull()
+            found = time_of if base is None else F.when(is_given, time_of).otherwise(base)
             test = self._is_of((type,))
             if test is None:
                 time = found
@@ -268,8 +289,20 @@ class _Reader:
             raise InputError(error("bad-time", fact, hint=hint))
         if converted.misfit is not None:
             column = F.concat(F.lit("error[bad-time]: "), converted.misfit)
-            self.misfits.append(column if type is None else self._where((type,), column))
+            self.bad_times.append(column if type is None else self._where((type,), column))
         return converted.column
+
+    def _time_unit(self, column: operator.Column) -> int | None:
+        """The microseconds that an attribute counts, if it holds the time of all events here."""
+        own = self.source.event_type
+        is_long = isinstance(self.fields.get(column.attribute), T.LongType)
+        if own is None or not is_long or column.data_type != LONG:
+            return None
+        rule = self.program.types[own].time
+        if rule is None or rule.attribute not in self.fields:
+            rule = EventTime(self.options.time or "@time", self.options.unit)
+        is_time = rule.attribute == column.attribute
+        return MICROSECONDS[rule.unit] if is_time else None  # type: ignore[index]
 
     # Attributes.
 
@@ -319,22 +352,30 @@ class _Reader:
         if not isinstance(stored, T.IntegralType):
             fact = f"column '{name}' of {self.source} is {_shown(stored)}; a sequence is whole"
             raise UsageError(error("usage", fact))
-        self._complain(named(name).isNull(), F.lit("error[bad-value]: an event without a sequence"))
+        fact = "error[bad-value]: an event without a sequence"
+        self.misfits += self._complaint(named(name).isNull(), fact)
         return named(name).cast("bigint")
 
-    def _ties(self, wanted: Sequence[str]) -> Iterator[int | Column]:
+    def _ties(self, wanted: Sequence[operator.Column]) -> Iterator[int | Column]:
         """Attributes in the order of the frame, up to the last that the program looks at.
 
-        Events that agree in all of these are the same to the program, in whatever order.
+        Events that agree in all of these are the same to the program, in whatever order. What it
+        looks at for some types only is null for all others, and does not order those.
         """
-        known = {a.name for t in self.types for a in self.program.types[t].attributes}
-        names = [n for n, t in self.source.attributes.items() if n in known and _is_ordered(t)]
-        last = max((place for place, n in enumerate(names) if n in wanted), default=-1)
+        owners = {n: {t for t in self.types if self.program.types[t].find(n)} for n in self.fields}
+        names = [n for n, t in self.source.attributes.items() if owners[n] and _is_ordered(t)]
+        seen = {column.attribute for column in wanted}
+        last = max((place for place, name in enumerate(names) if name in seen), default=-1)
         for name in names[: last + 1]:
-            if name in wanted:
-                yield from (place for place, n in enumerate(wanted) if n == name)
+            places = [place for place, column in enumerate(wanted) if column.attribute == name]
+            if owners[name] <= {type for place in places for type in wanted[place].types}:
+                yield from places
             else:
                 yield named(name)
+
+
+def _first_of(problems: Sequence[Column]) -> Column | None:
+    return F.coalesce(*problems) if problems else None
 
 
 def _check_names(
@@ -477,17 +518,27 @@ def to_instant(raw: Column, stored: T.DataType, unit: str) -> Value | None:
         return Value(_micros(raw, stored))
     factor = MICROSECONDS[unit]  # type: ignore[index]
     if isinstance(stored, T.IntegralType):
-        found = F.try_multiply(raw.cast("bigint"), F.lit(factor).cast("bigint"))
+        whole = raw.cast("bigint")
+        # Numbers are compared before they are multiplied: then none of them is too large.
+        in_calendar = whole.between(
+            F.lit(-(-FIRST_INSTANT // factor)), F.lit(LAST_INSTANT // factor)
+        )
+        found = whole * F.lit(factor).cast("bigint")
     elif isinstance(stored, T.NumericType):
         found = F.rint(raw.cast("double") * float(factor)).try_cast("bigint")
+        in_calendar = _is_in_calendar(found)
     elif isinstance(stored, T.StringType):
         found = _parsed(raw)
+        in_calendar = _is_in_calendar(found)
     else:
         return None
-    in_calendar = found.between(F.lit(FIRST_INSTANT), F.lit(LAST_INSTANT))
     value = _checked(raw, F.when(in_calendar, found))
     assert value.misfit is not None
     return Value(value.column, F.concat(value.misfit, F.lit(" is not a time")))
+
+
+def _is_in_calendar(instant: Column) -> Column:
+    return instant.between(F.lit(FIRST_INSTANT), F.lit(LAST_INSTANT))
 
 
 def _micros(raw: Column, stored: T.DataType) -> Column:

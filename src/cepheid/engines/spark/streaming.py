@@ -31,7 +31,7 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 from cepheid.analysis.retention import needs_start
 from cepheid.core.time import Instant, Period, parse_period
 from cepheid.core.types import EventType
-from cepheid.engines.spark.batch import Request, fitted, part_of, spark_schema
+from cepheid.engines.spark.batch import Request, fitted, part_of, spark_schema, typed
 from cepheid.engines.spark.buckets import Bucket, Buckets, Watermarks, from_bytes, to_bytes
 from cepheid.engines.spark.frames import Reading, Source, named, read
 from cepheid.engines.spark.stages import Pass, passes_of
@@ -219,18 +219,8 @@ def _selected(
     frame = frame.withColumn(_BUCKET, wanted.cast("smallint"))
     is_wanted = named(_BUCKET).isNotNull()
     columns = {name: F.when(is_wanted, named(name)) for name in frame.columns}
-    columns |= {TIME: named(TIME), _BUCKET: named(_BUCKET), TYPE: F.when(is_wanted, _code(wire))}
+    columns |= {TIME: named(TIME), _BUCKET: named(_BUCKET)}
     return frame.select(*(c.alias(n) for n, c in columns.items()))
-
-
-def _code(wire: Wire) -> Column:
-    """The type of an event as its place among those that a pass takes: numbers travel faster."""
-    codes = [(name, F.lit(code).cast("smallint")) for code, name in enumerate(wire.consumed)]
-    if len(codes) == 1:
-        return codes[0][1]
-    return F.create_map(*(part for name, code in codes for part in (F.lit(name), code)))[
-        named(TYPE)
-    ]
 
 
 def _time_alone(request: Request, source: Source) -> DataFrame:
@@ -339,7 +329,7 @@ class Packer:
     """How a task packs the events of a pass."""
 
     first: int  # the pass's first bucket
-    types: tuple[str, ...]  # by their codes
+    types: tuple[str, ...]  # by their numbers
     names: dict[str, str]
     woken: tuple[int, ...]  # buckets that hear of everything
 
@@ -371,11 +361,10 @@ def _packs(packer: Packer, rows: pa.Table) -> pa.RecordBatch:
 
 
 def _typed(packer: Packer, events: pa.Table) -> pa.Table:
-    """With the names of types instead of their codes."""
+    """With the names of types instead of their numbers."""
     if TYPE not in events.column_names:  # no source has events for this pass
         return events
-    codes: Any = events[TYPE].combine_chunks()
-    names = pa.DictionaryArray.from_arrays(codes, pa.array(packer.types, pa.string()))
+    names = typed(events[TYPE].combine_chunks(), packer.types)
     return events.set_column(events.column_names.index(TYPE), TYPE, names)
 
 

@@ -20,56 +20,54 @@ _NULL = np.iinfo(np.int64).min
 
 def in_order(events: pa.Table, ties: Sequence[str]) -> pa.Table:
     """The events by '@time' and then by the columns of `ties`, as one chunk."""
+    events = events.combine_chunks()
     times: Numbers = events["@time"].to_numpy()
     is_sorted = bool((times[1:] >= times[:-1]).all())
     order: Numbers = np.arange(len(times)) if is_sorted else np.argsort(times, kind="stable")
-    tied = _tied(times[order])
-    if tied.any():
-        order[tied] = _by_ties(events, times, order[tied], ties)
+    in_time = times[order]
+    if ties and (in_time[1:] == in_time[:-1]).any():
+        order = _by_ties(in_time, [_ranks(events[name].combine_chunks()) for name in ties], order)
     elif is_sorted:
-        return events.combine_chunks()
+        return events
     return events.take(order).combine_chunks()
 
 
+def _by_ties(times: Numbers, ranks: Sequence[Numbers], order: Numbers) -> Numbers:
+    """Rows, whose times are in order, in the order of their ranks as well."""
+    from cepheid.matcher.vm.ties import sort_ties  # compiled code, which takes time to load
+
+    by_ties = order.copy()
+    if sort_ties(times, np.stack(ranks), by_ties):
+        return by_ties
+    return order[np.lexsort([*(rank[order] for rank in reversed(ranks)), times])]
+
+
 def batches_in_order(
-    batches: Iterable[pa.RecordBatch], ties: Sequence[str]
+    batches: Iterable[pa.RecordBatch], ties: Sequence[str], at_least: int = 1 << 16
 ) -> Iterator[pa.RecordBatch]:
     """Batches that are sorted by '@time', sorted by the columns of `ties` as well.
+
+    They grow to some size, because every call of an operator costs time.
 
     Spark sorts by one number several times as fast as by more. Events of the last time of a batch
     wait for the next one, which may have more of them.
     """
     held: list[pa.RecordBatch] = []
-    for batch in batches:
-        if not batch.num_rows:
-            continue
+    for batch in filter(len, batches):
         times: Numbers = batch["@time"].to_numpy()
         cut = int(np.searchsorted(times, times[-1]))
-        if cut or (held and held[-1]["@time"][0].as_py() != times[0]):
+        is_new_time = cut > 0 or bool(held and held[-1]["@time"][-1].as_py() != times[0])
+        if is_new_time and sum(map(len, held)) + cut >= at_least:
             yield from _sorted([*held, batch.slice(0, cut)], ties)
             held = []
-        held.append(batch.slice(cut))
+            batch = batch.slice(cut)  # noqa: PLW2901
+        held.append(batch)
     if held:
         yield from _sorted(held, ties)
 
 
 def _sorted(batches: Sequence[pa.RecordBatch], ties: Sequence[str]) -> list[pa.RecordBatch]:
     return in_order(pa.Table.from_batches(batches), ties).to_batches()
-
-
-def _tied(times: Numbers) -> npt.NDArray[np.bool_]:
-    """Which of some sorted times are the same as one beside them."""
-    tied = np.zeros(len(times), np.bool_)
-    same = times[1:] == times[:-1]
-    tied[1:] |= same
-    tied[:-1] |= same
-    return tied
-
-
-def _by_ties(events: pa.Table, times: Numbers, places: Numbers, ties: Sequence[str]) -> Numbers:
-    rows = events.select(list(ties)).take(places)
-    keys = [_ranks(rows[name].combine_chunks()) for name in ties]
-    return places[np.lexsort([*reversed(keys), times[places]])]
 
 
 def _ranks(column: Any) -> Numbers:

@@ -1,15 +1,15 @@
 """The frame that travels to the tasks of a pass: which rows, which columns, by which key, in order.
 
-It has the columns '@type', '@time' (microseconds), '@sequence' where there is one, and the columns
-that the operator asks for under the names c0, c1, ...: numbers, so that no name of an attribute is in
-the way of another. Where other passes hand over what they found, there are two columns more: '@row'
+It has the columns '@type' (a number, which travels faster than a name), '@time' (microseconds),
+'@sequence' where there is one, and the columns that the operator asks for under the names c0, c1, ...:
+numbers, so that no name of an attribute is in the way of another. Where other passes hand over what they found, there are two columns more: '@row'
 is a row of theirs, and if that is an event for this pass, '@key' has its place in the order.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial, reduce
 
 from pyspark.sql import Column, DataFrame
@@ -37,7 +37,8 @@ class Wire:
         self.key_types = one.key_types
         self.program = one.program
         self.columns = columns_of(one.program)
-        self.consumed = consumed_types(one.program)
+        # Numbers in the order of names: events of one time are ordered by either.
+        self.consumed = tuple(sorted(consumed_types(one.program), key=str.encode))
         self.has_sequence = options.sequence is not None
         self._filters = [early_filters(s, one.program.types) for s in one.program.statements]
         self.readings = tuple(
@@ -59,27 +60,35 @@ class Wire:
         return reduce(union, frames) if frames else None
 
     def _selected(self, number: int, reading: Reading) -> DataFrame:
-        columns = self.columns_from(number, reading)
-        if reading.problem is not None:
-            refused = F.raise_error(reading.problem).cast("bigint")
-            columns[TIME] = F.when(reading.problem.isNull(), reading.time).otherwise(refused)
+        columns = self.columns_from(number, reading) | {TIME: reading.checked_time}
         selected = reading.source.frame.select(*(c.alias(n) for n, c in columns.items()))
         return selected.where(self.is_wanted(reading.source))
 
     def columns_from(self, number: int, reading: Reading) -> dict[str, Column]:
         """What travels, from the columns of one of the sources, by its number."""
-        columns = {TYPE: reading.type, TIME: reading.time}
+        columns = {TYPE: self._code_of(reading.type), TIME: reading.time}
         if reading.sequence is not None:
             columns[SEQUENCE] = reading.sequence
         columns |= {_name(place): column for place, column in enumerate(reading.columns)}
         return columns | dict(_ties_alone(number, reading))
 
+    def _code_of(self, type: Column) -> Column:
+        """The number of a type among those that the pass takes; null for all others."""
+        codes = (F.when(type == name, self._code(name)) for name in self.consumed)
+        return F.coalesce(*codes, F.lit(None).cast("smallint"))
+
+    def _code(self, type: str) -> Column:
+        return F.lit(self.consumed.index(type)).cast("smallint")
+
+    def _is_one_of(self, types: Sequence[str]) -> Column:
+        return named(TYPE).isin(*map(self._code, types))
+
     def is_wanted(self, source: Source) -> Column:
         """Whether some statement can take an event."""
         tests = {t: self._condition(t) for t in self.consumed if source.event_type in (None, t)}
-        choices = [(named(TYPE) == t) & test for t, test in tests.items() if test is not None]
+        choices = [self._is_one_of([t]) & test for t, test in tests.items() if test is not None]
         always = [t for t, test in tests.items() if test is None]
-        return reduce(operator.or_, choices, named(TYPE).isin(*always))
+        return reduce(operator.or_, choices, self._is_one_of(always))
 
     def _condition(self, type: str) -> Column | None:
         """What is true of every event of a type that a statement takes; None: nothing is known."""
@@ -115,7 +124,7 @@ class Wire:
         """The rows of other passes, each with the event that it is, if this one takes it."""
         tests = ((named(TYPE) == t) & named(KIND).isin(*kinds) for t, kinds in taken.items())
         columns = {
-            TYPE: F.when(reduce(operator.or_, tests, F.expr("false")), named(TYPE)),
+            TYPE: F.when(reduce(operator.or_, tests, F.expr("false")), self._code_of(named(TYPE))),
             TIME: F.unix_micros(named(TIME)),
             SEQUENCE: F.lit(0).cast("bigint"),
             **{_name(n): self._derived(n, taken, rows.schema) for n in range(len(self.columns))},
@@ -133,6 +142,22 @@ class Wire:
             if type in types and column.attribute in rows[type].dataType.names  # type: ignore[attr-defined]
         ]
         return F.coalesce(*found, F.lit(None).cast(spark_type(column.data_type, self.program)))
+
+    # What tasks know without being told.
+
+    @property
+    def clocks(self) -> dict[str, int]:
+        """Columns that only hold the time, as a number of some microseconds."""
+        if len(self.readings) != 1:
+            return {}
+        keyed = {self._place(t, path[0]) for t, paths in (self.key or {}).items() for path in paths}
+        clocks = self.readings[0].clocks
+        return {_name(place): unit for place, unit in clocks.items() if place not in keyed}
+
+    def slim(self, events: DataFrame) -> DataFrame:
+        """Events of the input without what their times say, and without types if there is one."""
+        types = (TYPE,) if len(self.consumed) == 1 else ()
+        return events.drop(*map(named, (*types, *self.clocks)))
 
     # Where they go.
 
@@ -152,7 +177,7 @@ class Wire:
         keyed = [type for type in self.consumed if type in self.key]
         columns = [self._key_column(place, keyed) for place in range(len(self.key_types))]
         if len(keyed) < len(self.consumed):
-            columns.append(F.when(~named(TYPE).isin(*keyed), named(TIME)))
+            columns.append(F.when(~self._is_one_of(keyed), named(TIME)))
         return tuple(columns)
 
     def _key_column(self, number: int, keyed: list[str]) -> Column:
@@ -169,7 +194,7 @@ class Wire:
         ]
         if len(values) == 1:
             return values[0][1]
-        return F.coalesce(*(F.when(named(TYPE).isin(*types), value) for types, value in values))
+        return F.coalesce(*(F.when(self._is_one_of(types), value) for types, value in values))
 
     # In which order.
 
@@ -187,7 +212,7 @@ class Wire:
             return (SEQUENCE,)
         types = (TYPE,) if len(self.consumed) > 1 else ()
         ties = (n for number, r in enumerate(self.readings) for n in _tie_names(number, r))
-        return (*types, *dict.fromkeys(ties))
+        return (*types, *(tie for tie in dict.fromkeys(ties) if tie not in self.clocks))
 
 
 def union(left: DataFrame, right: DataFrame) -> DataFrame:
