@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cepheid.core.time import Instant
-from cepheid.core.types import STRING
+from cepheid.core.types import STRING, DataType
 from cepheid.errors import LateEvent
+from cepheid.io.arrow import arrow_type
 from cepheid.matcher.inputs import Array, Inputs, missing
 from cepheid.matcher.operator import Column
 from cepheid.matcher.pool import Pool, Words
@@ -20,6 +21,7 @@ from cepheid.semantics.machine import late_event
 if TYPE_CHECKING:
     import pyarrow as pa
 
+SPARE = 1 << 18  # events that lanes may hold beside those that they need
 OWN: Any = ["C", "W"]  # what compiled code takes: in one piece, and not read-only
 
 
@@ -62,6 +64,15 @@ def expect_none(column: Column, types: Words, numbers: Mapping[str, int]) -> Non
     for name in column.types:
         if name in numbers and (types == numbers[name]).any():
             raise missing(column, name)
+
+
+def as_arrow(values: Values, type: DataType, pool: Pool) -> Array:
+    """Values of a scalar type as a column of the result."""
+    import pyarrow as pa
+
+    if type == STRING:
+        return pool.texts(values.words, values.nulls)
+    return pa.array(values.words, arrow_type(type, {}), mask=values.nulls)
 
 
 class Repeated:

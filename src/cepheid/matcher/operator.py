@@ -77,12 +77,11 @@ def open_operator(
         from cepheid.matcher.interpreted import Interpreted
 
         return Interpreted(program, timed_out=timed_out)
-    from cepheid.matcher.chained import Chained
-    from cepheid.matcher.chains import chains_of
     from cepheid.matcher.compiled import Compiled
+    from cepheid.matcher.lanes import Lanes, lanes_of
 
-    chains = chains_of(program)
-    return Compiled(program) if chains is None or is_fed else Chained(program, chains)
+    lanes = None if is_fed else lanes_of(program)
+    return Compiled(program) if lanes is None else Lanes(program, lanes)
 
 
 def takes_own_rows(program: ResolvedProgram) -> bool:
@@ -180,6 +179,27 @@ def columns_of(program: ResolvedProgram) -> tuple[Column, ...]:
         else:
             columns += [Column(f"{n}.{attribute}", t, (n,), attribute) for n, t in types.items()]
     return tuple(columns)
+
+
+def has_one_place(event_type: str, attribute: str, program: ResolvedProgram) -> bool:
+    """Whether one column has an attribute of all kinds of a type."""
+    return len(_columns_for(event_type, attribute, program)) == 1
+
+
+def column_for(event_type: str, attribute: str, program: ResolvedProgram) -> Column:
+    """Where the values of an attribute are that has one place."""
+    [column] = _columns_for(event_type, attribute, program)
+    return column
+
+
+def _columns_for(event_type: str, attribute: str, program: ResolvedProgram) -> list[Column]:
+    kinds = set(kinds_of(event_type, program))
+    return [c for c in columns_of(program) if c.attribute == attribute and kinds & set(c.types)]
+
+
+def kinds_of(event_type: str, program: ResolvedProgram) -> list[str]:
+    """The types whose events are events of a type."""
+    return [name for name in program.types if event_type in lineage(program, name)]
 
 
 def consumed_types(program: ResolvedProgram) -> tuple[str, ...]:

@@ -111,6 +111,12 @@ class Pool:
         texts: Any = pa.array([v if isinstance(v, str) else None for v in values], pa.string())
         return texts.take(pa.array(places, mask=nulls))
 
+    def moved(self, numbers: Words, other: Pool) -> Words:
+        """The numbers of the same values in another pool."""
+        known, places = np.unique(numbers, return_inverse=True)
+        found: Words = np.array([other.intern(self.value(n)) for n in known.tolist()], np.int64)
+        return found[places]
+
     # -- values in the memory --
 
     def encode(self, value: Value, type: DataType) -> tuple[int, bool]:
