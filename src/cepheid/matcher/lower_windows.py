@@ -343,7 +343,9 @@ class Windows:
         return aggregate[A_OWNER] != NONE or aggregate[A_KIND] in _KEEPS_VALUES
 
 
-def aggregate_words(aggregate: Aggregate, argument: int, owner: int, *, rows_leave: bool) -> list[int]:
+def aggregate_words(
+    aggregate: Aggregate, argument: int, owner: int, *, rows_leave: bool
+) -> list[int]:
     """What an aggregate is made of; `argument` says where its values come from."""
     row = [NONE] * A_WIDTH
     kind = _KINDS[aggregate.function]

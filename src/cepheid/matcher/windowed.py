@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ from cepheid.matcher.windows import Shown, Window, argument_of
 from cepheid.program.resolved import ResolvedProgram
 
 _FEW = 256
+_NUMBERS_OF_ROWS = [vm.FIRST_ROW, vm.GATHERED, vm.CURSOR, vm.END]
 _EVENT_KEY, _TIMER_KEY = 6, 18  # words of the keys of results
 
 
@@ -55,7 +56,8 @@ class Windowed:
             if words[A_KIND] in (LEAST, GREATEST)
         ]
         self._start: Instant = 0
-        self._needed = 0  # rows and groups when last counted
+        self._taken = 0  # events since rows and groups were last counted
+        self._needed = 0
         self._rows = np.empty((_FEW, self._head[vm.WIDTH]), dtype=np.int64)
         self._groups = self._fresh_groups(_FEW)
         self._head[[vm.GROUPS, vm.MOST_GROUPS]] = int(not window.keys), _FEW
@@ -81,14 +83,15 @@ class Windowed:
         self._follow(instant)
 
     def take(self, batch: Batch, pool: Pool) -> None:
-        places = np.flatnonzero(self._sieve.masks(batch, pool))
+        places = np.flatnonzero(self._sieve.masks(batch, pool) != 0)
         is_whole = len(places) == len(batch)
         self._add_rows(batch, slice(None) if is_whole else places, len(places), pool)
         self._follow(int(batch.instants[-1]))
+        self._taken += len(batch)
 
     def _add_rows(self, batch: Batch, places: Any, count: int, pool: Pool) -> None:
+        self._make_room(count)
         begin = int(self._head[vm.END])
-        self._make_room(begin + count)
         rows = self._rows[begin : begin + count]
         rows[:, vm.W_INSTANT] = batch.instants[places]
         rows[:, vm.W_SEQUENCE] = batch.sequences[places]
@@ -120,17 +123,24 @@ class Windowed:
 
     def take_rows(self, batch: Batch | None) -> list[_Results]:
         del batch
-        found = self._found[:, : int(self._head[vm.FOUND])].copy()
+        found = self._found[:, : int(self._head[vm.FOUND])]
         self._head[vm.FOUND] = 0
         return [_Results(self, found)] if found.size else []
 
     # -- room --
 
     def _make_room(self, count: int) -> None:
-        if count > len(self._rows):
-            rows = np.empty((max(count, 2 * len(self._rows)), self._rows.shape[1]), dtype=np.int64)
-            rows[: len(self._rows)] = self._rows
-            self._rows = rows
+        """For so many rows more; those that have left give way."""
+        first, end = int(self._head[vm.FIRST_ROW]), int(self._head[vm.END])
+        if end + count <= len(self._rows):
+            return
+        rows = self._rows[first:end]
+        room = max(2 * len(rows) + count, _FEW)
+        if room > len(self._rows):
+            self._rows = np.empty((room, self._rows.shape[1]), dtype=np.int64)
+        self._rows[: len(rows)] = rows
+        self._move_links(self._rows[: len(rows)], self._groups, first)
+        self._head[_NUMBERS_OF_ROWS] -= first
 
     def _more_found(self, count: int = 0) -> None:
         filled = int(self._head[vm.FOUND])
@@ -169,12 +179,18 @@ class Windowed:
         """The keys of results."""
         import pyarrow as pa
 
-        events = int(found[vm.F_PHASE].sum())
-        room = _EVENT_KEY * events + _TIMER_KEY * (found.shape[1] - events)
-        words = np.empty(room, dtype=np.int64)
-        ends = np.zeros(found.shape[1] + 1, dtype=np.int32)
-        rank = self.window.statement.rank
-        vm.write_keys(self._head, found, self._rows.reshape(-1), rank, self._start, words, ends)
+        count, events = found.shape[1], int(found[vm.F_PHASE].sum())
+        words = np.empty(_EVENT_KEY * events + _TIMER_KEY * (count - events), dtype=np.int64)
+        ends = np.zeros(count + 1, dtype=np.int32)
+        vm.write_keys(
+            self._head,
+            self._found.reshape(-1),
+            self._rows.reshape(-1),
+            self.window.statement.rank,
+            self._start,
+            words,
+            ends,
+        )
         places: Array = pa.array(ends)
         values: Array = pa.array(words)
         return pa.ListArray.from_arrays(places, values)
@@ -189,7 +205,7 @@ class Windowed:
     def _values(self, found: Words, shown: Shown) -> Values:
         if isinstance(shown, Aggregate):
             place = self.window.aggregates.index(shown)
-            words, nulls = found[vm.F_VALUES + place], found[vm.F_NULLS]
+            words, nulls = found[vm.F_VALUES + place].copy(), found[vm.F_NULLS]
         else:
             place = self.window.attributes.index(shown)
             rows = found[vm.F_ROW]
@@ -202,8 +218,7 @@ class Windowed:
 
     @property
     def has_waste(self) -> bool:
-        held = int(self._head[vm.END] + self._head[vm.GROUPS])
-        return held > 2 * self._needed + SPARE
+        return self._taken > 2 * self._needed + SPARE
 
     def pack(self, old: Pool, new: Pool) -> dict[str, Words]:
         first, end = int(self._head[vm.FIRST_ROW]), int(self._head[vm.END])
@@ -233,17 +248,16 @@ class Windowed:
 
     def restore(self, packed: Mapping[str, Words]) -> None:
         rows, groups = packed["rows"], packed["groups"]
-        first = packed["head"][vm.FIRST_ROW]
         self._start = int(packed["start"][0])
         self._head[:] = packed["head"]
-        self._head[[vm.FIRST_ROW, vm.GATHERED, vm.CURSOR, vm.END]] -= first
+        self._head[_NUMBERS_OF_ROWS] -= packed["head"][vm.FIRST_ROW]
         self._head[[vm.FOUND, vm.WANTED]] = 0
         self._head[vm.MOST_FOUND] = self._found.shape[1]
         self._rows = np.ascontiguousarray(rows)
         self._head[vm.GROUPS] = len(groups)
         self._head[vm.MOST_GROUPS] = len(groups) + _FEW
         self._groups = np.concatenate([groups, self._fresh_groups(_FEW)])
-        self._needed = len(rows) + len(groups)
+        self._needed, self._taken = len(rows) + len(groups), 0
         self._rehash()
 
 
@@ -286,7 +300,8 @@ def _shown_values(values: Values, type: DataType) -> Values:
     """Words as values of a type; strings stay numbers."""
     words: Any = values.words
     if type in (FLOAT, DOUBLE):
-        words = words.view(np.float64).astype(np.float32 if type == FLOAT else np.float64)
+        words = words.view(np.float64)
+        words = words.astype(np.float32) if type == FLOAT else words
     elif type == BOOLEAN:
         words = words != 0
     elif type == INT:

@@ -33,6 +33,7 @@ from cepheid.matcher.vm.tables import (
     START,
     TIME,
     TIME_BATCH,
+    WINDOW_STAGE,
 )
 
 # Single words; behind them the aggregates as `tables.py` has them, with two words that say where rows
@@ -150,7 +151,7 @@ def add(head, rows, groups, row, sign):
 @part
 def add_value(head, rows, groups, aggregate, state, row, value, sign):
     kind = head[aggregate + A_KIND]
-    if kind == LEAST or kind == GREATEST:
+    if kind in (LEAST, GREATEST):
         if sign == 1:
             enter_extreme(head, rows, groups, aggregate, state, row)
         else:
@@ -162,7 +163,7 @@ def add_value(head, rows, groups, aggregate, state, row, value, sign):
         return
     if counted == 0:
         groups[state + TOTAL] = 0  # the word of both zeros
-    elif kind == LEAST_EVER or kind == GREATEST_EVER:
+    elif kind in (LEAST_EVER, GREATEST_EVER):
         value = shown(head, aggregate, value)
         if counted == 1 or is_before(head, aggregate, value, groups[state + TOTAL]):
             groups[state + TOTAL] = value
@@ -212,7 +213,7 @@ def leave_extreme(head, rows, groups, aggregate, state, row):
 @part
 def result(head, rows, groups, aggregate, state):
     kind = head[aggregate + A_KIND]
-    if kind == LEAST or kind == GREATEST:
+    if kind in (LEAST, GREATEST):
         first = groups[state + FIRST]
         if first == NONE:
             return 0, 1
@@ -394,34 +395,35 @@ def rehash(head_, groups_, table_):
             table[place] = number
 
 
-@entry("int64(int64[::1], int64[:,::1], int64[::1], int64, int64, int64[::1], int32[::1])")
-def write_keys(head_, found, rows_, rank, start, words_, ends):
-    """The keys of results, one behind the other, and where each ends; gives their length."""
-    head, rows, words = words_of(head_), words_of(rows_), words_of(words_)
-    end = 0
-    for place in range(found.shape[1]):
-        words[end] = found[F_INSTANT, place]
-        words[end + 1] = found[F_PHASE, place]
-        words[end + 2] = found[F_SEQUENCE, place]
+@entry("void(int64[::1], int64[::1], int64[::1], int64, int64, int64[::1], int32[::1])")
+def write_keys(head_, found_, rows_, rank, start, words_, ends):
+    """The keys of results, one behind the other, and where each ends."""
+    head, found = words_of(head_), words_of(found_)
+    rows, words = words_of(rows_), words_of(words_)
+    most, end = head[MOST_FOUND], 0
+    for place in range(len(ends) - 1):
+        phase = found[F_PHASE * most + place]
+        words[end] = found[F_INSTANT * most + place]
+        words[end + 1] = phase
+        words[end + 2] = found[F_SEQUENCE * most + place]
         words[end + 3] = 1
         words[end + 4] = rank
         end += 5
-        if found[F_PHASE, place] == 0:
-            row = found[F_ROW, place] * head[WIDTH]
-            words[end] = 1  # the stage of windows
+        if phase == 0:
+            row = found[F_ROW * most + place] * head[WIDTH]
+            words[end] = WINDOW_STAGE
             words[end + 1] = start
             words[end + 2] = -1
             words[end + 3] = 0
             words[end + 4] = 0
             words[end + 5] = rank
             words[end + 6] = 0  # a row that is new
-            words[end + 7] = found[F_LEAVES, place]
+            words[end + 7] = found[F_LEAVES * most + place]
             words[end + 8] = rows[row + W_INSTANT]
             words[end + 9] = 1
             words[end + 10] = rows[row + W_SEQUENCE]
             words[end + 11] = 0
             end += 12
-        words[end] = found[F_NUMBER, place]
+        words[end] = found[F_NUMBER * most + place]
         end += 1
         ends[place + 1] = end
-    return end
