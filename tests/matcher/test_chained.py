@@ -17,6 +17,7 @@ from cepheid.matcher.chains import Chain, chain_of
 from cepheid.matcher.interpreted import Interpreted
 from cepheid.matcher.lanes import Lanes
 from cepheid.matcher.operator import Operator, open_operator
+from cepheid.matcher.places import Places
 from cepheid.program.resolved import ResolvedProgram
 from tests.effort import examples
 from tests.matcher.test_operator import operator_rows, shown_table, table, without_key
@@ -68,7 +69,7 @@ def _atoms(draw: DrawFn, place: int) -> str:
 
 def chained(text: str) -> tuple[ResolvedProgram, tuple[Chain, ...]]:
     program = cep.parse(text, types=TYPES).resolve()
-    chains = [chain_of(statement, program) for statement in program.statements]
+    chains = [chain_of(statement, Places(program)) for statement in program.statements]
     found = tuple(chain for chain in chains if chain is not None)
     assert len(found) == len(chains)
     return program, found
@@ -133,7 +134,7 @@ NO_CHAINS = (
 @pytest.mark.parametrize("text", NO_CHAINS)
 def test_what_is_no_chain_is_left_to_the_machine(text: str) -> None:
     program = cep.parse(text, types=TYPES).resolve()
-    assert chain_of(program.statements[0], program) is None
+    assert chain_of(program.statements[0], Places(program)) is None
 
 
 def test_chains_are_found_by_the_one_who_opens() -> None:

@@ -18,6 +18,7 @@ from cepheid.matcher.compiled import Compiled
 from cepheid.matcher.interpreted import Interpreted
 from cepheid.matcher.lanes import Lanes, lanes_of
 from cepheid.matcher.operator import Operator, open_operator
+from cepheid.matcher.places import Places
 from cepheid.matcher.windows import window_of
 from cepheid.program.resolved import ResolvedProgram
 from tests.effort import examples
@@ -138,7 +139,7 @@ def test_windows_give_the_rows_of_the_reference(
 def test_the_memory_of_a_window_does_not_grow_with_the_length_of_the_stream(
     window: str, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cepheid.matcher.windowed.SPARE", 100)
+    monkeypatch.setattr("cepheid.matcher.lanes._SPARE", 100)
     key = "g" if window in ("", "#keepall") else "k"
     program = windows(f"select {shown.format(key)} from A{window} group by {key}")
     operator, reference = opened(program), Interpreted(program)
@@ -183,7 +184,7 @@ NO_WINDOWS = (
 @pytest.mark.parametrize("text", NO_WINDOWS)
 def test_other_windows_are_left_to_the_machine(text: str) -> None:
     program = windows(text)
-    assert window_of(program.statements[0], program) is None
+    assert window_of(program.statements[0], Places(program)) is None
     assert lanes_of(program) is None
 
 

@@ -21,7 +21,6 @@ from cepheid.semantics.machine import late_event
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SPARE = 1 << 18  # events that lanes may hold beside those that they need
 OWN: Any = ["C", "W"]  # what compiled code takes: in one piece, and not read-only
 
 

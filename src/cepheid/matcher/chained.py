@@ -9,18 +9,18 @@ import numpy as np
 
 from cepheid.core.time import Instant
 from cepheid.core.types import STRING
-from cepheid.matcher.batches import SPARE, Batch, as_arrow
+from cepheid.matcher.batches import Batch, as_arrow
 from cepheid.matcher.chains import Attribute, Chain
 from cepheid.matcher.inputs import Array
 from cepheid.matcher.kept import Kept
-from cepheid.matcher.operator import Column, column_for
+from cepheid.matcher.operator import Column
+from cepheid.matcher.places import Places
 from cepheid.matcher.pool import Pool, Words
 from cepheid.matcher.predicates import Bits, Values
 from cepheid.matcher.runs import Runs
 from cepheid.matcher.sources import Sieve, take_out
 from cepheid.matcher.vm import chain as vm
 from cepheid.matcher.vm.layout import NONE
-from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics.timers import Stage
 
 _TIME, _SEQUENCE = "@time", "@sequence"
@@ -29,12 +29,12 @@ _TIME, _SEQUENCE = "@time", "@sequence"
 class Chained:
     """All chains of a program: what their rows need of events is kept once."""
 
-    def __init__(self, chains: Sequence[Chain], program: ResolvedProgram) -> None:
-        self._views = [_View(chain, program) for chain in chains]
+    def __init__(self, chains: Sequence[Chain], places: Places) -> None:
+        self._views = [_View(chain, places) for chain in chains]
         self._runs = [Runs(chain) for chain in chains]
         self._needed = {c.name: c for view in self._views for c in view.shown.values()}
         self._kept = self._nothing_kept()
-        self._referred = 0  # events that runs referred to when last counted
+        self.needed = 0  # events that runs referred to when last restored
 
     def _nothing_kept(self) -> Kept:
         has_absence = any(view.chain.ending == "absence" for view in self._views)
@@ -77,10 +77,6 @@ class Chained:
         ]
 
     # -- state --
-
-    @property
-    def has_waste(self) -> bool:
-        return self._kept.count > 2 * self._referred + SPARE
 
     def pack(self, old: Pool, new: Pool) -> dict[str, Words]:
         events = np.unique(np.concatenate([runs.events for runs in self._runs]))
@@ -126,7 +122,7 @@ class Chained:
             )
         count = int(packed["count"][0])
         self._kept.add(columns, count)
-        self._referred = count
+        self.needed = count
         for number, runs in enumerate(self._runs):
             names = (f"{part} {number}" for part in ("head", "runs", "lists"))
             runs.restore(*(packed[name] for name in names))
@@ -139,28 +135,27 @@ def _nulls(values: Values) -> Bits:
 class _View:
     """What a chain sees of a batch."""
 
-    def __init__(self, chain: Chain, program: ResolvedProgram) -> None:
+    def __init__(self, chain: Chain, places: Places) -> None:
         self.chain = chain
-        self._program = program
-        self._sieve = Sieve([(link.event_type, link.tests) for link in chain.links], program)
+        self._sieve = Sieve([(link.event_type, link.tests) for link in chain.links], places)
         self.shown: dict[Attribute, Column] = {
-            attribute: self._column(attribute) for _, _, attribute in chain.columns
+            attribute: self._column(attribute, places) for _, _, attribute in chain.columns
         }
         self._own = {
-            number: column_for(link.event_type, link.own, program)
+            number: places.column(link.event_type, link.own)
             for number, link in enumerate(chain.links)
             if link.own is not None
         }
         self._given = {
-            number: self._column(link.other)
+            number: self._column(link.other, places)
             for number, link in enumerate(chain.links)
             if link.other is not None
         }
         self.string_keys = [n for n, c in self._own.items() if c.data_type == STRING]
 
-    def _column(self, attribute: Attribute) -> Column:
+    def _column(self, attribute: Attribute, places: Places) -> Column:
         event_type = self.chain.links[attribute.link].event_type
-        return column_for(event_type, attribute.name, self._program)
+        return places.column(event_type, attribute.name)
 
     def masks(self, batch: Batch, pool: Pool) -> Words:
         """For each event, a bit for each link whose event it may be."""

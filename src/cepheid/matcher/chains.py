@@ -15,11 +15,11 @@ from cepheid.core.time import Period
 from cepheid.core.types import INT, LONG, DataType
 from cepheid.expr import tree as expr_tree
 from cepheid.expr.tree import Binary, Expr, conjuncts, walk
-from cepheid.matcher.operator import derived_types, has_one_place
+from cepheid.matcher.places import Places
 from cepheid.matcher.predicates import can_test
 from cepheid.matcher.sources import KEYS, SHOWN, names_in, tells_at_once
 from cepheid.pattern.tree import Absent, AllOf, Atom, Every, FollowedBy, Interval, Pattern, Within
-from cepheid.program.resolved import ResolvedProgram, ResolvedStatement, Shape
+from cepheid.program.resolved import ResolvedStatement, Shape
 
 Ending: TypeAlias = Literal["event", "absence"]
 _MOST_LINKS = 32
@@ -60,10 +60,10 @@ class Chain:
     ending: Ending = "event"
 
 
-def chain_of(statement: ResolvedStatement, program: ResolvedProgram) -> Chain | None:
+def chain_of(statement: ResolvedStatement, places: Places) -> Chain | None:
     """The statement as a chain, if it is one."""
-    chain = _chain(statement, program)
-    if chain is None or not all(has_one_place(n, a, program) for n, a in _asked(chain)):
+    chain = _chain(statement, places)
+    if chain is None or not all(places.has_one(name, a) for name, a in _asked(chain)):
         return None
     return chain
 
@@ -80,7 +80,7 @@ def _asked(chain: Chain) -> Iterator[tuple[str, str]]:
         yield chain.links[attribute.link].event_type, attribute.name
 
 
-def _chain(statement: ResolvedStatement, program: ResolvedProgram) -> Chain | None:
+def _chain(statement: ResolvedStatement, places: Places) -> Chain | None:
     if not _is_plain(statement):
         return None
     shape = _shape(statement)
@@ -89,7 +89,7 @@ def _chain(statement: ResolvedStatement, program: ResolvedProgram) -> Chain | No
     links = _links(shape.atoms)
     if links is None:
         return None
-    columns = _columns(statement, shape, program)
+    columns = _columns(statement, shape, places)
     if columns is None:
         return None
     return Chain(statement, links, columns, shape.repeats_whole, shape.period, shape.ending)
@@ -216,13 +216,13 @@ def _compare(one: DataType, other: DataType) -> bool:
 
 
 def _columns(
-    statement: ResolvedStatement, shape: _Shape, program: ResolvedProgram
+    statement: ResolvedStatement, shape: _Shape, known: Places
 ) -> tuple[tuple[str, DataType, Attribute], ...] | None:
     shown = shape.atoms[:-1] if shape.ending == "absence" else shape.atoms
     places: dict[str | None, int] = {atom.tag: place for place, atom in enumerate(shown)}
     if statement.pattern is None:
         places = {None: 0}
-    types = derived_types(program)[statement.target]
+    types = known.derived[statement.target]
     found = []
     for column in statement.columns:
         expr = column.expr

@@ -20,6 +20,7 @@ from cepheid.matcher.chained import Chained
 from cepheid.matcher.chains import Chain, chain_of
 from cepheid.matcher.inputs import Array, Inputs
 from cepheid.matcher.operator import Operator, derived_types, lineage, rows_schema
+from cepheid.matcher.places import Places
 from cepheid.matcher.pool import Pool, Words
 from cepheid.matcher.state import layout_of
 from cepheid.matcher.vm import chain, span
@@ -33,15 +34,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CHUNK = 1 << 16  # events that are looked at together
+_SPARE = 1 << 18  # events that may be held beside what is needed
 Plan: TypeAlias = Chain | Window
 
 
 def lanes_of(program: ResolvedProgram) -> tuple[Plan, ...] | None:
     """The statements as what can take whole batches; None if one of them cannot."""
     taken = {name for statement in program.statements for name in statement.inputs}
+    places = Places(program)
     found: list[Plan] = []
     for statement in program.statements:
-        plan = chain_of(statement, program) or window_of(statement, program)
+        plan = chain_of(statement, places) or window_of(statement, places)
         if plan is None or taken & lineage(program, statement.target):
             return None
         found.append(plan)
@@ -85,8 +88,8 @@ class Lane(Protocol):
         ...
 
     @property
-    def has_waste(self) -> bool:
-        """Whether it holds much more than it still needs, until it is packed and restored."""
+    def needed(self) -> int:
+        """How much it held when it was last restored: events, rows, groups."""
         ...
 
     def pack(self, old: Pool, new: Pool) -> dict[str, Words]:
@@ -105,9 +108,10 @@ class Lanes(Operator):
         self.program = program
         self._inputs = Inputs(program)
         self._numbers = {name: number for number, name in enumerate(program.types)}
-        self._lanes = _lanes(plans, program)
+        self._lanes = _lanes(plans, Places(program))
         self._pool = Pool()
         self._clock: Instant | None = None
+        self._taken = 0  # events since everything was last restored
         self._rows = _RowMaker(program, keyed=keyed)
         self._seal = Seal("lanes", layout_of(chain, span), program)
 
@@ -157,8 +161,9 @@ class Lanes(Operator):
             lane.take(batch, self._pool)
         self._clock = int(batch.instants[-1])
         rows = self._take_rows(batch)
-        if any(lane.has_waste for lane in self._lanes):
-            self._restore(self._pack())
+        self._taken += len(batch)
+        if self._taken > sum(lane.needed for lane in self._lanes) + _SPARE:
+            self._restore(self._pack())  # without what is needed no more, strings among it
         return rows
 
     def _take_rows(self, batch: Batch | None) -> pa.Table:
@@ -192,6 +197,7 @@ class Lanes(Operator):
     def _restore(self, packed: Mapping[str, Words]) -> None:
         self._clock = int(packed["clock"][0]) if len(packed["clock"]) else None
         self._pool = Pool.load(packed["pool"].tobytes())
+        self._taken = 0
         for number, lane in enumerate(self._lanes):
             begin = f"{number} "
             lane.restore(
@@ -199,11 +205,11 @@ class Lanes(Operator):
             )
 
 
-def _lanes(plans: Sequence[Plan], program: ResolvedProgram) -> list[Lane]:
+def _lanes(plans: Sequence[Plan], places: Places) -> list[Lane]:
     chains = [plan for plan in plans if isinstance(plan, Chain)]
     windows = [plan for plan in plans if isinstance(plan, Window)]
-    lanes: list[Lane] = [Windowed(window, program) for window in windows]
-    return [*lanes, Chained(chains, program)] if chains else lanes
+    lanes: list[Lane] = [Windowed(window, places) for window in windows]
+    return [*lanes, Chained(chains, places)] if chains else lanes
 
 
 class _RowMaker:

@@ -181,27 +181,6 @@ def columns_of(program: ResolvedProgram) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def has_one_place(event_type: str, attribute: str, program: ResolvedProgram) -> bool:
-    """Whether one column has an attribute of all kinds of a type."""
-    return len(_columns_for(event_type, attribute, program)) == 1
-
-
-def column_for(event_type: str, attribute: str, program: ResolvedProgram) -> Column:
-    """Where the values of an attribute are that has one place."""
-    [column] = _columns_for(event_type, attribute, program)
-    return column
-
-
-def _columns_for(event_type: str, attribute: str, program: ResolvedProgram) -> list[Column]:
-    kinds = set(kinds_of(event_type, program))
-    return [c for c in columns_of(program) if c.attribute == attribute and kinds & set(c.types)]
-
-
-def kinds_of(event_type: str, program: ResolvedProgram) -> list[str]:
-    """The types whose events are events of a type."""
-    return [name for name in program.types if event_type in lineage(program, name)]
-
-
 def consumed_types(program: ResolvedProgram) -> tuple[str, ...]:
     """The types whose events some statement takes, those that inherit from its inputs included."""
     inputs = {name for statement in program.statements for name in statement.inputs}

@@ -10,10 +10,10 @@ from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING
 from cepheid.expr import tree as expr_tree
 from cepheid.expr.tree import Expr, walk
 from cepheid.matcher.batches import Batch
-from cepheid.matcher.operator import column_for, kinds_of
+from cepheid.matcher.places import Places
 from cepheid.matcher.pool import Pool, Words
 from cepheid.matcher.predicates import Bits, Values, truth_of
-from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+from cepheid.program.resolved import ResolvedStatement
 
 KEYS = (INT, LONG, STRING, BOOLEAN)  # equal if their words are
 SHOWN = (*KEYS, FLOAT, DOUBLE)
@@ -39,17 +39,14 @@ def names_in(tests: Sequence[Expr]) -> list[str]:
 class Sieve:
     """Which of some sources an event belongs to: a type each, and conditions on the event alone."""
 
-    def __init__(
-        self, sources: Sequence[tuple[str, Sequence[Expr]]], program: ResolvedProgram
-    ) -> None:
-        self._bits = np.zeros(len(program.types) + 1, dtype=np.int64)  # the last: of no known type
+    def __init__(self, sources: Sequence[tuple[str, Sequence[Expr]]], places: Places) -> None:
+        self._bits = np.zeros(len(places.types) + 1, dtype=np.int64)  # the last: of no known type
         self._tests = [tests for _, tests in sources]
-        names = list(program.types)
         for number, (event_type, _) in enumerate(sources):
-            for kind in kinds_of(event_type, program):
-                self._bits[names.index(kind)] |= 1 << number
+            for kind in places.kinds_of(event_type):
+                self._bits[places.types.index(kind)] |= 1 << number
         self._tested = {
-            (number, name): column_for(event_type, name, program)
+            (number, name): places.column(event_type, name)
             for number, (event_type, tests) in enumerate(sources)
             for name in names_in(tests)
         }

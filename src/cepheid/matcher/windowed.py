@@ -10,10 +10,10 @@ import numpy as np
 from cepheid.core.time import Instant
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, STRING, DataType
 from cepheid.expr.tree import Aggregate
-from cepheid.matcher.batches import SPARE, Batch, as_arrow
+from cepheid.matcher.batches import Batch, as_arrow
 from cepheid.matcher.inputs import Array
 from cepheid.matcher.lower_windows import SHAPES, aggregate_words, describe_window
-from cepheid.matcher.operator import column_for
+from cepheid.matcher.places import Places
 from cepheid.matcher.pool import Pool, Words
 from cepheid.matcher.predicates import Values
 from cepheid.matcher.sources import Sieve
@@ -35,7 +35,6 @@ from cepheid.matcher.vm.tables import (
     V_WIDTH,
 )
 from cepheid.matcher.windows import Shown, Window, argument_of
-from cepheid.program.resolved import ResolvedProgram
 
 _FEW = 256
 _NUMBERS_OF_ROWS = [vm.FIRST_ROW, vm.GATHERED, vm.CURSOR, vm.END]
@@ -45,10 +44,10 @@ _EVENT_KEY, _TIMER_KEY = 6, 18  # words of the keys of results
 class Windowed:
     """One window that runs."""
 
-    def __init__(self, window: Window, program: ResolvedProgram) -> None:
+    def __init__(self, window: Window, places: Places) -> None:
         self.window = window
-        self._sieve = Sieve([(window.event_type, window.tests)], program)
-        self._columns = [column_for(window.event_type, a, program) for a in window.attributes]
+        self._sieve = Sieve([(window.event_type, window.tests)], places)
+        self._columns = [places.column(window.event_type, a) for a in window.attributes]
         self._head = _head(window)
         self._extremes = [
             (number, int(words[A_OWNER]))
@@ -56,8 +55,7 @@ class Windowed:
             if words[A_KIND] in (LEAST, GREATEST)
         ]
         self._start: Instant = 0
-        self._taken = 0  # events since rows and groups were last counted
-        self._needed = 0
+        self.needed = 0  # rows and groups when last restored
         self._rows = np.empty((_FEW, self._head[vm.WIDTH]), dtype=np.int64)
         self._groups = self._fresh_groups(_FEW)
         self._head[[vm.GROUPS, vm.MOST_GROUPS]] = int(not window.keys), _FEW
@@ -87,7 +85,6 @@ class Windowed:
         is_whole = len(places) == len(batch)
         self._add_rows(batch, slice(None) if is_whole else places, len(places), pool)
         self._follow(int(batch.instants[-1]))
-        self._taken += len(batch)
 
     def _add_rows(self, batch: Batch, places: Any, count: int, pool: Pool) -> None:
         self._make_room(count)
@@ -96,10 +93,10 @@ class Windowed:
         rows[:, vm.W_INSTANT] = batch.instants[places]
         rows[:, vm.W_SEQUENCE] = batch.sequences[places]
         rows[:, vm.W_NULLS] = 0
+        rows[:, vm.W_VALUES + len(self._columns) :] = NONE
         for slot, column in enumerate(self._columns):
             values = batch.values(column, pool)
-            words = _words(values.words[places])
-            rows[:, vm.W_VALUES + slot] = words
+            rows[:, vm.W_VALUES + slot] = _words(values.words[places])
             if values.nulls is not None:
                 is_null = values.nulls[places]
                 rows[is_null, vm.W_VALUES + slot] = 0
@@ -216,10 +213,6 @@ class Windowed:
 
     # -- the state between two batches --
 
-    @property
-    def has_waste(self) -> bool:
-        return self._taken > 2 * self._needed + SPARE
-
     def pack(self, old: Pool, new: Pool) -> dict[str, Words]:
         first, end = int(self._head[vm.FIRST_ROW]), int(self._head[vm.END])
         rows = self._rows[first:end].copy()
@@ -257,7 +250,7 @@ class Windowed:
         self._head[vm.GROUPS] = len(groups)
         self._head[vm.MOST_GROUPS] = len(groups) + _FEW
         self._groups = np.concatenate([groups, self._fresh_groups(_FEW)])
-        self._needed, self._taken = len(rows) + len(groups), 0
+        self.needed = len(rows) + len(groups)
         self._rehash()
 
 
@@ -289,11 +282,10 @@ def _head(window: Window) -> Words:
     return head
 
 
-def _words(values: Any) -> Words:
-    """Values of any scalar type as words."""
-    if values.dtype.kind == "f":
-        return np.ascontiguousarray(values, dtype=np.float64).view(np.int64)
-    return values  # type: ignore[no-any-return]
+def _words(values: Any) -> Any:
+    """Values of any scalar type as what words are made of."""
+    is_real = values.dtype.kind == "f"
+    return np.ascontiguousarray(values, dtype=np.float64).view(np.int64) if is_real else values
 
 
 def _shown_values(values: Values, type: DataType) -> Values:

@@ -12,10 +12,10 @@ from typing import TypeAlias
 
 from cepheid.core.types import DOUBLE, FLOAT, INT, LONG, DataType
 from cepheid.expr.tree import Aggregate, Column, Expr, conjuncts
-from cepheid.matcher.operator import derived_types, has_one_place
+from cepheid.matcher.places import Places
 from cepheid.matcher.predicates import can_test
 from cepheid.matcher.sources import KEYS, SHOWN, names_in, tells_at_once
-from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+from cepheid.program.resolved import ResolvedStatement
 from cepheid.program.tree import TimeBatch, TimeWindow
 
 _NUMBERS = (INT, LONG, FLOAT, DOUBLE)
@@ -52,10 +52,10 @@ def argument_of(aggregate: Aggregate) -> str | None:
     return None if aggregate.argument is None else _attribute(aggregate.argument)
 
 
-def window_of(statement: ResolvedStatement, program: ResolvedProgram) -> Window | None:
+def window_of(statement: ResolvedStatement, places: Places) -> Window | None:
     """The statement as a window, if it is one."""
-    window = _window(statement, program)
-    if window is None or not all(has_one_place(n, a, program) for n, a in _asked(window)):
+    window = _window(statement, places)
+    if window is None or not all(places.has_one(name, a) for name, a in _asked(window)):
         return None
     return window if max(len(window.attributes), len(window.aggregates)) <= _MOST else None
 
@@ -65,14 +65,14 @@ def _asked(window: Window) -> Iterator[tuple[str, str]]:
         yield window.event_type, name
 
 
-def _window(statement: ResolvedStatement, program: ResolvedProgram) -> Window | None:
+def _window(statement: ResolvedStatement, places: Places) -> Window | None:
     tests = tuple(conjuncts(statement.condition))
     if statement.event_type is None or not (tells_at_once(statement) and _is_steady(statement)):
         return None
     keys = [_attribute(expr) for expr in statement.group_by if expr.type in KEYS]
     if len(keys) < len(statement.group_by) or not all(keys) or not all(map(can_test, tests)):
         return None
-    columns = _columns(statement, program)
+    columns = _columns(statement, places)
     if columns is None:
         return None
     named = tuple(key for key in keys if key is not None)
@@ -90,9 +90,9 @@ def _is_steady(statement: ResolvedStatement) -> bool:
 
 
 def _columns(
-    statement: ResolvedStatement, program: ResolvedProgram
+    statement: ResolvedStatement, places: Places
 ) -> tuple[tuple[str, DataType, Shown], ...] | None:
-    types = derived_types(program)[statement.target]
+    types = places.derived[statement.target]
     found = []
     for column in statement.columns:
         shown = _shown(column.expr)
