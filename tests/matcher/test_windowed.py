@@ -35,7 +35,7 @@ WINDOWS = (
     "#time_batch(2 sec, 500L)",
 )  # fmt: skip
 TESTS = ("v >= 2", "w < 0.5", "not k = 'x'", "b", "v = 1 or w > 0.1")
-GROUPS = ("k", "g", "b", "n", "k, g", "b, k", "g, n, k")
+GROUPS = ("k", "g", "b", "n", "k, g", "b, k", "g, n, k", "g, g")
 ATTRIBUTES = ("k", "g", "b", "v", "n", "f", "w")
 AGGREGATES = (
     "count(*)",
@@ -135,7 +135,9 @@ def test_windows_give_the_rows_of_the_reference(
 
 
 @pytest.mark.parametrize("window", WINDOWS)
-@pytest.mark.parametrize("shown", ["{0}, count(*) as n, max(w) as m", "k, {0} as g, sum(w) as s"])
+@pytest.mark.parametrize(
+    "shown", ["{0}, count(*) as n, max(w) as m, min(w) as l", "k, {0} as g, sum(w) as s"]
+)
 def test_the_memory_of_a_window_does_not_grow_with_the_length_of_the_stream(
     window: str, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

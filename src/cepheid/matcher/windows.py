@@ -66,17 +66,14 @@ def _asked(window: Window) -> Iterator[tuple[str, str]]:
 
 
 def _window(statement: ResolvedStatement, places: Places) -> Window | None:
-    tests = tuple(conjuncts(statement.condition))
     if statement.event_type is None or not (tells_at_once(statement) and _is_steady(statement)):
         return None
-    keys = [_attribute(expr) for expr in statement.group_by if expr.type in KEYS]
-    if len(keys) < len(statement.group_by) or not all(keys) or not all(map(can_test, tests)):
-        return None
+    tests = tuple(conjuncts(statement.condition))
+    keys = dict.fromkeys(_attribute(e) if e.type in KEYS else None for e in statement.group_by)
     columns = _columns(statement, places)
-    if columns is None:
+    if None in keys or columns is None or not all(map(can_test, tests)):
         return None
-    named = tuple(key for key in keys if key is not None)
-    return Window(statement, statement.event_type, tests, named, columns)
+    return Window(statement, statement.event_type, tests, tuple(filter(None, keys)), columns)
 
 
 def _is_steady(statement: ResolvedStatement) -> bool:
