@@ -262,13 +262,20 @@ def test_the_matcher_stage_shows_the_machine_form_and_what_is_left_out(
         ("wait", ["b=A(k = a.k)"]),
     ]
     assert list(two["nodes"][4]["code"]) == ["key of the event 0", "key of the run 0"]
-    assert shown["chains"] is False
+    assert shown["lanes"] == {}
 
 
-def test_the_matcher_stage_tells_what_runs_as_chains(cepheid: Run, folder: Path) -> None:
-    (folder / "m.epl").write_text("create schema A (k string, v int); select k from A(v > 1)")
-    assert "as chains" in cepheid("explain", "m.epl", "--stage", "matcher").out
-    assert cepheid("explain", "m.epl", "--stage", "matcher", "--json").data["chains"] is True
+def test_the_matcher_stage_tells_what_takes_whole_batches(cepheid: Run, folder: Path) -> None:
+    text = """
+        create schema A (k string, v int);
+        @Name('One') select k from A(v > 1);
+        @Name('All') select count(*) as n from A#length(3);
+    """
+    (folder / "m.epl").write_text(text)
+    shown = cepheid("explain", "m.epl", "--stage", "matcher").out
+    assert "batches run whole: One as a chain, All as a window;" in shown
+    lanes = cepheid("explain", "m.epl", "--stage", "matcher", "--json").data["lanes"]
+    assert lanes == {"One": "chain", "All": "window"}
 
 
 @pytest.mark.parametrize("text", ["select k from A", "create schema A (v int); select w from A"])

@@ -13,9 +13,11 @@ from hypothesis.strategies import DrawFn
 import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.matcher.chained import Chained
-from cepheid.matcher.chains import Chain, chains_of
+from cepheid.matcher.chains import Chain, chain_of
 from cepheid.matcher.interpreted import Interpreted
+from cepheid.matcher.lanes import Lanes
 from cepheid.matcher.operator import Operator, open_operator
+from cepheid.matcher.places import Places
 from cepheid.program.resolved import ResolvedProgram
 from tests.effort import examples
 from tests.matcher.test_operator import operator_rows, shown_table, table, without_key
@@ -67,9 +69,10 @@ def _atoms(draw: DrawFn, place: int) -> str:
 
 def chained(text: str) -> tuple[ResolvedProgram, tuple[Chain, ...]]:
     program = cep.parse(text, types=TYPES).resolve()
-    chains = chains_of(program)
-    assert chains is not None
-    return program, chains
+    chains = [chain_of(statement, Places(program)) for statement in program.statements]
+    found = tuple(chain for chain in chains if chain is not None)
+    assert len(found) == len(chains)
+    return program, found
 
 
 @examples(400)
@@ -84,13 +87,13 @@ def test_chains_give_the_rows_of_the_reference(
     note("; ".join(texts))
     program, chains = chained("; ".join(texts))
     expected = operator_rows(Interpreted(program), stream, end_of(stream))
-    operator: Operator = Chained(program, chains)
+    operator: Operator = Lanes(program, chains)
     operator.start(0)
     given, found = table(program, stream), []
     ends = sorted(min(cut, len(stream)) for cut in cuts)
     for begin, end in itertools.pairwise([0, *ends, len(stream)]):
         found.append(operator.take(given.slice(begin, end - begin)))
-        saved, operator = operator.save(), Chained(program, chains)
+        saved, operator = operator.save(), Lanes(program, chains)
         operator.load(saved)
     found.append(operator.advance(end_of(stream)))
     rows = shown_table(found)
@@ -125,34 +128,36 @@ NO_CHAINS = (
     "select a.v as v from pattern [every a=A -> b=B] where a.v > 1",
     "select irstream v from A#length(2)",
     "select count(*) as n from A",
-    "insert into S select v from A; select v from S",
 )
 
 
 @pytest.mark.parametrize("text", NO_CHAINS)
 def test_what_is_no_chain_is_left_to_the_machine(text: str) -> None:
-    assert chains_of(cep.parse(text, types=TYPES).resolve()) is None
+    program = cep.parse(text, types=TYPES).resolve()
+    assert chain_of(program.statements[0], Places(program)) is None
 
 
 def test_chains_are_found_by_the_one_who_opens() -> None:
     program, _ = chained(PAIRS)
-    assert isinstance(open_operator(program), Chained)
+    assert isinstance(open_operator(program), Lanes)
     assert isinstance(open_operator(program, timed_out=True), Interpreted)
 
 
 def test_state_is_small_where_few_runs_wait() -> None:
     program, chains = chained(PAIRS + "; select id from A(k = 'k1')")
-    operator = Chained(program, chains)
+    operator = Lanes(program, chains)
     sizes = []
     for begin in (0, 150_000):
         operator.take(readings(300_000, 7).slice(begin, 150_000))
         sizes.append(len(operator.save()))
     assert max(sizes) < 10_000
-    assert operator._kept.count < 400_000
+    [lane] = operator._lanes
+    assert isinstance(lane, Chained)
+    assert lane._kept.count < 400_000
 
 
 def test_state_of_another_program_is_refused() -> None:
     program, chains = chained(PAIRS)
     other, others = chained(PAIRS.replace("a.id", "a.k"))
     with pytest.raises(cep.RunError, match="bad-state"):
-        Chained(other, others).load(Chained(program, chains).save())
+        Lanes(other, others).load(Lanes(program, chains).save())

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cepheid.core.time import Instant
-from cepheid.core.types import STRING
+from cepheid.core.types import STRING, DataType
 from cepheid.errors import LateEvent
+from cepheid.io.arrow import arrow_type
 from cepheid.matcher.inputs import Array, Inputs, missing
 from cepheid.matcher.operator import Column
 from cepheid.matcher.pool import Pool, Words
@@ -62,6 +63,15 @@ def expect_none(column: Column, types: Words, numbers: Mapping[str, int]) -> Non
     for name in column.types:
         if name in numbers and (types == numbers[name]).any():
             raise missing(column, name)
+
+
+def as_arrow(values: Values, type: DataType, pool: Pool) -> Array:
+    """Values of a scalar type as a column of the result."""
+    import pyarrow as pa
+
+    if type == STRING:
+        return pool.texts(values.words, values.nulls)
+    return pa.array(values.words, arrow_type(type, {}), mask=values.nulls)
 
 
 class Repeated:

@@ -12,19 +12,18 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from cepheid.core.time import Period
-from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
+from cepheid.core.types import INT, LONG, DataType
 from cepheid.expr import tree as expr_tree
 from cepheid.expr.tree import Binary, Expr, conjuncts, walk
-from cepheid.matcher.operator import Column, columns_of, derived_types, lineage
+from cepheid.matcher.places import Places
 from cepheid.matcher.predicates import can_test
+from cepheid.matcher.sources import KEYS, SHOWN, names_in, tells_at_once
 from cepheid.pattern.tree import Absent, AllOf, Atom, Every, FollowedBy, Interval, Pattern, Within
-from cepheid.program.resolved import ResolvedProgram, ResolvedStatement, Shape
-from cepheid.program.tree import Statement
+from cepheid.program.resolved import ResolvedStatement, Shape
 
 Ending: TypeAlias = Literal["event", "absence"]
 _MOST_LINKS = 32
 _INTEGRAL = (INT, LONG)
-_KEYS = (INT, LONG, STRING, BOOLEAN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,45 +60,12 @@ class Chain:
     ending: Ending = "event"
 
 
-def chains_of(program: ResolvedProgram) -> tuple[Chain, ...] | None:
-    """The program as chains; None if one of its statements is none."""
-    taken = {name for statement in program.statements for name in statement.inputs}
-    columns = columns_of(program)
-    found = []
-    for statement in program.statements:
-        chain = _chain(statement, program)
-        if chain is None or taken & lineage(program, statement.target):
-            return None
-        if not all(_columns_for(name, a, program, columns) for name, a in _asked(chain)):
-            return None
-        found.append(chain)
-    return tuple(found)
-
-
-def column_for(event_type: str, attribute: str, program: ResolvedProgram) -> Column:
-    """Where the values of an attribute are; chains have one place for all kinds of a type."""
-    [column] = _columns_for(event_type, attribute, program, columns_of(program))
-    return column
-
-
-def kinds_of(event_type: str, program: ResolvedProgram) -> list[str]:
-    """The types whose events are events of a type."""
-    return [name for name in program.types if event_type in lineage(program, name)]
-
-
-def _columns_for(
-    event_type: str, attribute: str, program: ResolvedProgram, columns: Sequence[Column]
-) -> list[Column]:
-    """The only column of an attribute, or none."""
-    kinds = set(kinds_of(event_type, program))
-    found = [c for c in columns if c.attribute == attribute and kinds & set(c.types)]
-    return found if len(found) == 1 else []
-
-
-def names_in(tests: Sequence[Expr]) -> list[str]:
-    """The attributes that conditions on one event look at."""
-    nodes = (node for test in tests for node in walk(test))
-    return [node.path[0].name for node in nodes if isinstance(node, expr_tree.Column)]
+def chain_of(statement: ResolvedStatement, places: Places) -> Chain | None:
+    """The statement as a chain, if it is one."""
+    chain = _chain(statement, places)
+    if chain is None or not all(places.has_one(name, a) for name, a in _asked(chain)):
+        return None
+    return chain
 
 
 def _asked(chain: Chain) -> Iterator[tuple[str, str]]:
@@ -114,7 +80,7 @@ def _asked(chain: Chain) -> Iterator[tuple[str, str]]:
         yield chain.links[attribute.link].event_type, attribute.name
 
 
-def _chain(statement: ResolvedStatement, program: ResolvedProgram) -> Chain | None:
+def _chain(statement: ResolvedStatement, places: Places) -> Chain | None:
     if not _is_plain(statement):
         return None
     shape = _shape(statement)
@@ -123,7 +89,7 @@ def _chain(statement: ResolvedStatement, program: ResolvedProgram) -> Chain | No
     links = _links(shape.atoms)
     if links is None:
         return None
-    columns = _columns(statement, shape, program)
+    columns = _columns(statement, shape, places)
     if columns is None:
         return None
     return Chain(statement, links, columns, shape.repeats_whole, shape.period, shape.ending)
@@ -131,15 +97,8 @@ def _chain(statement: ResolvedStatement, program: ResolvedProgram) -> Chain | No
 
 def _is_plain(statement: ResolvedStatement) -> bool:
     """Whether each match is a row, at once."""
-    tree: Statement = statement.tree
-    return (
-        statement.context is None
-        and statement.shape is Shape.ROW
-        and statement.where is statement.having is None
-        and not (statement.group_by or statement.order_by or tree.distinct)
-        and not (tree.window or tree.output or tree.limit)
-        and tree.stream == tree.insert_stream == "istream"
-    )
+    is_row = statement.shape is Shape.ROW and not statement.group_by
+    return is_row and statement.tree.window is None and tells_at_once(statement)
 
 
 # The shape of a pattern.
@@ -245,7 +204,7 @@ def _equality(expr: Expr) -> tuple[expr_tree.Column, expr_tree.Column] | None:
 
 
 def _is_key(column: expr_tree.Column) -> bool:
-    return column.is_attribute and column.type in _KEYS
+    return column.is_attribute and column.type in KEYS
 
 
 def _compare(one: DataType, other: DataType) -> bool:
@@ -255,17 +214,15 @@ def _compare(one: DataType, other: DataType) -> bool:
 
 # What a row has.
 
-_SHOWN = (STRING, BOOLEAN, INT, LONG, FLOAT, DOUBLE)
-
 
 def _columns(
-    statement: ResolvedStatement, shape: _Shape, program: ResolvedProgram
+    statement: ResolvedStatement, shape: _Shape, known: Places
 ) -> tuple[tuple[str, DataType, Attribute], ...] | None:
     shown = shape.atoms[:-1] if shape.ending == "absence" else shape.atoms
     places: dict[str | None, int] = {atom.tag: place for place, atom in enumerate(shown)}
     if statement.pattern is None:
         places = {None: 0}
-    types = derived_types(program)[statement.target]
+    types = known.derived[statement.target]
     found = []
     for column in statement.columns:
         expr = column.expr
@@ -273,7 +230,7 @@ def _columns(
             return None
         if expr.tag not in places or expr.type != types[column.name]:
             return None
-        if expr.type not in _SHOWN:
+        if expr.type not in SHOWN:
             return None
         found.append((column.name, expr.type, Attribute(places[expr.tag], expr.path[0].name)))
     names = [name for name, _, _ in found]

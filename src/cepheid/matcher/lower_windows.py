@@ -111,7 +111,7 @@ _MOST_KEYS = 62
 _MOST_AGGREGATES = 30  # a row enters all of them in one step
 _REALS = (FLOAT, DOUBLE)
 _SCALARS = (INT, LONG, FLOAT, DOUBLE, STRING, BOOLEAN)
-_SHAPES = {
+SHAPES = {
     Shape.ROW: BY_ROW,
     Shape.TOTAL: BY_TOTAL,
     Shape.ROW_WITH_TOTAL: BY_ROW_AND_TOTAL,
@@ -267,15 +267,17 @@ class Windows:
         row = [NONE] * V_WIDTH
         written = statement.tree
         row[V_STATEMENT] = number
-        _describe_window(row, written.window)
-        row[V_SHAPE] = _SHAPES[statement.shape]
+        describe_window(row, written.window)
+        row[V_SHAPE] = SHAPES[statement.shape]
         row[V_AGGREGATES] = len(self.aggregates)
         aggregates = aggregates_of(statement)
         row[V_AGGREGATE_COUNT] = len(aggregates)
         self.most_aggregates = max(self.most_aggregates, len(aggregates))
         first, rows_leave = len(self.aggregates), row[V_KIND] != UNLIMITED
         for aggregate in aggregates:
-            self.aggregates.append(self._aggregate(aggregate, rows_leave=rows_leave))
+            code, owner = self.compiled(aggregate.argument), DISTINCT_VALUES - len(self.aggregates)
+            words = aggregate_words(aggregate, code, owner, rows_leave=rows_leave)
+            self.aggregates.append(words)
         row[V_KEYS] = self.listed([self.compiled(expr) for expr in statement.group_by])
         row[V_KEY_COUNT] = len(statement.group_by)
         row[V_KEY_DOUBLE] = sum(
@@ -340,21 +342,25 @@ class Windows:
     def _takes_cells(aggregate: list[int]) -> bool:
         return aggregate[A_OWNER] != NONE or aggregate[A_KIND] in _KEEPS_VALUES
 
-    def _aggregate(self, aggregate: Aggregate, *, rows_leave: bool) -> list[int]:
-        row = [NONE] * A_WIDTH
-        kind = _KINDS[aggregate.function]
-        kind = kind if rows_leave else _EVER.get(kind, kind)
-        type = LONG if aggregate.argument is None else aggregate.argument.type
-        row[A_KIND] = kind
-        row[A_CODE] = self.compiled(aggregate.argument)
-        row[A_NUMBER] = AS_DOUBLE if kind == AVERAGE else _NUMBERS.get(type, AS_LONG)
-        row[A_IS_REAL] = int(type in _REALS)
-        if aggregate.distinct and kind not in _NEVER_DISTINCT:
-            row[A_OWNER] = DISTINCT_VALUES - len(self.aggregates)
-        return row
+
+def aggregate_words(
+    aggregate: Aggregate, argument: int, owner: int, *, rows_leave: bool
+) -> list[int]:
+    """What an aggregate is made of; `argument` says where its values come from."""
+    row = [NONE] * A_WIDTH
+    kind = _KINDS[aggregate.function]
+    kind = kind if rows_leave else _EVER.get(kind, kind)
+    type = LONG if aggregate.argument is None else aggregate.argument.type
+    row[A_KIND] = kind
+    row[A_CODE] = argument
+    row[A_NUMBER] = AS_DOUBLE if kind == AVERAGE else _NUMBERS.get(type, AS_LONG)
+    row[A_IS_REAL] = int(type in _REALS)
+    if aggregate.distinct and kind not in _NEVER_DISTINCT:
+        row[A_OWNER] = owner
+    return row
 
 
-def _describe_window(row: list[int], window: Window | None) -> None:
+def describe_window(row: list[int], window: Window | None) -> None:
     row[V_KIND] = UNLIMITED
     row[V_SIZE] = row[V_PERIOD] = row[V_MONTHS] = row[V_IS_EAGER] = row[V_IS_FORCED] = 0
     row[V_REFERENCE] = START

@@ -77,12 +77,11 @@ def open_operator(
         from cepheid.matcher.interpreted import Interpreted
 
         return Interpreted(program, timed_out=timed_out)
-    from cepheid.matcher.chained import Chained
-    from cepheid.matcher.chains import chains_of
     from cepheid.matcher.compiled import Compiled
+    from cepheid.matcher.lanes import Lanes, lanes_of
 
-    chains = chains_of(program)
-    return Compiled(program) if chains is None or is_fed else Chained(program, chains)
+    lanes = None if is_fed else lanes_of(program)
+    return Compiled(program) if lanes is None else Lanes(program, lanes)
 
 
 def takes_own_rows(program: ResolvedProgram) -> bool:

@@ -106,10 +106,27 @@ class Pool:
         """The strings of numbers as an Arrow array."""
         import pyarrow as pa
 
-        used, places = np.unique(numbers, return_inverse=True)
-        values = (self._values[n] if n < len(self._values) else None for n in used.tolist())
+        if not self._values:
+            return pa.nulls(len(numbers), pa.string())
+        known = numbers if nulls is None else np.where(nulls, 0, numbers)
+        used, places = self._distinct(known)
+        values = (self._values[n] for n in used.tolist())
         texts: Any = pa.array([v if isinstance(v, str) else None for v in values], pa.string())
         return texts.take(pa.array(places, mask=nulls))
+
+    def _distinct(self, numbers: Words) -> tuple[Words, Words]:
+        """Which numbers there are, and the place of each among them."""
+        if len(self._values) > len(numbers):
+            return np.unique(numbers, return_inverse=True)
+        is_used = np.zeros(len(self._values), dtype=bool)  # marking is quicker than sorting
+        is_used[numbers] = True
+        return np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[numbers]
+
+    def moved(self, numbers: Words, other: Pool) -> Words:
+        """The numbers of the same values in another pool."""
+        known, places = self._distinct(numbers)
+        found: Words = np.array([other.intern(self.value(n)) for n in known.tolist()], np.int64)
+        return found[places]
 
     # -- values in the memory --
 

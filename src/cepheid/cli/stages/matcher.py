@@ -11,8 +11,9 @@ from cepheid.cli.console import counted
 from cepheid.engines.local.intake import runnable, with_schemas
 from cepheid.errors import ProgramError
 from cepheid.lang import LANGUAGES
-from cepheid.matcher.chains import chains_of
+from cepheid.matcher.chains import Chain
 from cepheid.matcher.form import Form
+from cepheid.matcher.lanes import lanes_of
 from cepheid.matcher.listing import Code, ListedNode, ListedStatement, list_form
 from cepheid.matcher.lower import lower
 from cepheid.matcher.operator import left_to_reference
@@ -31,8 +32,9 @@ def text(program: Program) -> Iterator[RenderableType]:
     form = _form(resolved)
     if form is None:
         return
-    if _is_chained(resolved):
-        yield Text("batches run as chains; single events on the machine below")
+    if lanes := _lanes(resolved):
+        kinds = ", ".join(f"{name} as a {kind}" for name, kind in lanes.items())
+        yield Text(f"batches run whole: {kinds}; single events run on the machine below")
     yield Text("slots: " + ", ".join(f"{n} {name} {type}" for n, name, type in _slots(form)))
     for statement in list_form(form):
         yield ""
@@ -49,8 +51,10 @@ def _form(program: ResolvedProgram) -> Form | None:
     return lower(program.part(names)) if names else None
 
 
-def _is_chained(program: ResolvedProgram) -> bool:
-    return not left_to_reference(program) and chains_of(program) is not None
+def _lanes(program: ResolvedProgram) -> dict[str, str]:
+    """As what each statement takes whole batches; nothing if one of them cannot."""
+    plans = None if left_to_reference(program) else lanes_of(program)
+    return {p.statement.name: "chain" if isinstance(p, Chain) else "window" for p in plans or ()}
 
 
 def _slots(form: Form) -> list[tuple[int, str, str]]:
@@ -87,7 +91,7 @@ def data(program: Program) -> dict[str, object]:
     form = _form(resolved)
     return {
         "reference": left,
-        "chains": form is not None and _is_chained(resolved),
+        "lanes": _lanes(resolved) if form else {},
         "slots": [{"name": n, "type": t} for _, n, t in _slots(form)] if form else [],
         "statements": [_described(s) for s in list_form(form)] if form else [],
     }
