@@ -33,7 +33,7 @@ types: .venv/.installed-test
 
 # The matcher is compiled once, before the tests are spread.
 unit: .venv/.installed-test
-	$(BIN)/python -c 'import cepheid.matcher.chained, cepheid.matcher.compiled'
+	$(COMPILED)
 	$(BIN)/pytest -n 2
 
 # What must hold on the oldest Spark as well, in an environment of its own.
@@ -50,9 +50,10 @@ bench: .venv/.installed-test
 	$(BIN)/python -m benchmarks $(BENCH)
 
 # What is compiled is kept for all later runs, also by the workers of Spark.
+COMPILED := $(BIN)/python -c 'from cepheid.matcher import compiled, lanes; from cepheid.matcher.vm import ties'
 define COMPILE
 @echo "compiling the matcher, once: this takes half a minute"
-@$(BIN)/python -c 'import cepheid.matcher.chained, cepheid.matcher.compiled'
+@$(COMPILED)
 endef
 
 .venv/bin/python:
