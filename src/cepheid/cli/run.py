@@ -41,7 +41,7 @@ Events = Annotated[
 Engine = Annotated[
     str | None,
     typer.Option(
-        help="What runs the program: local or reference (this process), matcher (the same, compiled),"
+        help="What runs the program: local (this process), reference (the same, slowly: its meaning),"
         " spark, or auto: local up to 100 MB of files, else spark.",
         metavar="NAME",
         show_default=AUTO,
