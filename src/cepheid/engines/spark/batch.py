@@ -50,6 +50,7 @@ class Request:
     sources: tuple[Source, ...]
     options: Options
     start: Instant | None = None
+    end: Instant | None = None  # the last time of the input, where that is known
     timed_out: bool = False
 
 
@@ -88,6 +89,8 @@ def _clock(request: Request) -> Clock:
     statements = request.program.statements
     if not any(_depends_on_time(s, timed_out=request.timed_out) for s in statements):
         return Clock(request.start)
+    if request.start is not None and request.end is not None:
+        return Clock(request.start, request.end)
     times = [
         source.frame.select(time_of(source, request.program, request.options).alias(TIME))
         for source in request.sources

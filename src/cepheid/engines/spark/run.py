@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant, to_instant
@@ -77,6 +78,7 @@ def run_records(
             sources=tuple(spool.sources(session)),
             options=Options(sequence=SEQUENCE),
             start=first,
+            end=spool.last,
             timed_out=timed_out,
         )
         return Outcome(program, _rows(request, session), spool.taken, spool.moved)
@@ -174,17 +176,14 @@ class _Spool:
         return self.folder / f"{list(self.program.types).index(name)}.parquet"
 
     def sources(self, session: SparkSession) -> Iterable[Source]:
-        """A frame per type, and one without events that says how long time goes on."""
+        """A frame per type; where there are no events, one without any."""
         for name in self.writers:
             yield Source(_frame(self._path(name), session), name)
-        ends = pa.table(
-            {
-                TYPE: pa.nulls(2, pa.string()),
-                TIME: pa.array([self.first, self.last], _INSTANT),
-                SEQUENCE: pa.array([0, 0], pa.int64()),
-            }
-        )
-        yield Source(session.createDataFrame(ends), None)
+        if not self.writers:
+            yield Source(
+                session.createDataFrame([], "`@type` string, `@time` timestamp, `@sequence` long"),
+                None,
+            )
 
 
 def _table_of(events: Sequence[Event], type: EventType, types: Mapping[str, EventType]) -> pa.Table:
@@ -202,7 +201,8 @@ def _frame(path: Path, session: SparkSession) -> DataFrame:
     """Workers on other machines do not see our files."""
     master = session.conf.get("spark.master", None) or ""
     if not is_connect(session) and master.startswith("local"):
-        return session.read.parquet(str(path))
+        schema = from_arrow_schema(pq.read_schema(path), prefer_timestamp_ntz=False)
+        return session.read.schema(schema).parquet(str(path))
     return session.createDataFrame(pq.read_table(path))
 
 
