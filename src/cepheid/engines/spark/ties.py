@@ -43,7 +43,7 @@ def _by_ties(times: Numbers, ranks: Sequence[Numbers], order: Numbers) -> Number
 
 
 def batches_in_order(
-    batches: Iterable[pa.RecordBatch], ties: Sequence[str], at_least: int = 1 << 16
+    batches: Iterable[pa.RecordBatch], ties: Sequence[str], at_least: int = 1 << 15
 ) -> Iterator[pa.RecordBatch]:
     """Batches that are sorted by '@time', sorted by the columns of `ties` as well.
 
