@@ -153,6 +153,25 @@ def test_a_connect_session_tells_how_to_ship_cepheid(tmp_path: Path, bare_worker
     assert "Setting default log level" in done.stderr
 
 
+FOUND_BY_CONNECT = """
+import cepheid as cep
+
+spark = cep.spark.session(remote="local[1]")
+program = cep.parse(
+    "create schema A (k string, v int); insert into Rise select b.k as k, b.v as v"
+    " from pattern [every a=A -> b=A(k = a.k and v > a.v)];"
+)
+events = [("x", 1, 1), ("y", 2, 7), ("x", 3, 4), ("y", 4, 5)]
+frame = spark.createDataFrame(events, "k string, `@time` int, v int")
+found = cep.spark.detect(program, {"A": frame}, output="Rise")
+print([tuple(row)[1:] for row in found.collect()])
+"""
+
+
+def test_a_connect_session_finds_what_others_find(tmp_path: Path) -> None:
+    assert python(tmp_path, FOUND_BY_CONNECT).stdout == "[('match', 'x', 4)]\n"
+
+
 def test_connect_without_its_libraries_names_the_extra(tmp_path: Path) -> None:
     code = """
 import sys
