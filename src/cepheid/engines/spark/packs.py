@@ -37,7 +37,9 @@ PACKS = T.StructType(
         T.StructField(PACK, T.BinaryType()),
     ]
 )
-RESULTS = T.StructType([T.StructField(CONTENT, T.StringType()), T.StructField(PACK, T.BinaryType())])
+RESULTS = T.StructType(
+    [T.StructField(CONTENT, T.StringType()), T.StructField(PACK, T.BinaryType())]
+)
 PASSED_ON = T.StructType([*PACKS, T.StructField(CONTENT, T.StringType())])
 
 

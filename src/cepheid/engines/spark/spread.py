@@ -38,7 +38,7 @@ class Spread:
         """The bucket of each event."""
         hashes = _hashes(events["@time"].combine_chunks())
         for name, places in self.key:
-            own = np.flatnonzero(pc.equal(events["@type"], name))
+            own = np.flatnonzero(pc.equal(events["@type"], pa.scalar(name)))
             if len(own):
                 hashes[own] = self._of_key(events.take(own), places)
         return (hashes % np.uint64(self.buckets)).astype(np.int64)
@@ -71,7 +71,9 @@ def _member(events: pa.Table, place: Place) -> Any:
 
 # Hashes ---------------------------------------------------------------------------------------
 
+# Large odd numbers, as hash functions have them.
 _ODD = np.uint64(0x9E3779B97F4A7C15)
+_FACTORS = np.array([0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53], np.uint64)
 
 
 def _hashes(values: Any) -> Hashes:
@@ -91,12 +93,13 @@ def _hashes(values: Any) -> Hashes:
 def _text_numbers(values: Any) -> Hashes:
     encoded = values.fill_null("").dictionary_encode()
     known = [crc32(text.encode()) for text in encoded.dictionary.to_pylist()]
-    return np.array(known, np.uint64)[encoded.indices.to_numpy()]
+    numbers: Hashes = np.array(known, np.uint64)[encoded.indices.to_numpy()]
+    return numbers
 
 
 def _mixed(numbers: Hashes) -> Hashes:
     """Numbers whose last bits depend on all bits of the given ones."""
-    mixed = numbers ^ (numbers >> np.uint64(33))
-    mixed = mixed * np.uint64(0xFF51AFD7ED558CCD)
-    mixed = mixed ^ (mixed >> np.uint64(33))
-    return mixed * np.uint64(0xC4CEB9FE1A85EC53) ^ (mixed >> np.uint64(29))
+    mixed: Hashes = numbers
+    for factor in _FACTORS:
+        mixed = (mixed ^ (mixed >> np.uint64(33))) * factor
+    return mixed ^ (mixed >> np.uint64(33))

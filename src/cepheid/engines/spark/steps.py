@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         TimerValues,
     )
 
+Frames: TypeAlias = "Iterator[pd.DataFrame]"
 _MILLISECOND = 1_000  # microseconds
 
 
@@ -229,7 +230,7 @@ def handed_over(task: StreamTask, number: int, answer: Answer) -> Iterator[tuple
 def _events_among(rows: pa.Table, feed: Feed, taker: Prepared) -> pa.Table:
     """The rows that a pass takes, in the columns of its operator."""
     tests = (
-        pc.and_(pc.equal(rows[TYPE], name), pc.is_in(rows[KIND], pa.array(kinds, pa.string())))
+        pc.and_(pc.equal(rows[TYPE], pa.scalar(name)), pc.is_in(rows[KIND], pa.array(kinds)))
         for name, kinds in feed.taken
     )
     own = rows.filter(reduce(pc.or_, tests)).combine_chunks()
@@ -269,7 +270,7 @@ def late_schema(program: ResolvedProgram) -> pa.Schema:
 
 def step_alone(
     task: StreamTask, key: tuple[int], frames: Iterable[pd.DataFrame], state: GroupState
-) -> Iterator[pd.DataFrame]:
+) -> Frames:
     """A micro-batch in one bucket, where one operator runs all passes: events, or a timeout."""
     import pandas as pd
 
@@ -316,12 +317,7 @@ class Stateful(StatefulProcessor):
         self._handle = handle
         self._state = handle.getValueState("bucket", STATE)
 
-    def handleInputRows(  # noqa: N802
-        self,
-        key: Any,
-        rows: Iterator[pd.DataFrame],
-        timerValues: TimerValues,  # noqa: N803
-    ) -> Iterator[pd.DataFrame]:
+    def handleInputRows(self, key: Any, rows: Any, timerValues: TimerValues) -> Frames:  # noqa: N802, N803
         number, watermark = int(key[0]), timerValues.getCurrentWatermarkInMs()
         if number < 0 or self._task.passes[number // self._task.buckets].place != self._place:
             yield from (_just_after(watermark, frame) for frame in rows)
@@ -331,9 +327,9 @@ class Stateful(StatefulProcessor):
     def handleExpiredTimer(  # noqa: N802
         self,
         key: Any,
-        timerValues: TimerValues,
+        timerValues: TimerValues,  # noqa: N803
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
-    ) -> Iterator[pd.DataFrame]:
+    ) -> Frames:
         watermark = timerValues.getCurrentWatermarkInMs()
         timer = expiredTimerInfo.getExpiryTimeInMs()
         if timer < watermark:
@@ -341,9 +337,9 @@ class Stateful(StatefulProcessor):
         else:  # some versions of Spark call when the watermark has reached a timer, not passed it
             self._handle.registerTimer(watermark + 1)
 
-    def _step(self, number: int, news: News, expired: int | None = None) -> Iterator[pd.DataFrame]:
-        saved = self._state.get()[0] if self._state.exists() else None
-        answer = step(self._task, number, saved, news)
+    def _step(self, number: int, news: News, expired: int | None = None) -> Frames:
+        saved = self._state.get()
+        answer = step(self._task, number, saved[0] if saved else None, news)
         self._state.update((answer.saved,))
         timers = set(self._handle.listTimers()) - {expired}  # that one Spark takes away itself
         wanted = set() if answer.timeout is None else {answer.timeout}
@@ -353,7 +349,7 @@ class Stateful(StatefulProcessor):
             self._handle.registerTimer(timer)
         yield from self._given(number, answer, news.watermark)
 
-    def _given(self, number: int, answer: Answer, watermark: int) -> Iterator[pd.DataFrame]:
+    def _given(self, number: int, answer: Answer, watermark: int) -> Frames:
         import pandas as pd
 
         for kind, packed in results(self._task, answer):
@@ -374,7 +370,7 @@ class Stateful(StatefulProcessor):
 def _just_after(watermark: int, frame: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
-    time = watermark + 1
-    frame[MOMENT] = pd.Timestamp(time, unit="ms", tz="UTC")
-    frame[NEWEST] = time * _MILLISECOND
-    return frame
+    given = frame.copy()
+    given[MOMENT] = pd.Timestamp(watermark + 1, unit="ms", tz="UTC")
+    given[NEWEST] = (watermark + 1) * _MILLISECOND
+    return given

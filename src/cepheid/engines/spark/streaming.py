@@ -128,9 +128,9 @@ def stream_late(request: Request, pace: Pace, buckets: int = BUCKETS) -> DataFra
 def stream_results(request: Request, pace: Pace, buckets: int = BUCKETS) -> DataFrame:
     """Packs of rows and of late events, which one query may both write."""
     _require_start(request)
-    relays = relays_in_stream(request, pace)
+    relays = stream_relays(request, pace)
     wires = [Wire(one, request.sources, request.options) for relay in relays for one in relay]
-    task = _task(request, relays, wires, pace, buckets)
+    task = task_of(request, relays, wires, pace, buckets)
     packs = reduce(union, _packed(request, wires, task, place=0))
     if pace.idle is not None:
         packs = packs.unionByName(_beats(packs, task))
@@ -165,7 +165,7 @@ def _chained(
     return packs
 
 
-def relays_in_stream(request: Request, pace: Pace) -> tuple[Relay, ...]:
+def stream_relays(request: Request, pace: Pace) -> tuple[Relay, ...]:
     """The passes of a stream, where operators may follow each other.
 
     Spark chains only those that keep their state in RocksDB. Events need a sequence, by which all
@@ -242,7 +242,7 @@ def _packed(
                 types=wire.consumed,
                 names=_names(wire),
                 woken=task.first_buckets(place) if number == 0 else (),
-                spread=one.feed and one.feed.spread,
+                spread=None if one.feed is None else one.feed.spread,
             )
             yield reduce(union, parts).mapInArrow(partial(pack, packer), PACKS)
 
@@ -306,7 +306,7 @@ def _unpacked(results: DataFrame, kind: str, schema: T.StructType) -> DataFrame:
 # Tasks ----------------------------------------------------------------------------------------
 
 
-def _task(
+def task_of(
     request: Request, relays: Sequence[Relay], wires: Sequence[Wire], pace: Pace, buckets: int
 ) -> StreamTask:
     return StreamTask(

@@ -44,14 +44,15 @@ def in_order_of_keys(events: pa.Table) -> pa.Table:
 
 def _keys(events: pa.Table) -> Numbers:
     """The keys as rows of one length; a shorter one comes before what begins with it."""
-    keys = events["@key"].combine_chunks()
-    is_derived = keys.is_valid().to_numpy(zero_copy_only=False)
-    lengths = keys.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
-    matrix = np.full((len(keys), max(4, *lengths)), _NULL)
+    keys: Any = events["@key"].combine_chunks()
+    lengths: Numbers = keys.value_lengths().fill_null(0).to_numpy()
+    matrix = np.full((len(keys), max(4, int(lengths.max()))), _NULL)
     matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = keys.flatten().to_numpy()
-    sequences = events["@sequence"].to_numpy()
-    for place, numbers in enumerate((events["@time"].to_numpy(), 1, sequences, 0)):
-        matrix[:, place] = np.where(is_derived, matrix[:, place], numbers)
+    own = lengths == 0
+    matrix[own, 0] = events["@time"].to_numpy()[own]
+    matrix[own, 1] = 1
+    matrix[own, 2] = events["@sequence"].to_numpy()[own]
+    matrix[own, 3] = 0
     return matrix
 
 
