@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.core.time import Period
 from cepheid.engines.spark.batch import Request
-from cepheid.engines.spark.buckets import from_bytes, to_bytes
+from cepheid.engines.spark.buckets import from_bytes, in_order_of_keys, to_bytes
 from cepheid.engines.spark.failures import failure_of
 from cepheid.engines.spark.frames import Options
 from cepheid.engines.spark.packs import (
@@ -40,7 +41,6 @@ from cepheid.engines.spark.spread import Spread, spread_of
 from cepheid.engines.spark.stages import relays_of
 from cepheid.engines.spark.steps import Stateful, StreamTask
 from cepheid.engines.spark.streaming import Pace, task_of
-from cepheid.engines.spark.ties import in_order_of_keys
 from cepheid.engines.spark.wire import Wire
 from cepheid.matcher.operator import consumed_types
 from cepheid.program.resolved import ResolvedProgram
@@ -51,7 +51,7 @@ from tests.matcher.test_operator import shown, shown_table, without_key
 from tests.semantics.drive import resolved
 from tests.semantics.generators import make_event
 from tests.spark import test_streaming as streaming
-from tests.spark.cases import collected
+from tests.spark.cases import collected, set_to
 from tests.spark.relays import crowded, meeting_programs, relay_programs
 from tests.spark.test_buckets import DELAY, EPOCH, GRACE, SECOND, arrivals, later, wire
 from tests.spark.test_relays import SAMPLE, SCHEMAS, TWO_KEYS, pack
@@ -219,7 +219,7 @@ def reference(
 EXPIRIES: list[Callable[[int, int], bool]] = [int.__lt__, int.__le__]
 
 
-@examples(150)
+@examples(100)
 @given(
     tree=relay_programs() | meeting_programs(),
     stream=crowded(),
@@ -428,15 +428,12 @@ def reading(second: float, bike: int, place: str, speed: int) -> dict[str, Any]:
     return {"@time": time, **values}
 
 
-def pile_ups(folder: Folder, output: str = "PileUp", text: str = PILE_UPS) -> DataFrame:
-    return cep.spark.detect(
-        cep.parse(text),
-        {"Reading": folder.stream()},
-        output=output,
-        sequence="number",
-        watermark="5 seconds",
-        grace="1 minute",
-    )
+def pile_ups(
+    folder: Folder, output: str = "PileUp", text: str = PILE_UPS, **changes: Any
+) -> DataFrame:
+    options = {"sequence": "number", "watermark": "5 seconds", "grace": "1 minute"} | changes
+    events = {"Reading": folder.stream()}
+    return cep.spark.detect(cep.parse(text), events, output=output, **options)
 
 
 @pytest.fixture
@@ -468,3 +465,29 @@ def test_a_changed_program_is_refused(readings: Folder) -> None:
         with pytest.raises(StreamingQueryException) as problem:
             readings.run(pile_ups(readings, output, PILE_UPS.replace(before, after)))
         assert "saved by another program" in str(failure_of(problem.value))
+
+
+@pytest.mark.parametrize(
+    ("store", "changes", "reason"),
+    [
+        ("RocksDB", {"sequence": None}, "events of one time have no order for all of them"),
+        ("RocksDB", {"idle": "1 sec"}, "with idle= a bucket that hears nothing goes on alone"),
+        ("default", {}, "Spark keeps the state of several operators in RocksDB only"),
+        ("RocksDB", {}, None),
+    ],
+)
+def test_where_operators_must_not_follow_each_other_one_task_takes_all(
+    readings: Folder,
+    caplog: pytest.LogCaptureFixture,
+    store: str,
+    changes: dict[str, Any],
+    reason: str | None,
+) -> None:
+    caplog.set_level(logging.INFO, "cepheid.spark")
+    with set_to(readings.spark, store=streaming.STORES[store]):
+        pile_ups(readings, **changes)
+    if reason is None:
+        assert caplog.text == ""
+    else:
+        assert "one task takes all events of Crash, PileUp" in caplog.text
+        assert f"its statements are split by different keys, and {reason}" in caplog.text

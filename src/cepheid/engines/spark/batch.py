@@ -38,6 +38,7 @@ from cepheid.program.serialize import from_json, to_json
 if TYPE_CHECKING:
     import pyarrow as pa
 
+UNORDERED = "events of one time have no order for all of them: sequence= gives one"
 _PLACE = "@place"  # of an event among those of its time
 _MOST_ALIKE = 1 << 32  # events of one time and type
 
@@ -64,7 +65,7 @@ def relays(request: Request) -> tuple[Relay, ...]:
     """The passes of a request; events that pass by several must have numbers to order them."""
     can_be_numbered = len(request.sources) == 1 or all(s.event_type for s in request.sources)
     is_ordered = request.options.sequence is not None or can_be_numbered
-    return relays_of(request.program, hand_over=is_ordered)
+    return relays_of(request.program, hindrance=None if is_ordered else UNORDERED)
 
 
 def spark_schema(program: ResolvedProgram) -> T.StructType:

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.core.time import Instant
-from cepheid.engines.spark.ties import in_order, in_order_of_keys
+from cepheid.engines.spark.ties import Numbers, in_order
 from cepheid.errors import RunError, error
 from cepheid.matcher.operator import Operator, open_operator
 from cepheid.program.resolved import ResolvedProgram
@@ -238,6 +238,32 @@ _MILLISECOND = 1_000  # microseconds
 
 
 # Tables of events -----------------------------------------------------------------------------
+
+
+def in_order_of_keys(events: pa.Table) -> pa.Table:
+    """The events by '@key', as one chunk; those of the input have (time, 1, sequence, 0)."""
+    times: Numbers = events["@time"].to_numpy()
+    order = np.argsort(times, kind="stable")
+    same = np.flatnonzero(np.diff(times[order]) == 0)
+    if len(same):
+        tied = np.union1d(same, same + 1)
+        rivals = order[tied]
+        order[tied] = rivals[np.lexsort(_keys(events.take(rivals)).T[::-1])]
+    return events.take(order).combine_chunks()
+
+
+def _keys(events: pa.Table) -> Numbers:
+    """The keys as rows of one length; a shorter one comes before what begins with it."""
+    keys: Any = events["@key"].combine_chunks()
+    lengths: Numbers = keys.value_lengths().fill_null(0).to_numpy()
+    matrix = np.full((len(keys), max(4, int(lengths.max()))), np.iinfo(np.int64).min)
+    matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = keys.flatten().to_numpy()
+    is_input = lengths == 0
+    matrix[is_input, 0] = events["@time"].to_numpy()[is_input]
+    matrix[is_input, 1] = 1
+    matrix[is_input, 2] = events["@sequence"].to_numpy()[is_input]
+    matrix[is_input, 3] = 0
+    return matrix
 
 
 def _together(waiting: pa.Table | None, events: pa.Table | None) -> pa.Table | None:

@@ -33,7 +33,7 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 
 from cepheid.analysis.retention import needs_start
 from cepheid.core.time import Period, parse_period
-from cepheid.engines.spark.batch import Request, spark_schema
+from cepheid.engines.spark.batch import UNORDERED, Request, spark_schema
 from cepheid.engines.spark.buckets import Watermarks
 from cepheid.engines.spark.frames import Reading, Source, named, read
 from cepheid.engines.spark.packs import (
@@ -166,15 +166,20 @@ def _chained(
 
 
 def stream_relays(request: Request, pace: Pace) -> tuple[Relay, ...]:
-    """The passes of a stream, where operators may follow each other.
+    """The passes of a stream; those that take what others derive run in operators of their own."""
+    return relays_of(request.program, hindrance=_hindrance(request, pace))
 
-    Spark chains only those that keep their state in RocksDB. Events need a sequence, by which all
-    passes order them alike, and one watermark for all: none goes on alone when nothing comes.
-    """
+
+def _hindrance(request: Request, pace: Pace) -> str | None:
+    """Why operators must not follow each other."""
     settings = request.sources[0].frame.sparkSession.conf
-    store = settings.get("spark.sql.streaming.stateStore.providerClass", None)
-    is_ordered = request.options.sequence is not None and pace.idle is None
-    return relays_of(request.program, hand_over=is_ordered and store == ROCKSDB)
+    if request.options.sequence is None:
+        return UNORDERED
+    if pace.idle is not None:
+        return "with idle= a bucket that hears nothing goes on alone"
+    if settings.get("spark.sql.streaming.stateStore.providerClass", None) != ROCKSDB:
+        return "Spark keeps the state of several operators in RocksDB only"
+    return None
 
 
 def rows_of(results: DataFrame, program: ResolvedProgram) -> DataFrame:

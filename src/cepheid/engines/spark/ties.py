@@ -31,31 +31,6 @@ def in_order(events: pa.Table, ties: Sequence[str]) -> pa.Table:
     return events.take(order).combine_chunks()
 
 
-def in_order_of_keys(events: pa.Table) -> pa.Table:
-    """The events by '@key', as one chunk; an input event has none: (time, 1, sequence, 0) is its."""
-    times: Numbers = events["@time"].to_numpy()
-    order: Numbers = np.argsort(times, kind="stable")
-    tied = _tied(times[order])
-    if tied.any():
-        rivals = order[tied]
-        order[tied] = rivals[np.lexsort(_keys(events.take(rivals)).T[::-1])]
-    return events.take(order).combine_chunks()
-
-
-def _keys(events: pa.Table) -> Numbers:
-    """The keys as rows of one length; a shorter one comes before what begins with it."""
-    keys: Any = events["@key"].combine_chunks()
-    lengths: Numbers = keys.value_lengths().fill_null(0).to_numpy()
-    matrix = np.full((len(keys), max(4, int(lengths.max()))), _NULL)
-    matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = keys.flatten().to_numpy()
-    own = lengths == 0
-    matrix[own, 0] = events["@time"].to_numpy()[own]
-    matrix[own, 1] = 1
-    matrix[own, 2] = events["@sequence"].to_numpy()[own]
-    matrix[own, 3] = 0
-    return matrix
-
-
 def batches_in_order(
     batches: Iterable[pa.RecordBatch], ties: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
