@@ -330,24 +330,29 @@ class Stateful(StatefulProcessor):
         timerValues: TimerValues,  # noqa: N803
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
     ) -> Frames:
-        watermark = timerValues.getCurrentWatermarkInMs()
-        timer = expiredTimerInfo.getExpiryTimeInMs()
-        if timer < watermark:
-            yield from self._step(int(key[0]), News((), watermark), expired=timer)
-        else:  # some versions of Spark call when the watermark has reached a timer, not passed it
-            self._handle.registerTimer(watermark + 1)
+        news = News((), timerValues.getCurrentWatermarkInMs())
+        yield from self._step(int(key[0]), news, expired=expiredTimerInfo.getExpiryTimeInMs())
 
     def _step(self, number: int, news: News, expired: int | None = None) -> Frames:
         saved = self._state.get()
         answer = step(self._task, number, saved[0] if saved else None, news)
         self._state.update((answer.saved,))
-        timers = set(self._handle.listTimers()) - {expired}  # that one Spark takes away itself
-        wanted = set() if answer.timeout is None else {answer.timeout}
-        for timer in timers - wanted:
-            self._handle.deleteTimer(timer)
-        for timer in wanted - timers:
-            self._handle.registerTimer(timer)
+        self._call_after(answer.timeout, expired)
         yield from self._given(number, answer, news.watermark)
+
+    def _call_after(self, timeout: int | None, expired: int | None) -> None:
+        """Sets the one timer of a bucket.
+
+        Spark 4.0 calls when its watermark is past a timer, 4.3 when it has reached one: perhaps too
+        early, so that the bucket waits on. What has just expired it takes away itself, afterwards.
+        """
+        if timeout is not None and timeout == expired:
+            timeout += 1
+        timers = set(self._handle.listTimers()) - {expired}
+        for timer in timers - {timeout}:
+            self._handle.deleteTimer(timer)
+        if timeout is not None and timeout not in timers:
+            self._handle.registerTimer(timeout)
 
     def _given(self, number: int, answer: Answer, watermark: int) -> Frames:
         import pandas as pd
