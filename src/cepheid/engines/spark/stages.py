@@ -50,8 +50,7 @@ def relays_of(program: ResolvedProgram, *, hindrance: str | None = None) -> tupl
     What runs in one part shares one, and so does what would have to be handed over but must not:
     because of what it is, or because of a hindrance for all.
     """
-    apart: list[tuple[Stage, ...]] = []
-    split: list[str] = []
+    bundles: list[set[str]] = []
     whole: list[str] = []
     reasons: list[str] = []
     for names in _connected(program):
@@ -59,22 +58,34 @@ def relays_of(program: ResolvedProgram, *, hindrance: str | None = None) -> tupl
         found = stages(part)
         reason = _why_not_handed_over(part, found, hindrance)
         if reason is None and (len(found) > 1 or _is_split(found[0])):
-            apart.append(found)
-            split += names
+            _add(program, bundles, names, hindrance)
         else:
             whole += names
             reasons += [reason] if reason else []
-    part = program.part(split)
-    together = stages(part)
-    # Statements that go together must not be torn apart by what others share.
-    is_no_worse = _handed_over(together) <= set().union(*map(_handed_over, apart))
-    if is_no_worse and _why_not_handed_over(part, together, hindrance) is None:
-        apart = _linked(together)
-    relays = [tuple(_pass(program, stage) for stage in found) for found in apart]
+    parts = [_linked(stages(program.part(bundle))) for bundle in bundles]
+    relays = [tuple(_pass(program, stage) for stage in found) for part in parts for found in part]
     if whole:
         part = program.part(whole)
         relays.append((Pass(part, None, reason="; ".join([*_unsplit(part), *reasons])),))
     return tuple(relays)
+
+
+def _add(
+    program: ResolvedProgram, bundles: list[set[str]], names: set[str], hindrance: str | None
+) -> None:
+    """Statements join the first bundle that they can share passes with.
+
+    What goes together, of theirs or of the bundle, must not be torn apart by what others share.
+    """
+    for bundle in bundles:
+        part = program.part(bundle | names)
+        together = stages(part)
+        alone = (_handed_over(stages(program.part(some))) for some in (bundle, names))
+        is_no_worse = _handed_over(together) <= set().union(*alone)
+        if is_no_worse and _why_not_handed_over(part, together, hindrance) is None:
+            bundle.update(names)
+            return
+    bundles.append(names)
 
 
 def _is_split(stage: Stage) -> bool:
