@@ -37,7 +37,7 @@ from cepheid.engines.spark.packs import (
     by_bucket,
     pack_rows,
 )
-from cepheid.engines.spark.spread import Spread, spread_of
+from cepheid.engines.spark.spread import Spread
 from cepheid.engines.spark.stages import relays_of
 from cepheid.engines.spark.steps import Stateful, StreamTask
 from cepheid.engines.spark.streaming import Pace, task_of
@@ -136,7 +136,6 @@ class PretendedSpark:
 
     task: StreamTask
     programs: Sequence[ResolvedProgram]
-    spreads: Sequence[Any]
     operators: list[PretendedOperator]
     watermark: int = 0
     before: int = 0
@@ -170,7 +169,7 @@ class PretendedSpark:
     def packs_for(self, number: int, events: Iterable[Event]) -> dict[int, bytes | None]:
         program = self.programs[number]
         table = wire(program, [e for e in events if e.type in consumed_types(program)])
-        parts = by_bucket(table, self.spreads[number].numbers(table))
+        parts = by_bucket(table, self.task.passes[number].spread.numbers(table))
         return {number * self.task.buckets + n: to_bytes(part) for n, part in parts}
 
     def finish(self) -> int:
@@ -200,7 +199,6 @@ def pretended(
     return PretendedSpark(
         task,
         [one.program for one in passes],
-        [spread_of(one, BUCKETS) for one in passes],
         [PretendedOperator(task, place, is_expired) for place in range(task.operators)],
     )
 

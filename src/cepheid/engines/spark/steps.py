@@ -68,7 +68,6 @@ class Feed:
 
     givers: tuple[int, ...]  # their numbers among all passes
     taken: tuple[tuple[str, tuple[str, ...]], ...]  # types, and the kinds of the rows that count
-    spread: Spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +76,9 @@ class StreamPass:
 
     statements: tuple[str, ...]
     ties: tuple[str, ...]
-    place: int = 0
-    feed: Feed | None = None
+    place: int
+    feed: Feed | None
+    spread: Spread  # of what it is fed with, and of the events that these meet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,7 +223,7 @@ def handed_over(task: StreamTask, number: int, answer: Answer) -> Iterator[tuple
         return
     for taker, feed in prepared(task, number // task.buckets).takers:
         events = _events_among(answer.rows, feed, prepared(task, taker))
-        for place, part in by_bucket(events, feed.spread.numbers(events)):
+        for place, part in by_bucket(events, task.passes[taker].spread.numbers(events)):
             yield taker * task.buckets + place, to_bytes(part)
 
 

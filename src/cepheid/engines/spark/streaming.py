@@ -21,7 +21,7 @@ events that were derived, and packs that it only passes on. The watermark is tak
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 
@@ -247,7 +247,7 @@ def _packed(
                 types=wire.consumed,
                 names=_names(wire),
                 woken=task.first_buckets(place) if number == 0 else (),
-                spread=None if one.feed is None else one.feed.spread,
+                spread=one.spread if one.feed else None,
             )
             yield reduce(union, parts).mapInArrow(partial(pack, packer), PACKS)
 
@@ -336,24 +336,20 @@ def _stream_passes(
         first = len(found)
         for one in relay:
             wire = wires[len(found)]
-            earlier = [name for other in found[first:] for name in other.statements]
-            taken = wire.taken_from(program.part(earlier))
-            givers = [
-                number
-                for number, other in enumerate(relay[: len(found) - first], start=first)
-                if taken.keys() & {statement.target for statement in other.program.statements}
-            ]
-            found.append(
-                StreamPass(
-                    one.names,
-                    tuple(_names(wire).get(tie, tie) for tie in wire.ties),
-                    max((found[number].place + 1 for number in givers), default=0),
-                    Feed(tuple(givers), tuple(taken.items()), spread_of(one, buckets))
-                    if givers
-                    else None,
-                )
-            )
+            feed = _feed(program, dict(enumerate(found[first:], first)), wire)
+            place = 0 if feed is None else 1 + max(found[n].place for n in feed.givers)
+            ties = tuple(_names(wire).get(tie, tie) for tie in wire.ties)
+            found.append(StreamPass(one.names, ties, place, feed, spread_of(one, buckets)))
     return tuple(found)
+
+
+def _feed(program: ResolvedProgram, earlier: Mapping[int, StreamPass], wire: Wire) -> Feed | None:
+    """What a pass takes of what earlier ones of its relay derive."""
+    parts = {number: program.part(one.statements) for number, one in earlier.items()}
+    names = [name for one in earlier.values() for name in one.statements]
+    taken = wire.taken_from(program.part(names))
+    givers = (n for n, part in parts.items() if any(s.target in taken for s in part.statements))
+    return Feed(tuple(givers), tuple(taken.items())) if taken else None
 
 
 def _names(wire: Wire) -> dict[str, str]:
