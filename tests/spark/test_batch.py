@@ -19,7 +19,7 @@ from cepheid.core.time import parse_instant
 from cepheid.engines.spark.batch import Request, batch_rows
 from cepheid.engines.spark.frames import Frames, Options, sources_of, with_types_of
 from cepheid.engines.spark.notes import SAMPLE, CepheidWarning
-from cepheid.engines.spark.stages import passes_of
+from cepheid.engines.spark.stages import relays_of
 from cepheid.io import Decoder, records_of, to_arrow
 from cepheid.program.resolved import ResolvedProgram
 from tests.effort import EFFORT
@@ -89,7 +89,8 @@ def test_generated_programs_give_the_rows_of_the_reference(
 
 
 def test_generated_programs_run_with_a_key_without_one_and_anywhere() -> None:
-    keys = [one.key for n in range(10) for one in passes_of(resolved(pack(n).tree))]
+    relays = [relay for n in range(10) for relay in relays_of(resolved(pack(n).tree))]
+    keys = [one.key for relay in relays for one in relay]
     assert None in keys
     assert {} in keys
     assert sum(bool(key) for key in keys) > 5
@@ -192,7 +193,8 @@ def test_keys_of_different_types_meet(spark: SparkSession) -> None:
     )
     events = {"A": spark.createDataFrame(a), "B": spark.createDataFrame(b)}
     program = parsed(JOIN)
-    assert [one.key for one in passes_of(program)] == [{"A": (("k",),), "B": (("k",),)}]
+    [[one]] = relays_of(program)
+    assert one.key == {"A": (("k",),), "B": (("k",),)}
     with set_to(spark, partitions=11, adaptive=False):
         rows = cep.spark.detect(program, events, sequence="seq", output="statement_1").collect()
     assert sorted((row["x"], row["y"]) for row in rows) == [(0, 1), (1, 2), (2, 3), (4, 5)]
@@ -216,7 +218,7 @@ def test_statements_with_other_keys_run_in_passes_of_their_own(spark: SparkSessi
         @Name('All') select count(*) as c from A;
         """
     )
-    assert len(passes_of(program)) == 3
+    assert list(map(len, relays_of(program))) == [1, 1, 1]
     rows = [("ab"[n % 2], "xyz"[n % 3], n) for n in range(12)]
     events = table({"k": pa.string(), "j": pa.string(), "n": pa.int32()}, rows)
     found = rows_of(program, spark.createDataFrame(events))

@@ -27,7 +27,7 @@ from cepheid.core.types import EventType
 from cepheid.engines.spark.frames import Options, Source, named, time_of
 from cepheid.engines.spark.stages import Pass, Relay, relays_of
 from cepheid.engines.spark.ties import batches_in_order
-from cepheid.engines.spark.wire import KEY, ROW, SEQUENCE, TIME, TYPE, Wire, union
+from cepheid.engines.spark.wire import KEY, ROW, SEQUENCE, TIME, TYPE, Wire, typed, union
 from cepheid.errors import LateEvent, error
 from cepheid.matcher.operator import Operator, open_operator, rows_schema
 from cepheid.pattern.tree import Within, walk
@@ -38,6 +38,7 @@ from cepheid.program.serialize import from_json, to_json
 if TYPE_CHECKING:
     import pyarrow as pa
 
+UNORDERED = "events of one time have no order for all of them: sequence= gives one"
 _PLACE = "@place"  # of an event among those of its time
 _MOST_ALIKE = 1 << 32  # events of one time and type
 
@@ -65,7 +66,7 @@ def relays(request: Request) -> tuple[Relay, ...]:
     """The passes of a request; events that pass by several must have numbers to order them."""
     can_be_numbered = len(request.sources) == 1 or all(s.event_type for s in request.sources)
     is_ordered = request.options.sequence is not None or can_be_numbered
-    return relays_of(request.program, hand_over=is_ordered)
+    return relays_of(request.program, hindrance=None if is_ordered else UNORDERED)
 
 
 def spark_schema(program: ResolvedProgram) -> T.StructType:
@@ -316,13 +317,6 @@ def _events(task: Task, batch: pa.RecordBatch, taken: int) -> pa.RecordBatch:
         **({KEY: sent[KEY]} if task.is_fed else {}),
     }
     return pa.RecordBatch.from_pydict(columns)
-
-
-def typed(numbers: Any, types: tuple[str, ...]) -> Any:
-    """The names of types by their numbers."""
-    import pyarrow as pa
-
-    return pa.DictionaryArray.from_arrays(numbers, pa.array(types, pa.string()))
 
 
 def _concerning(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.core.time import Instant
-from cepheid.engines.spark.ties import in_order
+from cepheid.engines.spark.ties import Numbers, in_order
 from cepheid.errors import RunError, error
 from cepheid.matcher.operator import Operator, open_operator
 from cepheid.program.resolved import ResolvedProgram
@@ -44,6 +44,7 @@ class Buckets:
     ties: tuple[str, ...] = ("@sequence",)  # what orders events of one time
     start: Instant | None = None  # else the program begins with its first event
     timed_out: bool = False
+    is_fed: bool = False  # others derive some of its events, which have a '@key'
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,9 @@ class Bucket:
 
     def __init__(self, buckets: Buckets, saved: bytes | None = None) -> None:
         self._buckets = buckets
-        self._operator: Operator = open_operator(buckets.program, timed_out=buckets.timed_out)
+        self._operator: Operator = open_operator(
+            buckets.program, timed_out=buckets.timed_out, is_fed=buckets.is_fed
+        )
         self._waiting: pa.Table | None = None
         self._passed: Instant | None = None  # everything up to here has happened
         self._silence: Silence | None = None
@@ -88,7 +91,7 @@ class Bucket:
         """
         late = None
         if events is not None:
-            events, late = _split(events, _latest(watermark, self._passed))
+            events, late = self._in_time(events, watermark)
         until = _latest(watermark, until)
         rows = [*self._release(_together(self._waiting, events), until)]
         clock = self._operator.clock
@@ -97,6 +100,18 @@ class Bucket:
             rows.append(self._operator.advance(max(until, clock)))
         self._passed = _latest(self._passed, until)
         return Outputs(pa.concat_tables(rows) if rows else None, late)
+
+    def _in_time(self, events: pa.Table, watermark: Instant | None) -> tuple[pa.Table, pa.Table]:
+        """The events that can still happen, and those that came too late.
+
+        What others derive comes as soon as the watermark passes it, and not before: it is in time.
+        """
+        if not self._buckets.is_fed:
+            return _split(events, _latest(watermark, self._passed))
+        is_given = pc.is_valid(events["@key"])
+        given, behind = _split(events.filter(is_given), self._passed)
+        fresh, late = _split(events.filter(pc.invert(is_given)), _latest(watermark, self._passed))
+        return pa.concat_tables([given, fresh]), pa.concat_tables([behind, late])
 
     def _release(self, events: pa.Table | None, until: Instant | None) -> Iterator[pa.Table]:
         """Lets events happen up to an instant; the others wait."""
@@ -110,6 +125,8 @@ class Bucket:
 
     def _numbered(self, events: pa.Table) -> pa.Table:
         """In their order; where they have no sequence, that is one, as all of a time are here."""
+        if self._buckets.is_fed:
+            return in_order_of_keys(events)
         ordered = in_order(events, self._buckets.ties)
         if "@sequence" in ordered.column_names:
             return ordered
@@ -221,6 +238,32 @@ _MILLISECOND = 1_000  # microseconds
 
 
 # Tables of events -----------------------------------------------------------------------------
+
+
+def in_order_of_keys(events: pa.Table) -> pa.Table:
+    """The events by '@key', as one chunk; those of the input have (time, 1, sequence, 0)."""
+    times: Numbers = events["@time"].to_numpy()
+    order = np.argsort(times, kind="stable")
+    same = np.flatnonzero(np.diff(times[order]) == 0)
+    if len(same):
+        tied = np.union1d(same, same + 1)
+        rivals = order[tied]
+        order[tied] = rivals[np.lexsort(_keys(events.take(rivals)).T[::-1])]
+    return events.take(order).combine_chunks()
+
+
+def _keys(events: pa.Table) -> Numbers:
+    """The keys as rows of one length; a shorter one comes before what begins with it."""
+    keys: Any = events["@key"].combine_chunks()
+    lengths: Numbers = keys.value_lengths().fill_null(0).to_numpy()
+    matrix = np.full((len(keys), max(4, int(lengths.max()))), np.iinfo(np.int64).min)
+    matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = keys.flatten().to_numpy()
+    is_input = lengths == 0
+    matrix[is_input, 0] = events["@time"].to_numpy()[is_input]
+    matrix[is_input, 1] = 1
+    matrix[is_input, 2] = events["@sequence"].to_numpy()[is_input]
+    matrix[is_input, 3] = 0
+    return matrix
 
 
 def _together(waiting: pa.Table | None, events: pa.Table | None) -> pa.Table | None:

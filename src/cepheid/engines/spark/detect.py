@@ -19,9 +19,15 @@ from cepheid.engines.spark.frames import (
     sources_of,
     with_types_of,
 )
-from cepheid.engines.spark.notes import notes_on, tell
+from cepheid.engines.spark.notes import notes_on, notes_on_passes, tell
 from cepheid.engines.spark.session import is_connect
-from cepheid.engines.spark.streaming import pace_of, stream_late, stream_rejects, stream_rows
+from cepheid.engines.spark.streaming import (
+    pace_of,
+    stream_late,
+    stream_rejects,
+    stream_relays,
+    stream_rows,
+)
 from cepheid.engines.spark.workers import check_workers
 from cepheid.errors import UsageError, error, suggest
 from cepheid.program.resolved import ResolvedProgram
@@ -86,6 +92,8 @@ def detect(
             tell(finding)
         return shown(batch_rows(request), output)
     pace = pace_of(watermark, grace, idle)
+    for finding in notes_on_passes(stream_relays(request, pace)):
+        tell(finding)
     if output == LATE:
         return stream_late(request, pace)
     return shown(stream_rows(request, pace), output)

@@ -40,6 +40,12 @@ _CAUSES = (
         "the folder of a checkpoint must be one that can be written",
     ),
     _Cause(
+        r"STATEFUL_OPERATOR_NOT_MATCH|sources in the checkpoint offsets and now there are",
+        "bad-state",
+        "this state was saved by another program or another version",
+        "start afresh, or use the program that saved it",
+    ),
+    _Cause(
         "CANNOT_LOAD_STATE_STORE",
         "bad-state",
         "the state in the checkpoint is damaged, or parts of it are gone",

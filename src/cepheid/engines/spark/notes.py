@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cepheid.engines.spark.batch import Request, relays
 from cepheid.engines.spark.frames import named
+from cepheid.engines.spark.stages import Relay
 from cepheid.engines.spark.wire import TIME, Wire
 from cepheid.errors import Diagnostic, Severity, note, warning
 
@@ -36,15 +37,20 @@ def tell(finding: Diagnostic) -> None:
 
 def notes_on(request: Request) -> Iterator[Diagnostic]:
     """What is worth knowing about a batch before it runs."""
-    for one in (one for relay in relays(request) for one in relay):
-        if one.key is None:
-            yield note(
-                "no-key", f"one task takes all events of {', '.join(one.names)}", None, one.reason
-            )
+    found = relays(request)
+    yield from notes_on_passes(found)
+    for one in (one for relay in found for one in relay):
         wire = Wire(one, request.sources, request.options)
         order_matters = one.key != {} and not wire.has_sequence
         if one.key or order_matters:
             yield from _notes_on_rows(wire, list(_sample(wire)), order_matters=order_matters)
+
+
+def notes_on_passes(relays: Sequence[Relay]) -> Iterator[Diagnostic]:
+    """Which statements one task runs alone, and why."""
+    for one in (one for relay in relays for one in relay if one.key is None):
+        fact = f"one task takes all events of {', '.join(one.names)}"
+        yield note("no-key", fact, hint=one.reason)
 
 
 def _sample(wire: Wire) -> Iterator[tuple[object, ...]]:

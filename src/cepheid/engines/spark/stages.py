@@ -44,41 +44,48 @@ class Pass:
 Relay: TypeAlias = tuple[Pass, ...]
 
 
-def passes_of(program: ResolvedProgram) -> Relay:
-    """The passes of a program where none may take what another derives."""
-    return tuple(one for relay in relays_of(program, hand_over=False) for one in relay)
-
-
-def relays_of(program: ResolvedProgram, *, hand_over: bool = True) -> tuple[Relay, ...]:
+def relays_of(program: ResolvedProgram, *, hindrance: str | None = None) -> tuple[Relay, ...]:
     """The passes of a program, in relays that know nothing of each other.
 
-    What runs in one part shares one, and so does what would have to be handed over but must not.
+    What runs in one part shares one, and so does what would have to be handed over but must not:
+    because of what it is, or because of a hindrance for all.
     """
-    apart: list[tuple[Stage, ...]] = []
-    split: list[str] = []
+    bundles: list[set[str]] = []
     whole: list[str] = []
     reasons: list[str] = []
     for names in _connected(program):
         part = program.part(names)
         found = stages(part)
-        reason = _why_not_handed_over(part, found, hand_over=hand_over)
+        reason = _why_not_handed_over(part, found, hindrance)
         if reason is None and (len(found) > 1 or _is_split(found[0])):
-            apart.append(found)
-            split += names
+            _add(program, bundles, names, hindrance)
         else:
             whole += names
             reasons += [reason] if reason else []
-    part = program.part(split)
-    together = stages(part)
-    # Statements that go together must not be torn apart by what others share.
-    is_no_worse = _handed_over(together) <= set().union(*map(_handed_over, apart))
-    if is_no_worse and _why_not_handed_over(part, together, hand_over=hand_over) is None:
-        apart = _linked(together)
-    relays = [tuple(_pass(program, stage) for stage in found) for found in apart]
+    parts = [_linked(stages(program.part(bundle))) for bundle in bundles]
+    relays = [tuple(_pass(program, stage) for stage in found) for part in parts for found in part]
     if whole:
         part = program.part(whole)
         relays.append((Pass(part, None, reason="; ".join([*_unsplit(part), *reasons])),))
     return tuple(relays)
+
+
+def _add(
+    program: ResolvedProgram, bundles: list[set[str]], names: set[str], hindrance: str | None
+) -> None:
+    """Statements join the first bundle that they can share passes with.
+
+    What goes together, of theirs or of the bundle, must not be torn apart by what others share.
+    """
+    for bundle in bundles:
+        part = program.part(bundle | names)
+        together = stages(part)
+        alone = (_handed_over(stages(program.part(some))) for some in (bundle, names))
+        is_no_worse = _handed_over(together) <= set().union(*alone)
+        if is_no_worse and _why_not_handed_over(part, together, hindrance) is None:
+            bundle.update(names)
+            return
+    bundles.append(names)
 
 
 def _is_split(stage: Stage) -> bool:
@@ -128,11 +135,11 @@ def _linked(found: Sequence[Stage]) -> list[tuple[Stage, ...]]:
 
 
 def _why_not_handed_over(
-    part: ResolvedProgram, found: Sequence[Stage], *, hand_over: bool
+    part: ResolvedProgram, found: Sequence[Stage], hindrance: str | None
 ) -> str | None:
     """What stands against running stages one after the other."""
-    if _handed_over(found) and not hand_over:
-        return "its statements are split by different keys"
+    if _handed_over(found) and hindrance is not None:
+        return f"its statements are split by different keys, and {hindrance}"
     handed = [(stage, name) for stage in found for name, taken in stage.sources.items() if taken]
     givers = {number for stage in found for taken in stage.sources.values() for number in taken}
     if any(found[number].is_cyclic for number in givers):

@@ -8,20 +8,23 @@ of all input so far, minus the delay. Rows that a program has no use for move it
 as a time and nothing else. Spark lets a bucket wait until its watermark passes what waits there, and
 calls the first bucket whenever anything comes, so that a program that is not the one of the
 checkpoint is found at once, and one that waits for time alone begins.
+
+Where passes take what others derive, there are several stateful operators, one after the other:
+
+    packs --> operator 1 --+--> operator 2 --> packs of rows --unpack--> rows
+                   packs --+
+
+Each gets the packs of the input that are for its own passes and all that the one before it gives:
+events that were derived, and packs that it only passes on. The watermark is taken before the first.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial, reduce
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from functools import partial, reduce
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
@@ -29,28 +32,43 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from cepheid.analysis.retention import needs_start
-from cepheid.core.time import Instant, Period, parse_period
-from cepheid.core.types import EventType
-from cepheid.engines.spark.batch import Request, fitted, part_of, spark_schema, typed
-from cepheid.engines.spark.buckets import Bucket, Buckets, Watermarks, from_bytes, to_bytes
+from cepheid.core.time import Period, parse_period
+from cepheid.engines.spark.batch import UNORDERED, Request, spark_schema
+from cepheid.engines.spark.buckets import Watermarks
 from cepheid.engines.spark.frames import Reading, Source, named, read
-from cepheid.engines.spark.stages import Pass, passes_of
+from cepheid.engines.spark.packs import (
+    BUCKET,
+    CONTENT,
+    LATE,
+    MOMENT,
+    PACK,
+    PACKS,
+    PASSED_ON,
+    RESULTS,
+    ROWS,
+    Packer,
+    pack,
+    unpack,
+)
+from cepheid.engines.spark.session import ROCKSDB
+from cepheid.engines.spark.spread import spread_of
+from cepheid.engines.spark.stages import Relay, relays_of
+from cepheid.engines.spark.steps import (
+    STATE,
+    Feed,
+    Stateful,
+    StreamPass,
+    StreamTask,
+    beat,
+    late_schema,
+    step_alone,
+)
 from cepheid.engines.spark.wire import TIME, TYPE, Wire, union
 from cepheid.errors import UsageError, error
-from cepheid.io.arrow import arrow_type
-from cepheid.matcher.operator import columns_of, rows_schema
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.serialize import to_json
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from pyspark.sql.streaming.state import GroupState
-
 BUCKETS = 32  # more cost time in every micro-batch; with 128 MB of state, each holds 4 MB
-ROWS, LATE = "rows", "late"  # what packs of results hold
-_BUCKET, _NEWEST, _PACK, _KIND = "@bucket", "@newest", "@pack", "@kind"
-_ROWS_PER_PACK = 1 << 20  # of a task; beyond, it sends what it has
-_ROWS_PER_RESULT = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,22 +128,58 @@ def stream_late(request: Request, pace: Pace, buckets: int = BUCKETS) -> DataFra
 def stream_results(request: Request, pace: Pace, buckets: int = BUCKETS) -> DataFrame:
     """Packs of rows and of late events, which one query may both write."""
     _require_start(request)
-    passes = passes_of(request.program)
-    wires = [Wire(one, request.sources, request.options) for one in passes]
-    task = _task(request, passes, wires, pace, buckets)
-    packs = reduce(union, _packed(request, wires, buckets))
+    relays = stream_relays(request, pace)
+    wires = [Wire(one, request.sources, request.options) for relay in relays for one in relay]
+    task = task_of(request, relays, wires, pace, buckets)
+    packs = reduce(union, _packed(request, wires, task, place=0))
     if pace.idle is not None:
         packs = packs.unionByName(_beats(packs, task))
     watermarks = pace.watermarks
-    delay = f"{watermarks.delay + watermarks.grace} milliseconds"
-    grouped = packs.withWatermark(f"`{TIME}`", delay).groupBy(named(_BUCKET))
-    return grouped.applyInPandasWithState(
-        partial(step, task),
-        outputStructType=_RESULTS,
-        stateStructType=_STATE,
+    packs = packs.withWatermark(MOMENT, f"{watermarks.delay + watermarks.grace} milliseconds")
+    if task.operators > 1:
+        return _chained(request, wires, task, packs)
+    return packs.groupBy(named(BUCKET)).applyInPandasWithState(
+        partial(step_alone, task),
+        outputStructType=RESULTS,
+        stateStructType=STATE,
         outputMode="append",
         timeoutConf=GroupStateTimeout.EventTimeTimeout,
     )
+
+
+def _chained(
+    request: Request, wires: Sequence[Wire], task: StreamTask, packs: DataFrame
+) -> DataFrame:
+    """One operator after the other; each but the first has input of its own, too."""
+    for place in range(task.operators):
+        if place > 0:
+            # What has a watermark comes first: then it is the one of both.
+            packs = reduce(union, _packed(request, wires, task, place), packs)
+        packs = packs.groupBy(named(BUCKET)).transformWithStateInPandas(
+            Stateful(task, place),
+            outputStructType=PASSED_ON,
+            outputMode="append",
+            timeMode="eventTime",
+            eventTimeColumnName=MOMENT,
+        )
+    return packs
+
+
+def stream_relays(request: Request, pace: Pace) -> tuple[Relay, ...]:
+    """The passes of a stream; those that take what others derive run in operators of their own."""
+    return relays_of(request.program, hindrance=_hindrance(request, pace))
+
+
+def _hindrance(request: Request, pace: Pace) -> str | None:
+    """Why operators must not follow each other."""
+    settings = request.sources[0].frame.sparkSession.conf
+    if request.options.sequence is None:
+        return UNORDERED
+    if pace.idle is not None:
+        return "with idle= a bucket that hears nothing goes on alone"
+    if settings.get("spark.sql.streaming.stateStore.providerClass", None) != ROCKSDB:
+        return "Spark keeps the state of several operators in RocksDB only"
+    return None
 
 
 def rows_of(results: DataFrame, program: ResolvedProgram) -> DataFrame:
@@ -173,60 +227,55 @@ def _problem(reading: Reading) -> Column:
     return F.coalesce(*problems)
 
 
-_PACKS = T.StructType(
-    [
-        T.StructField(_BUCKET, T.IntegerType()),
-        T.StructField(TIME, T.TimestampType()),
-        T.StructField(_NEWEST, T.LongType()),  # the same, as Python gets it
-        T.StructField(_PACK, T.BinaryType()),
-    ]
-)
-_STATE = T.StructType([T.StructField("bucket", T.BinaryType())])
-_RESULTS = T.StructType(
-    [T.StructField(_KIND, T.StringType()), T.StructField(_PACK, T.BinaryType())]
-)
+def _packed(
+    request: Request, wires: Sequence[Wire], task: StreamTask, place: int
+) -> Iterator[DataFrame]:
+    """The packs of the passes of an operator.
 
-
-def _packed(request: Request, wires: Sequence[Wire], buckets: int) -> Iterator[DataFrame]:
-    """The packs of each pass; every source moves the watermark, whether a pass reads it or not."""
-    for place, wire in enumerate(wires):
-        parts = [
-            _selected(request, wire, number, reading, buckets)
-            for number, reading in enumerate(wire.readings)
-        ]
-        if place == 0:
+    Every source moves the watermark, whether a pass reads it or not: the first pass sees to it.
+    """
+    for number, (wire, one) in enumerate(zip(wires, task.passes, strict=True)):
+        if one.place != place:
+            continue
+        parts = [_selected(request, wire, n, one, task) for n in range(len(wire.readings))]
+        if number == 0:
             sources = {id(reading.source) for reading in wire.readings}
             parts += [_time_alone(request, s) for s in request.sources if id(s) not in sources]
         if parts:
             packer = Packer(
-                first=place * buckets,
+                first=number * task.buckets,
                 types=wire.consumed,
                 names=_names(wire),
-                woken=tuple(p * buckets for p in range(len(wires))) if place == 0 else (),
+                woken=task.first_buckets(place) if number == 0 else (),
+                spread=one.spread if one.feed else None,
             )
-            yield reduce(union, parts).mapInArrow(partial(pack, packer), _PACKS)
+            yield reduce(union, parts).mapInArrow(partial(pack, packer), PACKS)
 
 
 def _selected(
-    request: Request, wire: Wire, number: int, reading: Reading, buckets: int
+    request: Request, wire: Wire, number: int, one: StreamPass, task: StreamTask
 ) -> DataFrame:
     """The rows of a source in the columns of a pass; those it has no use for have no bucket."""
+    reading = wire.readings[number]
     columns = wire.columns_from(number, reading)
     problem = _problem(read(reading.source, request.program, request.options))
     frame = reading.source.frame.where(problem.isNull())
     frame = frame.select(*(c.alias(n) for n, c in columns.items()))
-    wanted = F.when(wire.is_wanted(reading.source), _bucket(wire, buckets))
-    frame = frame.withColumn(_BUCKET, wanted.cast("smallint"))
-    is_wanted = named(_BUCKET).isNotNull()
+    bucket = F.lit(0) if one.feed else _bucket(wire, task.buckets)
+    wanted = F.when(wire.is_wanted(reading.source), bucket)
+    frame = frame.withColumn(BUCKET, wanted.cast("smallint"))
+    is_wanted = named(BUCKET).isNotNull()
+    if one.place > 0:  # the others have moved the watermark already
+        frame = frame.where(is_wanted)
     columns = {name: F.when(is_wanted, named(name)) for name in frame.columns}
-    columns |= {TIME: named(TIME), _BUCKET: named(_BUCKET)}
+    columns |= {TIME: named(TIME), BUCKET: named(BUCKET)}
     return frame.select(*(c.alias(n) for n, c in columns.items()))
 
 
 def _time_alone(request: Request, source: Source) -> DataFrame:
     reading = read(source, request.program, request.options)
     frame = source.frame.where(_problem(reading).isNull())
-    nowhere = F.lit(None).cast("smallint").alias(_BUCKET)
+    nowhere = F.lit(None).cast("smallint").alias(BUCKET)
     return frame.select(reading.time.alias(TIME), nowhere)
 
 
@@ -241,76 +290,25 @@ def _bucket(wire: Wire, buckets: int) -> Column:
 def _beats(packs: DataFrame, task: StreamTask) -> DataFrame:
     """A row for every bucket, every second, so that all of them hear that nothing comes."""
     seconds = packs.sparkSession.readStream.format("rate").option("numPartitions", 1).load()
-    return seconds.mapInArrow(partial(beat, task), _PACKS)
+    return seconds.mapInArrow(partial(beat, task), PACKS)
 
 
 def _unpacked(results: DataFrame, kind: str, schema: T.StructType) -> DataFrame:
-    mine = results.where(named(_KIND) == kind).select(named(_PACK))
+    mine = results.where(named(CONTENT) == kind).select(named(PACK))
     return mine.mapInArrow(unpack, schema)
 
 
-# Workers --------------------------------------------------------------------------------------
+# Tasks ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class StreamPass:
-    """The statements of a pass, and what orders their events."""
-
-    statements: tuple[str, ...]
-    ties: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamTask:
-    """What a worker needs to know of a stream."""
-
-    program: str  # the JSON form of the whole program
-    types: tuple[tuple[str, EventType], ...]  # those that it does not declare
-    needed: tuple[str, ...]  # the statements that run
-    passes: tuple[StreamPass, ...]
-    buckets: int  # of each pass
-    watermarks: Watermarks
-    patience: int | None  # milliseconds without news before time goes on without them
-    start: Instant | None
-    timed_out: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """What a worker makes of a task, once."""
-
-    buckets: tuple[Buckets, ...]  # of each pass
-    rows: pa.Schema
-    late: pa.Schema
-
-
-@lru_cache(maxsize=4)
-def prepared(task: StreamTask) -> Prepared:
-    whole = part_of(task.program, task.types, task.needed)
-    buckets = tuple(
-        Buckets(
-            part_of(task.program, task.types, one.statements),
-            task.buckets,
-            one.ties,
-            task.start,
-            task.timed_out,
-        )
-        for one in task.passes
-    )
-    return Prepared(buckets, rows_schema(whole), late_schema(whole))
-
-
-def _task(
-    request: Request, passes: Sequence[Pass], wires: Sequence[Wire], pace: Pace, buckets: int
+def task_of(
+    request: Request, relays: Sequence[Relay], wires: Sequence[Wire], pace: Pace, buckets: int
 ) -> StreamTask:
     return StreamTask(
         program=json.dumps(to_json(request.program.tree)),
         types=tuple(request.program.given.items()),
         needed=tuple(s.name for s in request.program.statements),
-        passes=tuple(
-            StreamPass(one.names, tuple(_names(wire).get(tie, tie) for tie in wire.ties))
-            for one, wire in zip(passes, wires, strict=True)
-        ),
+        passes=_stream_passes(request.program, relays, wires, buckets),
         buckets=buckets,
         watermarks=pace.watermarks,
         patience=None if pace.idle is None else _milliseconds(pace.idle),
@@ -319,139 +317,31 @@ def _task(
     )
 
 
+def _stream_passes(
+    program: ResolvedProgram, relays: Sequence[Relay], wires: Sequence[Wire], buckets: int
+) -> tuple[StreamPass, ...]:
+    """The passes of all relays, each as early as what it takes allows."""
+    found: list[StreamPass] = []
+    for relay in relays:
+        first = len(found)
+        for one in relay:
+            wire = wires[len(found)]
+            feed = _feed(program, dict(enumerate(found[first:], first)), wire)
+            place = 0 if feed is None else 1 + max(found[n].place for n in feed.givers)
+            ties = tuple(_names(wire).get(tie, tie) for tie in wire.ties)
+            found.append(StreamPass(one.names, ties, place, feed, spread_of(one, buckets)))
+    return tuple(found)
+
+
+def _feed(program: ResolvedProgram, earlier: Mapping[int, StreamPass], wire: Wire) -> Feed | None:
+    """What a pass takes of what earlier ones of its relay derive."""
+    parts = {number: program.part(one.statements) for number, one in earlier.items()}
+    names = [name for one in earlier.values() for name in one.statements]
+    taken = wire.taken_from(program.part(names))
+    givers = (n for n, part in parts.items() if any(s.target in taken for s in part.statements))
+    return Feed(tuple(givers), tuple(taken.items())) if taken else None
+
+
 def _names(wire: Wire) -> dict[str, str]:
     """What the operator calls the columns that travel."""
     return {f"c{place}": name for place, name in enumerate(wire.names)}
-
-
-@dataclass(frozen=True, slots=True)
-class Packer:
-    """How a task packs the events of a pass."""
-
-    first: int  # the pass's first bucket
-    types: tuple[str, ...]  # by their numbers
-    names: dict[str, str]
-    woken: tuple[int, ...]  # buckets that hear of everything
-
-
-def pack(packer: Packer, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """One pack for each bucket, and the largest time for those that hear of everything."""
-    held: list[pa.RecordBatch] = []
-    for batch in batches:
-        held.append(batch)
-        if sum(b.num_rows for b in held) >= _ROWS_PER_PACK:
-            yield _packs(packer, pa.Table.from_batches(held))
-            held = []
-    if any(batch.num_rows for batch in held):
-        yield _packs(packer, pa.Table.from_batches(held))
-
-
-def _packs(packer: Packer, rows: pa.Table) -> pa.RecordBatch:
-    newest = pc.max(rows[TIME]).as_py()
-    packs: dict[int, bytes | None] = dict.fromkeys(packer.woken)
-    events = _typed(packer, rows.filter(pc.is_valid(rows[_BUCKET])).combine_chunks())
-    numbers = events[_BUCKET].to_numpy()
-    order = np.argsort(numbers, kind="stable")
-    events = events.drop_columns(_BUCKET).take(order)
-    events = events.rename_columns([packer.names.get(n, n) for n in events.column_names])
-    found, begins = np.unique(numbers[order], return_index=True)
-    for number, (begin, end) in zip(found, pairwise([*begins, len(order)]), strict=True):
-        packs[packer.first + int(number)] = to_bytes(events.slice(begin, end - begin))
-    return _pack_rows(packs, newest)
-
-
-def _typed(packer: Packer, events: pa.Table) -> pa.Table:
-    """With the names of types instead of their numbers."""
-    if TYPE not in events.column_names:  # no source has events for this pass
-        return events
-    names = typed(events[TYPE].combine_chunks(), packer.types)
-    return events.set_column(events.column_names.index(TYPE), TYPE, names)
-
-
-def _pack_rows(packs: dict[int, bytes | None], newest: Instant | None) -> pa.RecordBatch:
-    times = pa.array([newest] * len(packs), pa.int64())
-    columns: list[Any] = [
-        pa.array(packs, pa.int32()),
-        times.cast(pa.timestamp("us", "UTC")),
-        times,
-        pa.array(packs.values(), pa.binary()),
-    ]
-    return pa.RecordBatch.from_arrays(columns, names=_PACKS.names)
-
-
-def beat(task: StreamTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """One row without a time for every bucket."""
-    if any([batch.num_rows for batch in batches]):  # noqa: C419 (all must be read)
-        yield _pack_rows(dict.fromkeys(range(task.buckets * len(task.passes))), None)
-
-
-def step(
-    task: StreamTask, key: tuple[int], frames: Iterable[pd.DataFrame], state: GroupState
-) -> Iterator[pd.DataFrame]:
-    """A micro-batch in one bucket: events, or a timeout."""
-    packs = [pack for frame in frames for pack in _read_packs(frame)]
-    ready = prepared(task)
-    bucket = Bucket(
-        ready.buckets[int(key[0]) // task.buckets], state.get[0] if state.exists else None
-    )
-    watermark, until = _watermarks(task, bucket, packs, state)
-    tables = [from_bytes(pack) for _, pack in packs if pack is not None]
-    events = pa.concat_tables(tables) if tables else None
-    outputs = bucket.step(events, watermark, until)
-    state.update((bucket.save(),))
-    if bucket.wakes is not None:
-        timeout = task.watermarks.timeout(bucket.wakes)
-        state.setTimeoutTimestamp(max(timeout, state.getCurrentWatermarkMs()))
-    yield from _results(ROWS, outputs.rows, ready.rows)
-    yield from _results(LATE, outputs.late, ready.late)
-
-
-def _read_packs(frame: pd.DataFrame) -> Iterator[tuple[Instant | None, bytes | None]]:
-    for newest, packed in zip(frame[_NEWEST], frame[_PACK], strict=True):
-        yield (None if newest is None or newest != newest else int(newest)), packed  # noqa: PLR0124
-
-
-def _watermarks(
-    task: StreamTask,
-    bucket: Bucket,
-    packs: Sequence[tuple[Instant | None, bytes | None]],
-    state: GroupState,
-) -> tuple[Instant | None, Instant | None]:
-    """The watermark at the start of the micro-batch, and what the next one will be at least."""
-    spark = state.getCurrentWatermarkMs()
-    watermark = task.watermarks.ours(spark)
-    if task.patience is not None and any(newest is None for newest, _ in packs):
-        now = state.getCurrentProcessingTimeMs()
-        idle = task.watermarks.idle(bucket.silence(spark, now), now, task.patience)
-        watermark = max((w for w in (watermark, idle) if w is not None), default=None)
-    newest = max((newest for newest, _ in packs if newest is not None), default=None)
-    return watermark, None if newest is None else task.watermarks.promised(newest)
-
-
-def _results(kind: str, table: pa.Table | None, schema: pa.Schema) -> Iterator[pd.DataFrame]:
-    import pandas as pd
-
-    if table is None or not table.num_rows:
-        return
-    fitting = fitted(table, schema)
-    for begin in range(0, fitting.num_rows, _ROWS_PER_RESULT):
-        part = to_bytes(fitting.slice(begin, _ROWS_PER_RESULT))
-        yield pd.DataFrame({_KIND: [kind], _PACK: [part]})
-
-
-def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for packed in batch.column(0):
-            yield from from_bytes(packed.as_py()).to_batches()
-
-
-# Tables ---------------------------------------------------------------------------------------
-
-
-def late_schema(program: ResolvedProgram) -> pa.Schema:
-    fields: list[Any] = [
-        pa.field(TYPE, pa.string()),
-        pa.field(TIME, pa.timestamp("us", "UTC")),
-        *(pa.field(c.name, arrow_type(c.data_type, program.types)) for c in columns_of(program)),
-    ]
-    return pa.schema(fields)

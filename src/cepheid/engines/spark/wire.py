@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial, reduce
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -213,6 +214,13 @@ class Wire:
         types = (TYPE,) if len(self.consumed) > 1 else ()
         ties = (n for number, r in enumerate(self.readings) for n in _tie_names(number, r))
         return (*types, *(tie for tie in dict.fromkeys(ties) if tie not in self.clocks))
+
+
+def typed(numbers: Any, types: Sequence[str]) -> Any:
+    """The names of types by their numbers, as Arrow has them."""
+    import pyarrow as pa
+
+    return pa.DictionaryArray.from_arrays(numbers, pa.array(types, pa.string()))
 
 
 def union(left: DataFrame, right: DataFrame) -> DataFrame:
