@@ -28,6 +28,7 @@ from cepheid.engines.spark.frames import Options, Source, named, time_of
 from cepheid.engines.spark.stages import Pass, Relay, relays_of
 from cepheid.engines.spark.ties import batches_in_order
 from cepheid.engines.spark.wire import KEY, ROW, SEQUENCE, TIME, TYPE, Wire, typed, union
+from cepheid.engines.spark.workers import keep_loaded
 from cepheid.errors import LateEvent, error
 from cepheid.matcher.operator import Operator, open_operator, rows_schema
 from cepheid.pattern.tree import Within, walk
@@ -288,6 +289,7 @@ def _started(task: Task) -> Operator:
     operator = open_operator(part, timed_out=task.timed_out, is_fed=task.is_fed)
     if task.clock.start is not None:
         operator.start(task.clock.start)
+    keep_loaded("batch")
     return operator
 
 

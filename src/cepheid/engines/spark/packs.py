@@ -22,6 +22,7 @@ from cepheid.core.time import Instant
 from cepheid.engines.spark.buckets import from_bytes, to_bytes
 from cepheid.engines.spark.spread import Spread
 from cepheid.engines.spark.wire import TIME, TYPE, typed
+from cepheid.engines.spark.workers import keep_loaded
 
 ROWS, LATE = "rows", "late"  # what packs of results hold
 # The columns of packs; names of Python, as Spark makes tuples of their rows.
@@ -56,6 +57,7 @@ class Packer:
 
 def pack(packer: Packer, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """One pack for each bucket, and the largest time for those that hear of everything."""
+    keep_loaded("packs")
     held: list[pa.RecordBatch] = []
     for batch in batches:
         held.append(batch)
@@ -116,6 +118,7 @@ def in_packs(table: pa.Table) -> Iterator[bytes]:
 
 
 def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    keep_loaded("packs")
     for batch in batches:
         for packed in batch.column(0):
             yield from from_bytes(packed.as_py()).to_batches()

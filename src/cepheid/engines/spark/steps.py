@@ -45,6 +45,7 @@ from cepheid.engines.spark.packs import (
 )
 from cepheid.engines.spark.spread import Spread
 from cepheid.engines.spark.wire import KEY, KIND, SEQUENCE, TIME, TYPE
+from cepheid.engines.spark.workers import keep_loaded
 from cepheid.io.arrow import arrow_type
 from cepheid.matcher.operator import columns_of, rows_schema
 from cepheid.program.resolved import ResolvedProgram
@@ -276,6 +277,7 @@ def step_alone(
 
     news = News(_read_packs(frames), state.getCurrentWatermarkMs(), _now(task, state))
     answer = step(task, int(key[0]), state.get[0] if state.exists else None, news)
+    keep_loaded("steps")
     state.update((answer.saved,))
     if answer.timeout is not None:
         state.setTimeoutTimestamp(answer.timeout)
@@ -336,6 +338,7 @@ class Stateful(StatefulProcessor):
     def _step(self, number: int, news: News, expired: int | None = None) -> Frames:
         saved = self._state.get()
         answer = step(self._task, number, saved[0] if saved else None, news)
+        keep_loaded("steps")
         self._state.update((answer.saved,))
         self._call_after(answer.timeout, expired)
         yield from self._given(number, answer, news.watermark)

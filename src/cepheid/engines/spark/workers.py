@@ -1,8 +1,10 @@
-"""Whether the Python workers of a session run the same Cepheid as this process."""
+"""The Python workers of a session: whether they run the same Cepheid, and what they keep."""
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -59,3 +61,14 @@ def _ask(session: SparkSession) -> tuple[str, str | None]:
     one = session.range(0, 1, 1, 1)
     row = one.mapInArrow(answer, "python string, version string").collect()[0]
     return row["python"], row["version"]
+
+
+@cache
+def keep_loaded(job: str) -> None:
+    """All that a worker has loaded for a job stays, and need not be looked at any more.
+
+    Spark lets a worker look for garbage after every task; with a compiler among its modules, that
+    takes longer than many a task.
+    """
+    del job
+    gc.freeze()
