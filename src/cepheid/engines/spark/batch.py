@@ -27,7 +27,7 @@ from cepheid.core.types import EventType
 from cepheid.engines.spark.frames import Options, Source, named, time_of
 from cepheid.engines.spark.stages import Pass, Relay, relays_of
 from cepheid.engines.spark.ties import batches_in_order
-from cepheid.engines.spark.wire import KEY, ROW, SEQUENCE, TIME, TYPE, Wire, typed, union
+from cepheid.engines.spark.wire import KEY, ROW, SEQUENCE, TIME, TYPE, Wire, told, union
 from cepheid.engines.spark.workers import keep_loaded
 from cepheid.errors import LateEvent, error
 from cepheid.matcher.operator import Operator, open_operator, rows_schema
@@ -306,15 +306,11 @@ def _events(task: Task, batch: pa.RecordBatch, taken: int) -> pa.RecordBatch:
     import pyarrow as pa
 
     sent = dict(zip(batch.schema.names, batch.columns, strict=True))
-    sent.setdefault(TYPE, pa.array(np.zeros(len(batch), np.int16)))
+    sent = told(sent, len(batch), task.event_types, task.clocks)
     if not task.has_sequence:
         sent[SEQUENCE] = pa.array(np.arange(taken, taken + len(batch)))
-    for name in task.clocks.keys() - sent.keys():
-        sent[name] = pa.array(sent[TIME].to_numpy() // task.clocks[name])
     columns = {
-        TYPE: typed(sent[TYPE], task.event_types),
-        TIME: sent[TIME],
-        SEQUENCE: sent[SEQUENCE],
+        **{name: sent[name] for name in (TYPE, TIME, SEQUENCE)},
         **{name: sent[f"c{place}"] for place, name in enumerate(task.columns)},
         **({KEY: sent[KEY]} if task.is_fed else {}),
     }

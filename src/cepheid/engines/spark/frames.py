@@ -166,15 +166,18 @@ class Reading:
     clocks: Mapping[int, int]
 
     @property
+    def is_fine(self) -> Column:
+        """Whether there is a time and no problem: known sooner than what the problem is."""
+        has_time = self.time.isNotNull()
+        return has_time if self.misfit is None else has_time & self.misfit.isNull()
+
+    @property
     def checked_time(self) -> Column:
         """The time of a row that can be taken; Spark stops at any other."""
         if self.problem is None:
             return self.time
-        is_fine = self.time.isNotNull()
-        if self.misfit is not None:
-            is_fine &= self.misfit.isNull()
         refused = F.raise_error(self.problem).cast("bigint")
-        return F.when(is_fine, self.time).when(self.problem.isNotNull(), refused)
+        return F.when(self.is_fine, self.time).when(self.problem.isNotNull(), refused)
 
 
 def read(source: Source, program: ResolvedProgram, options: Options) -> Reading:

@@ -21,7 +21,7 @@ from pyspark.sql import types as T  # noqa: N812
 from cepheid.core.time import Instant
 from cepheid.engines.spark.buckets import from_bytes, to_bytes
 from cepheid.engines.spark.spread import Spread
-from cepheid.engines.spark.wire import TIME, TYPE, typed
+from cepheid.engines.spark.wire import TIME, told
 from cepheid.engines.spark.workers import keep_loaded
 
 ROWS, LATE = "rows", "late"  # what packs of results hold
@@ -49,7 +49,8 @@ class Packer:
     """How a task packs the events of a pass."""
 
     first: int  # the pass's first bucket
-    types: tuple[str, ...]  # by their codes
+    types: tuple[str, ...]  # by their numbers
+    clocks: Mapping[str, int]  # columns that hold a time, and the microseconds that they count
     names: Mapping[str, str]
     woken: tuple[int, ...]  # buckets that hear of everything
     spread: Spread | None = None  # where Spark has not split the events
@@ -70,7 +71,7 @@ def pack(packer: Packer, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
 
 def _packs(packer: Packer, rows: pa.Table) -> pa.RecordBatch:
     newest = pc.max(rows[TIME]).as_py()
-    events = _typed(packer, rows.filter(pc.is_valid(rows[BUCKET])).combine_chunks())
+    events = _told(packer, rows.filter(pc.is_valid(rows[BUCKET])).combine_chunks())
     numbers = events[BUCKET].to_numpy()
     events = events.drop_columns(BUCKET)
     events = events.rename_columns([packer.names.get(n, n) for n in events.column_names])
@@ -81,12 +82,10 @@ def _packs(packer: Packer, rows: pa.Table) -> pa.RecordBatch:
     return pack_rows(packs, newest)
 
 
-def _typed(packer: Packer, events: pa.Table) -> pa.Table:
-    """With the names of types instead of their numbers."""
-    if TYPE not in events.column_names:  # no source has events for this pass
-        return events
-    names = typed(events[TYPE].combine_chunks(), packer.types)
-    return events.set_column(events.column_names.index(TYPE), TYPE, names)
+def _told(packer: Packer, events: pa.Table) -> pa.Table:
+    """With all columns, and the names of types instead of their numbers."""
+    sent = {name: events[name].combine_chunks() for name in events.column_names}
+    return pa.table(told(sent, events.num_rows, packer.types, packer.clocks))
 
 
 def by_bucket(

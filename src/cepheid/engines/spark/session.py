@@ -178,6 +178,10 @@ def _settings(master: str, verbose: bool) -> dict[str, str]:
             "spark.driver.host": "127.0.0.1",  # the host's name may lead nowhere
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.memory": f"{_memory()}g",
+            # Spark weighs a batch after every row; ours are limited by their rows.
+            "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+            # Nothing is fetched twice from a machine of its own.
+            "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
         }
     if not verbose:
         quiet = (LAUNCHER / "quiet.properties").as_uri()

@@ -216,6 +216,11 @@ def _require_start(request: Request) -> None:
             raise UsageError(error("usage", fact, statement.tree.span, "give start="))
 
 
+def _can_come(reading: Reading) -> Column:
+    """Whether a row can be taken into a stream."""
+    return reading.is_fine & (reading.time > 0)
+
+
 def _problem(reading: Reading) -> Column:
     """Why a row cannot be taken into a stream; null if it can."""
     problems = [] if reading.problem is None else [reading.problem]
@@ -245,6 +250,7 @@ def _packed(
             packer = Packer(
                 first=number * task.buckets,
                 types=wire.consumed,
+                clocks=wire.clocks,
                 names=_names(wire),
                 woken=task.first_buckets(place) if number == 0 else (),
                 spread=one.spread if one.feed else None,
@@ -258,8 +264,8 @@ def _selected(
     """The rows of a source in the columns of a pass; those it has no use for have no bucket."""
     reading = wire.readings[number]
     columns = wire.columns_from(number, reading)
-    problem = _problem(read(reading.source, request.program, request.options))
-    frame = reading.source.frame.where(problem.isNull())
+    is_fine = _can_come(read(reading.source, request.program, request.options))
+    frame = reading.source.frame.where(is_fine)
     frame = frame.select(*(c.alias(n) for n, c in columns.items()))
     bucket = F.lit(0) if one.feed else _bucket(wire, task.buckets)
     wanted = F.when(wire.is_wanted(reading.source), bucket)
@@ -269,12 +275,12 @@ def _selected(
         frame = frame.where(is_wanted)
     columns = {name: F.when(is_wanted, named(name)) for name in frame.columns}
     columns |= {TIME: named(TIME), BUCKET: named(BUCKET)}
-    return frame.select(*(c.alias(n) for n, c in columns.items()))
+    return wire.slim(frame.select(*(c.alias(n) for n, c in columns.items())))
 
 
 def _time_alone(request: Request, source: Source) -> DataFrame:
     reading = read(source, request.program, request.options)
-    frame = source.frame.where(_problem(reading).isNull())
+    frame = source.frame.where(_can_come(reading))
     nowhere = F.lit(None).cast("smallint").alias(BUCKET)
     return frame.select(reading.time.alias(TIME), nowhere)
 

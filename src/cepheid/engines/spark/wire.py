@@ -216,11 +216,18 @@ class Wire:
         return (*types, *(tie for tie in dict.fromkeys(ties) if tie not in self.clocks))
 
 
-def typed(numbers: Any, types: Sequence[str]) -> Any:
-    """The names of types by their numbers, as Arrow has them."""
+def told(
+    sent: Mapping[str, Any], count: int, types: Sequence[str], clocks: Mapping[str, int]
+) -> dict[str, Any]:
+    """Columns of so many events as they travelled, with those that did not, and types by names."""
+    import numpy as np
     import pyarrow as pa
 
-    return pa.DictionaryArray.from_arrays(numbers, pa.array(types, pa.string()))
+    numbers: Any = sent.get(TYPE, np.zeros(count, np.int16))
+    named = pa.DictionaryArray.from_arrays(numbers, pa.array(types, pa.string()))
+    untold = clocks.keys() - sent.keys()
+    times = {name: pa.array(sent[TIME].to_numpy() // clocks[name]) for name in untold}
+    return {**sent, TYPE: named, **times}
 
 
 def union(left: DataFrame, right: DataFrame) -> DataFrame:
