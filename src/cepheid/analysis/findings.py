@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
-from cepheid.analysis import cycles, races, unused
+from cepheid.analysis import cycles, logic, races, unused
 from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic, Severity, Span
 from cepheid.program.graph import Graph, graph_of
@@ -20,6 +20,7 @@ ANALYSES: Mapping[str, Callable[[Graph], Iterator[Diagnostic]]] = {
     "cycles": cycles.find,
     "priorities": races.find,
     "unused": unused.find,
+    "logic": logic.find,
 }
 
 
