@@ -69,6 +69,8 @@ CATALOGUE: dict[str, str] = {
     "never-matches": "a statement whose conditions no events can satisfy",
     "always-true": "a condition that every event satisfies",
     "implied": "a statement whose matches are all matches of another one",
+    "unbounded-state": "a statement that keeps more and more, or longer than it can use it",
+    "window-kind": "a window that is probably of the wrong kind",
     "never-derived": "a statement whose events nothing can produce",
     "unused-type": "a declared type that no statement takes",
     "unused-result": "a result that nothing takes, in a program that says what to do with others",

@@ -53,9 +53,11 @@ def test_priorities_are_written_into_the_text_and_nothing_else_changes() -> None
         fixed.sources["<text>"]
         == """
 create schema A (v int);
-@Priority(2) @Name('Q') insert into C select v from B;   // before the one it needs
+@Priority(2)
+@Name('Q') insert into C select v from B;   // before the one it needs
 /* first */ @Priority(3) @Name('P') insert into B select v from A;
-@Priority(1) select v from C; @Priority(4) @Name('Z') select v from A
+@Priority(1)
+select v from C; @Priority(4) @Name('Z') select v from A
 """
     )
     assert notes(fixed) == []
@@ -66,7 +68,7 @@ def test_an_old_priority_over_several_lines_is_replaced() -> None:
     text = "@Name('Q') select v from B; @Priority(\n -1\n) @Name('P') insert into B select v from A"
     fixed = cep.parse(text, types={"A": {"v": "int"}}).with_priorities()
     assert fixed.sources["<text>"] == (
-        "@Priority(1) @Name('Q') select v from B; @Priority(2) @Name('P') insert into B select v from A"
+        "@Priority(1)\n@Name('Q') select v from B; @Priority(2) @Name('P') insert into B select v from A"
     )
 
 
@@ -75,8 +77,8 @@ def test_priorities_count_over_all_files(tmp_path: Path) -> None:
     (tmp_path / "b.epl").write_text("create schema A (v int);\ninsert into B select v from A;\n")
     fixed = cep.load(tmp_path / "a.epl", tmp_path / "b.epl").with_priorities()
     assert list(fixed.sources.values()) == [
-        "@Priority(1) @Name('Q') select v from B;\n",
-        "create schema A (v int);\n@Priority(2) insert into B select v from A;\n",
+        "@Priority(1)\n@Name('Q') select v from B;\n",
+        "create schema A (v int);\n@Priority(2)\ninsert into B select v from A;\n",
     ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
-from cepheid.analysis import cycles, logic, races, unused
+from cepheid.analysis import cycles, logic, races, state, unused, windows
 from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic, Severity, Span
 from cepheid.program.graph import Graph, graph_of
@@ -21,6 +21,8 @@ ANALYSES: Mapping[str, Callable[[Graph], Iterator[Diagnostic]]] = {
     "priorities": races.find,
     "unused": unused.find,
     "logic": logic.find,
+    "state": state.find,
+    "windows": windows.find,
 }
 
 

@@ -73,6 +73,8 @@ class Solver:
         self.z3 = _z3()
         self.facts: list[Formula] = []  # what holds of every unknown
         self.count = 0
+        # Results of arithmetic on floats; the operands must live as long as their numbers count.
+        self._results: dict[tuple[str, int, int], tuple[Term, Term, Term]] = {}
 
     def can_hold(self, formulas: list[Formula]) -> bool:
         """False only where Z3 is certain."""
@@ -80,6 +82,17 @@ class Solver:
         solver.set("timeout", _TIMEOUT)
         solver.add(*self.facts, *formulas)
         return bool(solver.check() != self.z3.unsat)
+
+    def most(self, amount: Formula, formulas: list[Formula]) -> int | None:
+        """The largest value of an amount; None where there is none, or Z3 finds none."""
+        optimize = self.z3.Optimize()
+        optimize.set("timeout", _TIMEOUT)
+        optimize.add(*self.facts, *formulas)
+        goal = optimize.maximize(amount)
+        if optimize.check() != self.z3.sat:
+            return None
+        found = optimize.upper(goal)
+        return found.as_long() if self.z3.is_int_value(found) else None
 
     # Unknowns.
 
@@ -256,6 +269,8 @@ class Solver:
         return self._boolean(same, z3.Not(same)) if is_wanted else self._boolean(z3.Not(same), same)
 
     def _arithmetic(self, expr: Binary, left: Term, right: Term) -> Term:
+        if expr.type in _FLOATS:
+            return self._float_arithmetic(expr, left, right)
         result = self.unknown(expr.type)
         is_linear = expr.operator != "*" or is_number(expr.left) or is_number(expr.right)
         if not (expr.type in _RANGES and left.type in _RANGES and right.type in _RANGES):
@@ -267,6 +282,20 @@ class Solver:
         self.facts.append(z3.Implies(self._in_range(exact, expr.type), result.value == exact))
         self.facts.append(result.null == z3.Or(left.null, right.null))
         return result
+
+    def _float_arithmetic(self, expr: Binary, left: Term, right: Term) -> Term:
+        """How it rounds is unknown, but equal operands give equal results."""
+        if left.value is None or right.value is None:
+            return self.unknown(expr.type)
+        key = (expr.operator, left.value.get_id(), right.value.get_id())
+        if key not in self._results:
+            result = self.unknown(expr.type)
+            self.facts.append(result.null == self.z3.Or(left.null, right.null))
+            for number, other in ((expr.left, right), (expr.right, left)):
+                if expr.operator == "*" and is_number(number) and number.value:
+                    self.facts.append(result.nan == other.nan)
+            self._results[key] = (result, left, right)
+        return self._results[key][0]
 
     def compare(self, operator: str, left: Term, right: Term) -> Term:
         z3 = self.z3

@@ -22,7 +22,7 @@ Without = Annotated[
     list[str] | None,
     typer.Option(
         metavar="ANALYSIS",
-        help="Leave out cycles, priorities, unused, logic or races; repeatable.",
+        help="Leave out cycles, priorities, unused, logic, state, windows or races.",
         show_default=False,
     ),
 ]

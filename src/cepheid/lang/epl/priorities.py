@@ -19,9 +19,15 @@ def with_priorities(text: str, priorities: Sequence[int]) -> str:
         if old is not None and old.span is not None:
             _replace(lines, old.span, note)
         else:
-            place = statement.span
-            _replace(lines, Span(place.line, place.column, place.line, place.column), f"{note} ")
+            _insert(lines, statement.span, note)
     return "\n".join(lines)
+
+
+def _insert(lines: list[str], place: Span, note: str) -> None:
+    """On a line of its own, as the formatter has it, where the statement begins its line."""
+    before = lines[place.line - 1][: place.column - 1]
+    end = " " if before.strip() else f"\n{before}"
+    _replace(lines, Span(place.line, place.column, place.line, place.column), note + end)
 
 
 def _replace(lines: list[str], place: Span, text: str) -> None:
