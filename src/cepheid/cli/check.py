@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +15,7 @@ from cepheid.cli.options import AsJson, Programs, load, write_file
 from cepheid.errors import CepheidError, Diagnostic, Severity, UsageError, error
 
 if TYPE_CHECKING:
+    from cepheid.program.graph import Graph
     from cepheid.verbs import Program
 
 
@@ -65,6 +66,7 @@ def check(
       cepheid check alarms.epl --graph alarms.svg
       cepheid check alarms.epl --fix-priorities
     """
+    draw = _drawing(graph) if graph is not None else None
     program: Program | None = None
     findings: Sequence[Diagnostic]
     try:
@@ -76,8 +78,8 @@ def check(
         if code_of_failure(wrong.diagnostics) == WRONG_USE:
             raise
         findings = sorted(wrong.diagnostics, key=lambda finding: _place(finding, programs))
-    if program is not None and graph is not None:
-        _draw(program, graph)
+    if program is not None and draw is not None and graph is not None:
+        write_file(graph, draw(program.graph()))
     if witness is not None:
         _write_witnesses(findings, witness)
     if as_json:
@@ -101,20 +103,19 @@ def _with_priorities(program: Program) -> Program:
     return fixed
 
 
-def _draw(program: Program, file: str) -> None:
+def _drawing(file: str) -> Callable[[Graph], str]:
+    """How to draw a graph for a file, by its suffix."""
     from cepheid.program.draw import to_dot, to_svg
 
-    graph = program.graph()
-    suffix = Path(file).suffix
-    if suffix == ".svg":
-        write_file(file, to_svg(graph))
-    elif suffix == ".dot":
-        write_file(file, to_dot(graph))
-    elif suffix == ".json":
-        write_file(file, json.dumps(graph.to_json(), indent=2, ensure_ascii=False) + "\n")
-    else:
+    ways: dict[str, Callable[[Graph], str]] = {
+        ".svg": to_svg,
+        ".dot": to_dot,
+        ".json": lambda graph: json.dumps(graph.to_json(), indent=2, ensure_ascii=False) + "\n",
+    }
+    if Path(file).suffix not in ways:
         fact, hint = f"no graph can be written as '{file}'", "name a .svg, .dot or .json file"
         raise UsageError(error("usage", fact, hint=hint))
+    return ways[Path(file).suffix]
 
 
 def _write_witnesses(findings: Sequence[Diagnostic], folder: str) -> None:
