@@ -14,7 +14,11 @@ from cepheid.analysis import logic
 from cepheid.analysis.solver import Solver, SymbolicEvent
 from cepheid.core.event import Event, Value
 from cepheid.expr.evaluate import Frame, compile_condition
+from cepheid.program.graph import graph_of
+from cepheid.program.tree import ProgramTree
 from tests.effort import examples
+from tests.semantics.drive import resolved, run
+from tests.semantics.generators import programs, streams
 
 SCHEMAS = """
 create schema A (v int, w double, s string, f boolean);
@@ -235,3 +239,12 @@ def test_what_is_impossible_or_certain_is_so_for_every_event(condition: str) -> 
     true = solver.is_true(term)
     assert solver.can_hold([true]) or True not in truths
     assert solver.can_hold([solver.z3.Not(true)]) or False not in truths
+
+
+@examples(40)
+@given(programs(), streams())
+def test_what_can_never_match_gives_no_row(tree: ProgramTree, stream: list[Event]) -> None:
+    program = resolved(tree)
+    findings = list(logic.find(graph_of(program)))
+    never = {f.message.split("'")[1] for f in findings if f.code == "never-matches"}
+    assert not [row for row in run(tree, stream) if row.statement in never and not row.is_timeout]

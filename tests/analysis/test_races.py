@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hypothesis import given
+
 import cepheid as cep
 from cepheid.analysis import races
+from cepheid.core.event import Event
+from cepheid.program.tree import ProgramTree
+from tests.effort import examples
+from tests.semantics.drive import per_instant, run
+from tests.semantics.generators import programs, streams
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CHAIN = """
@@ -94,3 +101,15 @@ def test_equal_priorities_of_statements_that_others_need_are_told_apart() -> Non
 def test_a_program_in_which_nothing_depends_on_anything_stays_as_it_is() -> None:
     program = cep.parse("create schema A (v int); select v from A; select v + 1 as v from A")
     assert program.with_priorities() is program
+
+
+@examples(40)
+@given(programs(), streams())
+def test_without_an_open_order_the_order_of_the_text_changes_no_row(
+    tree: ProgramTree, stream: list[Event]
+) -> None:
+    program = cep.parse(cep.Program(tree).to_text()).with_priorities()
+    assert not races.has_open_order(program.graph())
+    names = [statement.name for statement in program.resolve().statements]
+    one, other = (run(program.tree, stream, order=order) for order in (names, names[::-1]))
+    assert per_instant(one) == per_instant(other)
