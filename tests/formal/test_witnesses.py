@@ -17,7 +17,8 @@ DIAMOND = (
     + """
 @Name('P') insert into B select id, v from A(v > 10);
 @Name('Q') insert into C select id, v from A(v < 20);
-@Name('R') insert into D select b.id as id from pattern [every b=B -> c=C(c.id = b.id)];
+@Name('R') insert into D select b.id as id from pattern [every b=B -> c=C(c.id = b.id)
+    where timer:within(9 seconds)];
 """
 )
 
