@@ -13,7 +13,9 @@ import cepheid as cep
 from cepheid.analysis import logic
 from cepheid.analysis.solver import Solver, SymbolicEvent
 from cepheid.core.event import Event, Value
+from cepheid.core.types import STRING
 from cepheid.expr.evaluate import Frame, compile_condition
+from cepheid.expr.tree import Literal
 from tests.effort import examples
 
 SCHEMAS = """
@@ -190,6 +192,23 @@ def test_a_statement_that_another_implies_is_a_note(one: str, other: str) -> Non
 )
 def test_statements_that_differ_are_no_finding(one: str, other: str) -> None:
     assert "implied" not in codes(f"@Name('P') {one}; @Name('Q') {other}")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("\\u{41}", "A", False),
+        ("\\u{41}", "\\u{41}", True),
+        ("\n", "\\n", False),
+        ("é", "é", True),
+        ("é", "e", False),
+        ("\U00030000", "A", True),  # not seen
+    ],
+)
+def test_texts_are_taken_character_by_character(one: str, other: str, expected: bool) -> None:
+    solver = Solver()
+    terms = [solver.term(Literal(text, type=STRING), {}) for text in (one, other)]
+    assert solver.can_hold([solver.is_true(solver.compare("=", *terms))]) is expected
 
 
 # What is said to be impossible is: no event of a grid satisfies it.

@@ -32,6 +32,7 @@ from cepheid.expr.tree import (
 )
 
 Formula = Any  # of Z3, whose classes are known only where it is loaded
+_LAST_CHARACTER = 0x2FFFF  # that Z3's texts may have
 _TIMEOUT = 1000  # milliseconds for one question
 _RANGES: dict[DataType, tuple[int, int]] = {INT: INT_RANGE, LONG: LONG_RANGE}
 _FLOATS = (FLOAT, DOUBLE)
@@ -167,8 +168,9 @@ class Solver:
         no = z3.BoolVal(val=False)
         if isinstance(value, bool):
             return Term(BOOLEAN, z3.BoolVal(value), no, no)
-        if isinstance(value, str):
-            return Term(STRING, z3.StringVal(value), no, no)
+        if isinstance(value, str) and all(ord(c) <= _LAST_CHARACTER for c in value):
+            # A backslash would begin an escape.
+            return Term(STRING, z3.StringVal(value.replace("\\", "\\u{5c}")), no, no)
         if isinstance(value, int) and expr.type in _RANGES:
             return Term(expr.type, z3.IntVal(value), no, no)
         if is_number(expr) and expr.type in _FLOATS:
