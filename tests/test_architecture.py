@@ -22,13 +22,19 @@ LAYERS = (
     {"lang", "analysis"},
     {"semantics"},
     {"matcher"},
-    {"engines"},
+    {"engines", "formal"},
     {"result", "verbs", "build", "spark"},
     {"cli", "__main__"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 # Layers that stand side by side and do not know each other.
-APART = ({"expr", "io"}, {"lang", "analysis"}, {"semantics", "lang"})
+APART = (
+    {"expr", "io"},
+    {"lang", "analysis"},
+    {"semantics", "lang"},
+    {"engines", "formal"},
+    {"matcher", "formal"},
+)
 
 
 def modules() -> Iterator[tuple[str, Path]]:
@@ -94,13 +100,19 @@ def test_importing_the_package_loads_no_engine_and_no_library() -> None:
 
 def test_the_verbs_load_no_heavy_library() -> None:
     loaded = loaded_after("import cepheid as cep; cep.run")
-    assert not loaded & {"pyarrow", "pandas", "numpy", "pyspark", "rich", "typer"}
+    assert not loaded & {"pyarrow", "pandas", "numpy", "pyspark", "rich", "typer", "z3"}
 
 
 def test_only_the_spark_engine_knows_pyspark() -> None:
     for path in sorted(ROOT.rglob("*.py")):
         if (ROOT / "engines" / "spark") not in path.parents:
             assert not imported_packages(path) & {"pyspark", "py4j"}, path
+
+
+def test_only_the_solver_knows_z3() -> None:
+    for path in sorted(ROOT.rglob("*.py")):
+        if path != ROOT / "analysis" / "solver.py":
+            assert "z3" not in imported_packages(path), path
 
 
 def test_the_spark_namespace_loads_no_pyspark() -> None:

@@ -62,6 +62,18 @@ CATALOGUE: dict[str, str] = {
     "inheritance-cycle": "a type that inherits from itself",
     "schema-conflict": "statements that insert different attributes into one type",
     "unsupported": "a construct that Cepheid does not have",
+    "endless-cycle": "statements that derive each other's events without end",
+    "cycle": "statements that depend on what they derive themselves",
+    "no-priority": "dependent statements whose order nothing but the text decides",
+    "race": "rows that depend on the order of the statements, with events that show it",
+    "never-matches": "a statement whose conditions no events can satisfy",
+    "always-true": "a condition that every event satisfies",
+    "implied": "a statement whose matches are all matches of another one",
+    "unbounded-state": "a statement that keeps more and more, or longer than it can use it",
+    "window-kind": "a window that is probably of the wrong kind",
+    "never-derived": "a statement whose events nothing can produce",
+    "unused-type": "a declared type that no statement takes",
+    "unused-result": "a result that nothing takes, in a program that says what to do with others",
     "runaway": "one event caused more derived events than any sensible program",
     "late-event": "an event before the clock",
     "bad-line": "a line of input that cannot be read",
@@ -92,6 +104,7 @@ class Diagnostic:
     span: Span | None = None
     hint: str | None = None
     combined: bool = False  # appears only because several files form one program
+    witness: tuple[str, ...] = ()  # the lines of an events file that shows it
 
     def __post_init__(self) -> None:
         if self.code not in CATALOGUE:
@@ -99,7 +112,7 @@ class Diagnostic:
 
     def to_json(self) -> dict[str, object]:
         span = self.span
-        return {
+        found: dict[str, object] = {
             "code": self.code,
             "severity": str(self.severity),
             "message": self.message,
@@ -109,6 +122,7 @@ class Diagnostic:
             "hint": self.hint,
             "combined": self.combined,
         }
+        return {**found, "witness": list(self.witness)} if self.witness else found
 
     def __str__(self) -> str:
         place = f"{self.span}: " if self.span else ""

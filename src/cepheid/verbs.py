@@ -18,7 +18,8 @@ from pathlib import Path
 from types import UnionType
 from typing import Literal
 
-from cepheid.analysis.findings import check_program
+from cepheid.analysis.findings import ANALYSES, check_program
+from cepheid.analysis.races import has_open_order, priorities_by_level
 from cepheid.core.time import Instant
 from cepheid.engines.local.intake import OnProblem, take_in
 from cepheid.engines.local.run import Progress, no_progress
@@ -35,16 +36,19 @@ from cepheid.errors import (
     reason_of,
     suggest,
 )
+from cepheid.formal import witnesses
 from cepheid.io import Record, expand, fail, records_of
 from cepheid.io.given import GivenTypes, event_types
 from cepheid.lang import LANGUAGES
 from cepheid.pattern.tree import children, walk
+from cepheid.program.graph import Graph, graph_of
 from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.serialize import from_json, to_json
 from cepheid.program.tree import PatternSource, ProgramTree
 from cepheid.result import Result, Step
 
+CHECKS = (*ANALYSES, "races")  # what can be left out of a check
 ENGINES = ("local", "reference", "spark")
 SESSION_ENGINES = ("local", "reference")
 LARGE = 100 * 2**20  # bytes of files that are better left to Spark
@@ -74,10 +78,38 @@ class Program:
         """The program with its names and types resolved, and what is wrong with it."""
         return resolve_program(self.tree, self.types)
 
-    def check(self) -> list[Diagnostic]:
-        """Everything that can be said about the program before it runs."""
-        findings = [*self.warnings, *check_program(self.tree, self.types)]
+    def check(self, *, without: Collection[str] = ()) -> list[Diagnostic]:
+        """Everything that can be said about the program before it runs.
+
+        `without` names analyses to leave out; `CHECKS` are all of them.
+        """
+        for name in without:
+            _choose(name, CHECKS, "analysis")
+        findings = [*self.warnings, *check_program(self.tree, self.types, without)]
+        if "races" not in without and not any(f.severity is Severity.ERROR for f in findings):
+            findings += witnesses.find(self.graph())
         return _in_order(findings, self.sources)
+
+    def graph(self) -> Graph:
+        """Which statement depends on which, in levels."""
+        return graph_of(self.resolve())
+
+    def with_priorities(self) -> Program:
+        """The program with priorities by level, unless no order is left open anyway.
+
+        Its `sources` are the texts with the priorities written into them.
+        """
+        graph = self.graph()
+        if not has_open_order(graph):
+            return self
+        priorities = priorities_by_level(graph)
+        texts, used = [], 0
+        for file, text in self.sources.items():
+            count = len(LANGUAGES["epl"].parse(text, file).tree.statements)
+            written = LANGUAGES["epl"].with_priorities(text, priorities[used : used + count])
+            texts.append((file, written, "epl"))
+            used += count
+        return _combine(texts, self.types)
 
     def to_json(self) -> str:
         return json.dumps(to_json(self.tree), indent=2, ensure_ascii=False)

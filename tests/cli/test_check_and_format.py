@@ -90,6 +90,70 @@ def test_check_needs_a_program(cepheid: Run) -> None:
     assert cepheid("check").code == 2
 
 
+DIAMOND = """\
+create schema A (v int);
+@Name('P') insert into B select v from A; // one way
+@Name('Q') insert into C select v from A;
+@Name('R') select b.v as v from pattern [every b=B -> c=C where timer:within(1 sec)];
+"""
+
+
+def test_the_events_that_show_a_race_are_written_and_replay(cepheid: Run, write: Write) -> None:
+    path = write("d.epl", DIAMOND)
+    outcome = cepheid("check", "d.epl", "--witness", "shown")
+    assert (outcome.code, outcome.err) == (1, "wrote shown/race_1.jsonl\n")
+    run = ("run", "d.epl", "--events", "shown/race_1.jsonl", "--type", "R")
+    assert len(cepheid(*run, "--format", "jsonl").rows) == 1
+    lines = DIAMOND.splitlines(keepends=True)
+    path.write_text("".join([lines[0], lines[2], lines[1], lines[3]]))
+    assert cepheid(*run, "--format", "jsonl").rows == []
+
+
+def test_priorities_are_written_into_the_program(cepheid: Run, write: Write) -> None:
+    path = write("d.epl", DIAMOND)
+    outcome = cepheid("check", "d.epl", "--fix-priorities")
+    assert (outcome.code, outcome.err) == (0, "wrote priorities into d.epl\n")
+    text = path.read_text()
+    assert "@Priority(3)\n@Name('P') insert into B select v from A; // one way\n" in text
+    assert cepheid("check", "d.epl", "--fix-priorities").err == ""
+    assert path.read_text() == text
+
+
+def test_a_wrong_program_gets_no_priorities(cepheid: Run, write: Write) -> None:
+    path = write("d.epl", DIAMOND + "select nope from A;")
+    assert cepheid("check", "d.epl", "--fix-priorities").code == 1
+    assert path.read_text() == DIAMOND + "select nope from A;"
+
+
+def test_an_analysis_can_be_left_out(cepheid: Run, write: Write) -> None:
+    write("d.epl", DIAMOND)
+    found = cepheid("check", "d.epl", "--without", "races", "--without", "priorities", "--json")
+    assert (found.code, found.data) == (0, [])
+    outcome = cepheid("check", "d.epl", "--without", "rases")
+    assert outcome.code == 2
+    assert "did you mean 'races'?" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("file", "start"), [("g.svg", "<svg"), ("new/g.dot", "digraph"), ("g.json", "{")]
+)
+def test_the_graph_is_drawn(cepheid: Run, file: str, start: str) -> None:
+    assert cepheid("check", "p.epl", "--graph", file).code == 0
+    assert Path(file).read_text().startswith(start)
+
+
+def test_the_graph_of_a_file_is_that_of_the_stage(cepheid: Run) -> None:
+    cepheid("check", "p.epl", "--graph", "g.json")
+    stage = cepheid("explain", "p.epl", "--stage", "graph", "--json").data
+    assert json.loads(Path("g.json").read_text()) == stage
+
+
+def test_a_graph_needs_a_known_form(cepheid: Run) -> None:
+    outcome = cepheid("check", "p.epl", "--graph", "g.png", "--fix-priorities")
+    assert outcome.code == 2
+    assert "name a .svg, .dot or .json file" in outcome.err
+
+
 # Format.
 
 UNTIDY = "// what comes in\ncreate   schema A(x int) ; select x /* the value */ from A"

@@ -1,28 +1,59 @@
-"""Everything that is found in a program before it runs."""
+"""Everything that is found in a program before it runs.
+
+Wrong names and types come first. A program that could run is then analysed, a file for each
+analysis, which says what it can and cannot see; each can be left out by its name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
+from cepheid.analysis import cycles, logic, races, state, unused, windows
 from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic, Severity, Span
+from cepheid.program.graph import Graph, graph_of
 from cepheid.program.resolve import resolve_program
 from cepheid.program.tree import Declaration, ProgramTree
 
+ANALYSES: Mapping[str, Callable[[Graph], Iterator[Diagnostic]]] = {
+    "cycles": cycles.find,
+    "priorities": races.find,
+    "unused": unused.find,
+    "logic": logic.find,
+    "state": state.find,
+    "windows": windows.find,
+}
 
-def check_program(tree: ProgramTree, types: Mapping[str, EventType]) -> list[Diagnostic]:
-    """All findings.
+
+def check_program(
+    tree: ProgramTree, types: Mapping[str, EventType], without: Collection[str] = ()
+) -> list[Diagnostic]:
+    """All findings, but for those of the analyses that are left out.
 
     Where several files form the program, a finding that no file gives alone is marked: each file
     may be right by itself.
     """
-    findings = resolve_program(tree, types).problems
+    findings = _findings(tree, types, without)
     parts = _parts(tree)
     if len(parts) > 1:
-        alone = {_what(p) for part in parts for p in resolve_program(part, types).problems}
-        findings = tuple(replace(f, combined=_what(f) not in alone) for f in findings)
-    return list(findings)
+        alone = {_what(f) for part in parts for f in _findings(part, types, without)}
+        findings = [replace(f, combined=_what(f) not in alone) for f in findings]
+    return findings
+
+
+def _findings(
+    tree: ProgramTree, types: Mapping[str, EventType], without: Collection[str]
+) -> list[Diagnostic]:
+    program = resolve_program(tree, types)
+    found = list(program.problems)
+    if any(problem.severity is Severity.ERROR for problem in found):
+        return found
+    graph = graph_of(program)
+    for name, analysis in ANALYSES.items():
+        if name not in without:
+            found += analysis(graph)
+    return found
 
 
 def _parts(tree: ProgramTree) -> list[ProgramTree]:

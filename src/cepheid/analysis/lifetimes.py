@@ -192,7 +192,7 @@ def _own_growth(pattern: Pattern) -> str | None:
         case EveryDistinct() if pattern.expiry is None:
             return "every-distinct without an expiry remembers all keys"
         case FollowedBy():
-            return _waiting_runs(pattern)
+            return waiting_runs(pattern)
         case AllOf():
             sides = [p for p in pattern.parts if not isinstance(p, Absent)]
             if len(sides) > 1 and not all(map(_is_true_now_and_then, sides)):
@@ -203,7 +203,7 @@ def _own_growth(pattern: Pattern) -> str | None:
     return None
 
 
-def _waiting_runs(pattern: FollowedBy) -> str | None:
+def waiting_runs(pattern: FollowedBy) -> str | None:
     """Runs that are started again and again must end by themselves."""
     are_started_again = False
     for part in pattern.parts:

@@ -57,9 +57,9 @@ def _plan(statement: ResolvedStatement, program: ResolvedProgram, runs_on: str) 
 
 def _context_hint(statement: ResolvedStatement, program: ResolvedProgram) -> str:
     """Which context would split the statement: it has another meaning, perhaps the one meant."""
-    for attributes in (_equal_attributes(statement), _grouping_attribute(statement)):
-        if attributes is not None:
-            return _create_context(attributes)
+    likely = likely_context(statement)
+    if likely is not None:
+        return likely
     for context in program.tree.contexts:
         if _has_keys(context, statement):
             return f"in context {context.name} it would run once per key"
@@ -70,6 +70,14 @@ def _context_hint(statement: ResolvedStatement, program: ResolvedProgram) -> str
     if not keys:
         return "it takes no events that could be split"
     return f"a context would give it a key: create context PerKey partition by {keys}"
+
+
+def likely_context(statement: ResolvedStatement) -> str | None:
+    """The context that the text of a statement points to: it compares or groups by a key."""
+    for attributes in (_equal_attributes(statement), _grouping_attribute(statement)):
+        if attributes is not None:
+            return _create_context(attributes)
+    return None
 
 
 def _create_context(attributes: Attributes) -> str:

@@ -25,10 +25,10 @@ from cepheid.analysis.travel import (
     arriving,
     columns_of,
     early_filters,
-    lineage,
 )
-from cepheid.core.types import DOUBLE, FLOAT, INT, LONG, DataType, EventType
+from cepheid.core.types import DOUBLE, FLOAT, INT, LONG, DataType, EventType, lineage
 from cepheid.expr.tree import Cast, Expr
+from cepheid.program.graph import Graph, graph_of
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
 Place: TypeAlias = Mapping[str, Path]  # one attribute of a key, as each type has it
@@ -69,7 +69,7 @@ def stages(program: ResolvedProgram, *, start_given: bool = False) -> tuple[Stag
         split_of(s, program.types, start_given=start_given and not _takes(s, derived, program))
         for s in program.statements
     ]
-    return _Planner(program, splits).stages()
+    return _Planner(program, splits, graph_of(program)).stages()
 
 
 def _takes(statement: ResolvedStatement, names: set[str], program: ResolvedProgram) -> bool:
@@ -88,6 +88,7 @@ class _Planner:
 
     program: ResolvedProgram
     splits: Sequence[Split]
+    graph: Graph
 
     @property
     def types(self) -> Mapping[str, EventType]:
@@ -96,23 +97,15 @@ class _Planner:
     def stages(self) -> tuple[Stage, ...]:
         drafts: list[_Draft] = []
         home: dict[int, int] = {}
-        producers = [self._producers(n) for n in range(len(self.splits))]
-        for component in _components(producers):
+        producers = self.graph.producers
+        for component in self.graph.components:
             makers = {p for n in component for p in producers[n]} - set(component)
             place = self._place(component, drafts, {home[maker] for maker in makers})
             drafts[place].members += component
             home.update(dict.fromkeys(component, place))
         return tuple(self._stage(draft, home) for draft in drafts)
 
-    def _producers(self, number: int) -> list[int]:
-        inputs = set(self.program.statements[number].inputs)
-        return [
-            maker
-            for maker, s in enumerate(self.program.statements)
-            if inputs & lineage(s.target, self.types)
-        ]
-
-    def _place(self, component: list[int], drafts: list[_Draft], makers: set[int]) -> int:
+    def _place(self, component: Sequence[int], drafts: list[_Draft], makers: set[int]) -> int:
         """The number of the stage that a component joins, perhaps a new one."""
         later = range(max(makers, default=0), len(drafts))
         is_whole = self._settled(component) is None
@@ -126,7 +119,7 @@ class _Planner:
         drafts.append(_Draft([], is_whole))
         return len(drafts) - 1
 
-    def _suits(self, component: list[int], draft: _Draft) -> bool:
+    def _suits(self, component: Sequence[int], draft: _Draft) -> bool:
         return draft.is_whole or self._settled([*draft.members, *component]) is not None
 
     # Keys.
@@ -191,8 +184,7 @@ class _Planner:
         )
 
     def _has_cycle(self, members: Sequence[int]) -> bool:
-        producers = [self._producers(n) for n in range(len(self.splits))]
-        return any(n in _reachable(n, producers) for n in members)
+        return any(set(cycle) <= set(members) for cycle in self.graph.cycles)
 
     def _outside(self, members: Sequence[int]) -> Iterator[str]:
         """The types that arrive from outside the stage."""
@@ -242,30 +234,6 @@ class _Planner:
 def _ordered(event_type: EventType, names: set[str]) -> tuple[str, ...]:
     declared = [a.name for a in event_type.attributes if a.name in names]
     return (*declared, *sorted(names.difference(declared)))
-
-
-def _components(producers: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """The statements, those of a cycle together, each after its producers; else in text order."""
-    upstream = [_reachable(n, producers) for n in range(len(producers))]
-    pending = dict.fromkeys(range(len(producers)))
-    while pending:
-        ready = (n for n in pending if all(n in upstream[u] for u in upstream[n] & pending.keys()))
-        first = next(ready)
-        component = [n for n in pending if n == first or n in upstream[first]]
-        for n in component:
-            del pending[n]
-        yield component
-
-
-def _reachable(start: int, edges: Sequence[Sequence[int]]) -> set[int]:
-    found: set[int] = set()
-    waiting = list(edges[start])
-    while waiting:
-        n = waiting.pop()
-        if n not in found:
-            found.add(n)
-            waiting += edges[n]
-    return found
 
 
 def _transposed(by: Mapping[str, tuple[Path, ...]]) -> tuple[Place, ...]:

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from cepheid.analysis.keys import Split
 from cepheid.analysis.retention import needs_start
-from cepheid.core.types import BOOLEAN, EventType
+from cepheid.core.types import BOOLEAN, EventType, lineage
 from cepheid.expr.functions import FUNCTIONS
 from cepheid.expr.tree import Aggregate, And, Call, Column, Expr, Or, Ref, walk
 from cepheid.pattern.tree import Atom, EveryDistinct, While, atoms
@@ -31,11 +31,6 @@ from cepheid.program.tree import KeepAll, TimeWindow
 
 Columns = Mapping[str, tuple[str, ...]]
 Filters = Mapping[str, Expr | None]  # None: every event of the type travels
-
-
-def lineage(name: str, types: Mapping[str, EventType]) -> frozenset[str]:
-    """The types that an event of a type is of."""
-    return types[name].ancestors | {name}
 
 
 def arriving(statement: ResolvedStatement, types: Mapping[str, EventType]) -> tuple[str, ...]:

@@ -4,44 +4,127 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cepheid.cli.exits import WRONG_USE, code_of_failure, code_of_findings
-from cepheid.cli.options import AsJson, Programs, load
-from cepheid.errors import CepheidError, Diagnostic, Severity
+from cepheid.cli.options import AsJson, Programs, load, write_file
+from cepheid.errors import CepheidError, Diagnostic, Severity, UsageError, error
 
 if TYPE_CHECKING:
+    from cepheid.program.graph import Graph
     from cepheid.verbs import Program
 
 
-def check(programs: Programs, as_json: AsJson = False) -> None:
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ANALYSIS",
+        help="Leave out cycles, priorities, unused, logic, state, windows or races.",
+        show_default=False,
+    ),
+]
+
+
+def check(
+    programs: Programs,
+    as_json: AsJson = False,
+    without: Without = None,
+    graph: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw what depends on what: .svg, .dot or .json.",
+            show_default=False,
+        ),
+    ] = None,
+    witness: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write the events that show a race, a file for each.",
+            show_default=False,
+        ),
+    ] = None,
+    fix_priorities: Annotated[
+        bool,
+        typer.Option("--fix-priorities", help="Write priorities by level into the programs."),
+    ] = False,
+) -> None:
     """Find mistakes in a program before it runs.
 
-    Reports wrong syntax, unknown names, wrong types and more, all at once,
-    each with its place. The exit code is 1 if there are errors or warnings;
-    notes are harmless.
+    Reports wrong syntax, unknown names, wrong types, cycles, races and more,
+    all at once, each with its place. The exit code is 1 if there are errors
+    or warnings; notes are harmless.
 
       cepheid check alarms.epl
       cepheid check types.epl alarms.epl    several files form one program
       cepheid check alarms.epl --json
+      cepheid check alarms.epl --graph alarms.svg
+      cepheid check alarms.epl --fix-priorities
     """
+    draw = _drawing(graph) if graph is not None else None
     program: Program | None = None
     findings: Sequence[Diagnostic]
     try:
         program = load(programs)
-        findings = program.check()
+        if fix_priorities:
+            program = _with_priorities(program)
+        findings = program.check(without=without or ())
     except CepheidError as wrong:
         if code_of_failure(wrong.diagnostics) == WRONG_USE:
             raise
         findings = sorted(wrong.diagnostics, key=lambda finding: _place(finding, programs))
+    if program is not None and draw is not None and graph is not None:
+        write_file(graph, draw(program.graph()))
+    if witness is not None:
+        _write_witnesses(findings, witness)
     if as_json:
         typer.echo(json.dumps([f.to_json() for f in findings], indent=2, ensure_ascii=False))
     else:
         _show(findings, program, programs)
     raise typer.Exit(code_of_findings(findings))
+
+
+def _with_priorities(program: Program) -> Program:
+    """Rewrites the files of a program; one that could not run is left as it is."""
+    from cepheid.verbs import CHECKS
+
+    if any(f.severity is Severity.ERROR for f in program.check(without=CHECKS)):
+        return program
+    fixed = program.with_priorities()
+    for file, text in fixed.sources.items():
+        if text != program.sources[file]:
+            write_file(file, text)
+            typer.echo(f"wrote priorities into {file}", err=True)
+    return fixed
+
+
+def _drawing(file: str) -> Callable[[Graph], str]:
+    """How to draw a graph for a file, by its suffix."""
+    from cepheid.program.draw import to_dot, to_svg
+
+    ways: dict[str, Callable[[Graph], str]] = {
+        ".svg": to_svg,
+        ".dot": to_dot,
+        ".json": lambda graph: json.dumps(graph.to_json(), indent=2, ensure_ascii=False) + "\n",
+    }
+    if Path(file).suffix not in ways:
+        fact, hint = f"no graph can be written as '{file}'", "name a .svg, .dot or .json file"
+        raise UsageError(error("usage", fact, hint=hint))
+    return ways[Path(file).suffix]
+
+
+def _write_witnesses(findings: Sequence[Diagnostic], folder: str) -> None:
+    """`race_1.jsonl` and so on, in the order of the findings."""
+    shown = [finding for finding in findings if finding.witness]
+    for number, finding in enumerate(shown, start=1):
+        file = str(Path(folder) / f"race_{number}.jsonl")
+        write_file(file, "\n".join([*finding.witness, ""]))
+        typer.echo(f"wrote {file}", err=True)
 
 
 def _place(finding: Diagnostic, programs: Sequence[str]) -> tuple[int, int, int]:

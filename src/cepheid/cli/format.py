@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from cepheid.cli.exits import FOUND
-from cepheid.errors import Diagnostic, ProgramError, UsageError, error, reason_of
+from cepheid.cli.options import write_file
+from cepheid.errors import Diagnostic, ProgramError, UsageError, error
 
 STANDARD_INPUT = "-"
 
@@ -104,13 +104,5 @@ def _finish(result: Formatted, *, check: bool, stdout: bool) -> None:
     elif stdout or result.file == STANDARD_INPUT:
         sys.stdout.write(result.after)
     elif result.is_changed:
-        _write(result)
+        write_file(result.file, result.after)
         typer.echo(f"formatted {result.file}", err=True)
-
-
-def _write(result: Formatted) -> None:
-    try:
-        Path(result.file).write_text(result.after, encoding="utf-8", newline="\n")
-    except OSError as problem:
-        fact = f"cannot write '{result.file}': {reason_of(problem)}"
-        raise UsageError(error("bad-file", fact)) from None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
 from cepheid.cli.help import PlainCommand
-from cepheid.errors import UsageError, error
+from cepheid.errors import UsageError, error, reason_of
 
 if TYPE_CHECKING:
     from cepheid.verbs import Program
@@ -71,3 +72,14 @@ def load(paths: Sequence[str]) -> Program:
             fact, hint = f"'{path}' is a folder, not a program", "name the EPL files in it"
             raise UsageError(error("usage", fact, hint=hint))
     return load_program(*paths)
+
+
+def write_file(file: str, text: str) -> None:
+    """Writes a text and the folders that lead to it; UsageError where that fails."""
+    try:
+        path = Path(file)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as problem:
+        fact = f"cannot write '{file}': {reason_of(problem)}"
+        raise UsageError(error("bad-file", fact)) from None

@@ -163,3 +163,8 @@ class EventType:
             if candidate.name == attribute:
                 return candidate.type
         return ANY if self.is_open else None
+
+
+def lineage(name: str, types: Mapping[str, EventType]) -> frozenset[str]:
+    """The types that an event of a type is of."""
+    return types[name].ancestors | {name}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cepheid.lang.epl.formatter import format_text
 from cepheid.lang.epl.parser import Parsed, parse
 from cepheid.lang.epl.printer import print_pattern, print_program
+from cepheid.lang.epl.priorities import with_priorities
 from cepheid.pattern.tree import Pattern
 from cepheid.program.tree import ProgramTree
 
@@ -20,6 +21,7 @@ class Language:
     print_program: Callable[[ProgramTree], str]
     print_pattern: Callable[[Pattern], str]
     format_text: Callable[[str, str | None], str]
+    with_priorities: Callable[[str, Sequence[int]], str]
 
 
-LANGUAGES = {"epl": Language(parse, print_program, print_pattern, format_text)}
+LANGUAGES = {"epl": Language(parse, print_program, print_pattern, format_text, with_priorities)}

@@ -66,21 +66,4 @@ def _label(statement: ResolvedStatement, note: str = "") -> Text:
 
 
 def data(program: Program) -> dict[str, object]:
-    resolved = program.resolve()
-    types = [{"id": f"type:{name}", "kind": "type", "name": name} for name in resolved.types]
-    statements = [
-        {"id": f"statement:{s.name}", "kind": "statement", "name": s.name}
-        for s in resolved.statements
-    ]
-    edges = [{"from": start, "to": end, "kind": kind} for start, end, kind in _edges(resolved)]
-    return {"nodes": [*types, *statements], "edges": edges}
-
-
-def _edges(resolved: ResolvedProgram) -> Iterator[tuple[str, str, str]]:
-    for statement in resolved.statements:
-        for name in statement.inputs:
-            yield f"type:{name}", f"statement:{statement.name}", "reads"
-        yield f"statement:{statement.name}", f"type:{statement.target}", "derives"
-    for type in resolved.types.values():
-        for ancestor in sorted(type.ancestors):
-            yield f"type:{type.name}", f"type:{ancestor}", "inherits"
+    return program.graph().to_json()

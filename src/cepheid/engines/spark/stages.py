@@ -14,8 +14,16 @@ from typing import TypeAlias
 
 from cepheid.analysis.keys import Path, split_of
 from cepheid.analysis.stages import Stage, stages
-from cepheid.analysis.travel import arriving, columns_read, lineage
-from cepheid.core.types import SCALARS, STRING, ArrayType, DataType, EventType, RecordType
+from cepheid.analysis.travel import arriving, columns_read
+from cepheid.core.types import (
+    SCALARS,
+    STRING,
+    ArrayType,
+    DataType,
+    EventType,
+    RecordType,
+    lineage,
+)
 from cepheid.expr.tree import Column
 from cepheid.io.arrow import arrow_type
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement

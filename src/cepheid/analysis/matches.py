@@ -1,0 +1,163 @@
+"""A match of a statement as formulas: its events, what must hold of them, and when.
+
+Events of types that only statements derive satisfy what one of these statements requires, three
+statements back. Times follow the order of the pattern, its guards and its timers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+from cepheid.analysis.keys import surely_bound
+from cepheid.analysis.lifetimes import longest
+from cepheid.analysis.solver import Events, Formula, Solver, SymbolicEvent
+from cepheid.core.time import MICROSECONDS, Period, TimeUnit
+from cepheid.core.types import DataType, is_integral, lineage
+from cepheid.expr.tree import Expr, conjuncts
+from cepheid.expr.typing import is_aggregated
+from cepheid.pattern.tree import (
+    AllOf,
+    Atom,
+    Every,
+    EveryDistinct,
+    FollowedBy,
+    Interval,
+    Pattern,
+    While,
+    Within,
+)
+from cepheid.program.graph import Graph
+from cepheid.program.resolved import OutputColumn, ResolvedStatement
+
+_DEPTH = 3  # how many statements back what feeds a statement is known
+_DAY = MICROSECONDS["days"]
+
+
+@dataclass(slots=True)
+class Match:
+    """A match of a statement: its events, what must hold of them, and when it is complete."""
+
+    events: dict[str | None, SymbolicEvent] = field(default_factory=dict)
+    facts: list[Formula] = field(default_factory=list)  # types, times, what feeds the statement
+    conditions: list[tuple[Expr, Events]] = field(default_factory=list)  # in the order of the text
+    bound: list[SymbolicEvent] = field(default_factory=list)  # its events in their order
+    end: Formula = None
+
+
+class World:
+    """Describes matches and events as formulas."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.types = graph.program.types
+        self.solver = Solver()
+        program = graph.program
+        declared = {schema.name for schema in program.tree.schemas}
+        self.outside = {*program.input_types, *program.given, *declared}
+
+    def match(self, statement: ResolvedStatement, depth: int = _DEPTH) -> Match:
+        found = Match()
+        begin = self.solver.instant()
+        if statement.pattern is None:
+            assert statement.event_type is not None
+            event = self._event(statement.event_type, found, depth)
+            found.events[None] = event
+            found.end = event.instant
+            _add(found, statement.condition, {None: event})
+        else:
+            sure = {id(atom) for atom in surely_bound(statement.pattern)}
+            found.end = self._pattern(statement.pattern, begin, found, sure, depth)
+        _add(found, statement.where, found.events)
+        if statement.having is not None and not is_aggregated(statement.having):
+            _add(found, statement.having, found.events)
+        return found
+
+    # Patterns.
+
+    def _pattern(
+        self, pattern: Pattern, begin: Formula, match: Match, sure: set[int], depth: int
+    ) -> Formula:
+        """When a pattern that starts at `begin` is true; its events become part of the match."""
+        end = self.solver.instant()
+        match.facts.append(end >= begin)
+        match pattern:
+            case Atom() if id(pattern) in sure:
+                event = self._event(pattern.event_type, match, depth)
+                match.facts.append(event.instant == end)
+                if pattern.tag is not None:
+                    match.events[pattern.tag] = event
+                _add(match, pattern.condition, {**match.events, None: event})
+            case FollowedBy():
+                for part in pattern.parts:
+                    begin = self._pattern(part, begin, match, sure, depth)
+                match.facts.append(end == begin)
+            case AllOf():
+                for part in pattern.parts:
+                    match.facts.append(end >= self._pattern(part, begin, match, sure, depth))
+            case Every() | EveryDistinct():
+                again = self.solver.instant()
+                match.facts.append(again >= begin)
+                match.facts.append(end == self._pattern(pattern.child, again, match, sure, depth))
+            case While():
+                match.facts.append(end == self._pattern(pattern.child, begin, match, sure, depth))
+            case Within():
+                match.facts.append(end == self._pattern(pattern.child, begin, match, sure, depth))
+                match.facts.append(end <= begin + longest(pattern.period))
+            case Interval():
+                match.facts.append(end >= begin + _shortest(pattern.period))
+        return end
+
+    # Events.
+
+    def _event(self, type: str, match: Match, depth: int) -> SymbolicEvent:
+        event = SymbolicEvent(self.solver.instant())
+        match.bound.append(event)
+        self._bind_time(type, event, match)
+        heirs = [name for name in self.types if type in lineage(name, self.types)]
+        if depth > 0 and self.outside.isdisjoint(heirs) and not self._in_cycle(type):
+            makers = [s for s in self.graph.statements if s.target in heirs]
+            origins = [self._origin(maker, event, depth - 1) for maker in makers]
+            match.facts.append(self.solver.z3.Or(*origins))
+        return event
+
+    def _in_cycle(self, type: str) -> bool:
+        return any(self.graph.statements[n].target == type for c in self.graph.cycles for n in c)
+
+    def _bind_time(self, type: str, event: SymbolicEvent, match: Match) -> None:
+        """The attribute that holds the time counts whole units of it."""
+        rule = self.types[type].time
+        found = self.types[type].find(rule.attribute) if rule else None
+        if rule is not None and found is not None and is_integral(found):
+            unit = MICROSECONDS[cast("TimeUnit", rule.unit)]
+            term = self.solver.attribute(event, rule.attribute, found)
+            low = term.value * unit
+            match.facts += [low <= event.instant, event.instant < low + unit]
+            match.facts.append(self.solver.z3.Not(term.null))
+
+    def _origin(self, maker: ResolvedStatement, event: SymbolicEvent, depth: int) -> Formula:
+        """That an event is a row of a statement."""
+        z3 = self.solver.z3
+        match = self.match(maker, depth)
+        held = [self.solver.holds(expr, events) for expr, events in match.conditions]
+        equal = [
+            self.solver.same(
+                self.solver.attribute(event, column.name, self._type_of(maker, column)),
+                self.solver.term(column.expr, match.events),
+            )
+            for column in maker.columns
+            if not is_aggregated(column.expr)
+        ]
+        return z3.And(*match.facts, *held, *equal, event.instant >= match.end)
+
+    def _type_of(self, maker: ResolvedStatement, column: OutputColumn) -> DataType:
+        """That of the attribute, which may hold the values of other statements, too."""
+        return self.types[maker.target].find(column.name) or column.expr.type
+
+
+def _add(match: Match, condition: Expr | None, events: Events) -> None:
+    match.conditions += [(part, dict(events)) for part in conjuncts(condition)]
+
+
+def _shortest(period: Period) -> int:
+    return period.microseconds + period.months * 28 * _DAY

@@ -1,0 +1,136 @@
+"""State that grows for ever, and keys that are missing.
+
+- A statement whose state *grows* (see `retention`) is a warning, unless what it waits for comes
+  with every event that starts another wait: then only so many runs live as the pattern has steps.
+- Where conditions on the attribute that holds the time leave a run no chance after some time, it is
+  a note: the run is of no use any more, and `timer:within` would end it.
+- A pattern that compares its events by an attribute, or a grouping, whose events no key splits, is
+  a note with the context that would split them. That is another program, perhaps the one meant.
+
+What is seen: what `retention`, `keys` and `logic` see. What is not seen: that events of a type stop
+coming, that keys are few, how much memory a bounded state takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cepheid.analysis.keys import split_of
+from cepheid.analysis.lifetimes import waiting_runs
+from cepheid.analysis.matches import World
+from cepheid.analysis.plan import likely_context
+from cepheid.analysis.retention import retention_of
+from cepheid.analysis.solver import Formula, SymbolicEvent
+from cepheid.core.time import MICROSECONDS, Period
+from cepheid.core.types import lineage
+from cepheid.errors import Diagnostic, note, warning
+from cepheid.expr.tree import Expr
+from cepheid.pattern.tree import Absent, AllOf, Atom, Every, FollowedBy, Pattern, atoms
+from cepheid.program.graph import Graph
+from cepheid.program.resolved import ResolvedStatement
+
+_SECOND = MICROSECONDS["seconds"]
+_FOR_EVER = 50 * 365 * MICROSECONDS["days"]  # seconds in an int do not wrap around before that
+
+
+def find(graph: Graph) -> Iterator[Diagnostic]:
+    for statement in graph.statements:
+        grows = retention_of(statement).grows
+        if grows is not None and not _replaces_runs(graph, statement):
+            yield _growing(graph, statement, grows)
+        yield from _missing_key(graph, statement)
+
+
+def _growing(graph: Graph, statement: ResolvedStatement, grows: str) -> Diagnostic:
+    waits = isinstance(statement.pattern, FollowedBy) and waiting_runs(statement.pattern)
+    longest = _longest_run(graph, statement) if waits == grows else None
+    span = statement.tree.source.span or statement.tree.span
+    if longest is not None:
+        period = Period(-(-longest // _SECOND) * _SECOND)
+        fact = f"runs of '{statement.name}' are kept for ever but can complete for {period} only"
+        return note("unbounded-state", fact, span, f"`where timer:within({period})` would end them")
+    fact = f"the state of '{statement.name}' grows without bound: {grows}"
+    return warning("unbounded-state", fact, span)
+
+
+def _missing_key(graph: Graph, statement: ResolvedStatement) -> Iterator[Diagnostic]:
+    split = split_of(statement, graph.program.types)
+    context = likely_context(statement)
+    if split.by is None and context is not None:
+        fact = f"no key splits the events of '{statement.name}': {split.reason}"
+        yield note("no-key", fact, statement.tree.source.span or statement.tree.span, context)
+
+
+# Bounds that the pattern alone does not show.
+
+
+def _longest_run(graph: Graph, statement: ResolvedStatement) -> int | None:
+    """How long after its first event a match can be complete, if conditions bound that."""
+    world = World(graph)
+    match = world.match(statement, depth=0)
+    if not match.bound:
+        return None
+    held = [world.solver.holds(expr, events) for expr, events in match.conditions]
+    lasts = match.end - match.bound[0].instant
+    longest = world.solver.most(lasts, [*match.facts, *held, lasts <= _FOR_EVER])
+    return None if longest is None or longest >= _FOR_EVER else longest
+
+
+def _replaces_runs(graph: Graph, statement: ResolvedStatement) -> bool:
+    """Whether every event that starts a run moves on, or ends, each run that waits."""
+    pattern = statement.pattern
+    if not isinstance(pattern, FollowedBy):
+        return False
+    first, *rest = pattern.parts
+    if not (isinstance(first, Every) and isinstance(first.child, Atom)):
+        return False
+    start = first.child
+    taken = lineage(start.event_type, graph.program.types)
+    if not all(_is_one_step(part) for part in rest):
+        return False
+    if any(atom.event_type not in taken for part in rest for atom in atoms(part)):
+        return False
+    return _Replacing(World(graph), start).all(rest)
+
+
+def _is_one_step(part: Pattern) -> bool:
+    """`b=B`, or `b=B and not C`."""
+    sides = part.parts if isinstance(part, AllOf) else (part,)
+    events = [side for side in sides if isinstance(side, Atom)]
+    others = [side for side in sides if not isinstance(side, Atom)]
+    are_absent = all(isinstance(s, Absent) and isinstance(s.child, Atom) for s in others)
+    return len(events) == 1 and are_absent
+
+
+class _Replacing:
+    """Follows a run step by step and asks whether an event that starts another leaves it be."""
+
+    def __init__(self, world: World, start: Atom) -> None:
+        self.solver = world.solver
+        self.start = start
+        self.events: dict[str | None, SymbolicEvent] = {}
+        self.held: list[Formula] = []
+        self._take(start)
+
+    def all(self, parts: list[Pattern]) -> bool:
+        for part in parts:
+            event = SymbolicEvent(self.solver.instant())
+            starts = self._holds(self.start.condition, event)
+            moves = [self._holds(atom.condition, event) for atom in atoms(part)]
+            if self.solver.can_hold(
+                [*self.held, starts, self.solver.z3.Not(self.solver.z3.Or(*moves))]
+            ):
+                return False
+            self._take(next(a for a in atoms(part)))
+        return True
+
+    def _take(self, atom: Atom) -> None:
+        event = SymbolicEvent(self.solver.instant())
+        self.held.append(self._holds(atom.condition, event))
+        if atom.tag is not None:
+            self.events[atom.tag] = event
+
+    def _holds(self, condition: Expr | None, event: SymbolicEvent) -> Formula:
+        if condition is None:
+            return self.solver.z3.BoolVal(val=True)
+        return self.solver.holds(condition, {**self.events, None: event})

@@ -1,0 +1,1 @@
+"""What is found out about a program by running its meaning, before there are any events."""

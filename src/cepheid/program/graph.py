@@ -1,0 +1,122 @@
+"""The pattern dependency graph: which statement needs the events of which, in levels.
+
+An edge leads from P to Q if Q takes events that P derives. Level 0 are the types that come from
+outside; a statement stands one level above the highest it depends on. Statements that depend on
+each other, a cycle, share a level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cepheid.core.types import lineage
+from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Statements are known by their numbers, in the order of the text."""
+
+    program: ResolvedProgram
+    producers: tuple[tuple[int, ...], ...]  # per statement, those whose events it takes
+    components: tuple[tuple[int, ...], ...]  # those of a cycle together, each after its producers
+    levels: tuple[int, ...]  # per statement
+
+    @property
+    def statements(self) -> tuple[ResolvedStatement, ...]:
+        return self.program.statements
+
+    @property
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """P and Q for every Q that depends on P."""
+        for number, makers in enumerate(self.producers):
+            yield from ((maker, number) for maker in makers)
+
+    @property
+    def cycles(self) -> tuple[tuple[int, ...], ...]:
+        """The statements that depend on themselves, those that do so together in one tuple."""
+        return tuple(c for c in self.components if len(c) > 1 or c[0] in self.producers[c[0]])
+
+    def inputs_of(self, number: int) -> tuple[str, ...]:
+        """The types from outside that a statement takes, also as events of an ancestor."""
+        taken = set(self.statements[number].inputs)
+        types = self.program.types
+        return tuple(n for n in self.program.input_types if taken & lineage(n, types))
+
+    def upstream(self, number: int) -> set[int]:
+        """All that a statement depends on, directly or not; itself only in a cycle."""
+        return reachable(number, self.producers)
+
+    def level_of_type(self, name: str) -> int:
+        """That of the highest statement that derives it; 0 where none does."""
+        makers = (n for n, s in enumerate(self.statements) if s.target == name)
+        return max((self.levels[n] for n in makers), default=0)
+
+    def to_json(self) -> dict[str, object]:
+        """Types and statements as nodes; what reads, derives and inherits what as edges."""
+        types = [
+            {"id": f"type:{n}", "kind": "type", "name": n, "level": self.level_of_type(n)}
+            for n in self.program.types
+        ]
+        statements = [
+            {"id": f"statement:{s.name}", "kind": "statement", "name": s.name, "level": level}
+            for s, level in zip(self.statements, self.levels, strict=True)
+        ]
+        edges = [{"from": start, "to": end, "kind": kind} for start, end, kind in self._edges()]
+        return {"nodes": [*types, *statements], "edges": edges}
+
+    def _edges(self) -> Iterator[tuple[str, str, str]]:
+        for statement in self.statements:
+            for name in statement.inputs:
+                yield f"type:{name}", f"statement:{statement.name}", "reads"
+            yield f"statement:{statement.name}", f"type:{statement.target}", "derives"
+        for type in self.program.types.values():
+            for ancestor in sorted(type.ancestors):
+                yield f"type:{type.name}", f"type:{ancestor}", "inherits"
+
+
+def graph_of(program: ResolvedProgram) -> Graph:
+    producers = tuple(_producers(s, program) for s in program.statements)
+    components = tuple(map(tuple, strong_components(producers)))
+    levels = [0] * len(producers)
+    for component in components:
+        below = {maker for n in component for maker in producers[n]}.difference(component)
+        level = 1 + max((levels[maker] for maker in below), default=0)
+        for n in component:
+            levels[n] = level
+    return Graph(program, producers, components, tuple(levels))
+
+
+def _producers(statement: ResolvedStatement, program: ResolvedProgram) -> tuple[int, ...]:
+    inputs = set(statement.inputs)
+    return tuple(
+        maker
+        for maker, s in enumerate(program.statements)
+        if inputs & lineage(s.target, program.types)
+    )
+
+
+def strong_components(producers: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    """The statements, those of a cycle together, each after its producers; else in text order."""
+    upstream = [reachable(n, producers) for n in range(len(producers))]
+    pending = dict.fromkeys(range(len(producers)))
+    while pending:
+        ready = (n for n in pending if all(n in upstream[u] for u in upstream[n] & pending.keys()))
+        first = next(ready)
+        component = [n for n in pending if n == first or n in upstream[first]]
+        for n in component:
+            del pending[n]
+        yield component
+
+
+def reachable(start: int, edges: Sequence[Sequence[int]]) -> set[int]:
+    """Where the edges lead from a start; back to itself only in a cycle."""
+    found: set[int] = set()
+    waiting = list(edges[start])
+    while waiting:
+        n = waiting.pop()
+        if n not in found:
+            found.add(n)
+            waiting += edges[n]
+    return found
