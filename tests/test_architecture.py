@@ -22,13 +22,13 @@ LAYERS = (
     {"lang", "analysis"},
     {"semantics"},
     {"matcher"},
-    {"engines"},
+    {"engines", "formal"},
     {"result", "verbs", "build", "spark"},
     {"cli", "__main__"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 # Layers that stand side by side and do not know each other.
-APART = ({"expr", "io"}, {"lang", "analysis"}, {"semantics", "lang"})
+APART = ({"expr", "io"}, {"lang", "analysis"}, {"semantics", "lang"}, {"engines", "formal"})
 
 
 def modules() -> Iterator[tuple[str, Path]]:

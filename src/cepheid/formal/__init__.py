@@ -1,0 +1,1 @@
+"""Programs in other formalisms, where they can be simulated, searched and proved."""
