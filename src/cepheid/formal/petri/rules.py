@@ -8,7 +8,7 @@ binding is a tuple of values in the order of `Rule.variables`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -60,7 +60,7 @@ class Bag:
 
 
 Index: TypeAlias = dict[tuple[Colour, ...], dict[Colour, None]]
-Join: TypeAlias = Callable[[Colour, Sequence[Bag]], Iterator[Values]]
+Join: TypeAlias = Callable[[Colour, Sequence[Bag]], Iterable[Values]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,7 +192,12 @@ class _Joining:
             self.seek(arc)
         if self.transition.guard is not None:
             self.require(self.transition.guard.python(self.names))
-        self.line(f"yield {_tuple(variables)}")
+        found = _tuple(variables)
+        if self.depth > 2:
+            self.line(f"yield {found}")
+        else:  # one binding at most; a tuple costs less than a generator
+            self.line(f"return ({found},)")
+            self.lines.append("    return ()")
         return self.lines
 
     def line(self, text: str) -> None:

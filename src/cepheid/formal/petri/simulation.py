@@ -74,7 +74,9 @@ class Simulation:
         self.agenda: list[Entry] = []
         self.arrived = 0  # tokens so far
         self.entered = 0
-        self.history: list[tuple[Rule, Values]] = []
+        # What has fired. Two lists, because so many pairs would keep the garbage collector busy.
+        self.fired_rules: list[Rule] = []
+        self.fired_values: list[Values] = []
         tokens = [
             (number, token, count)
             for number, place in enumerate(self.net.places)
@@ -102,7 +104,7 @@ class Simulation:
     @property
     def fired(self) -> tuple[BindingElement, ...]:
         """The firing sequence so far."""
-        return tuple(_element(rule, values) for rule, values in self.history)
+        return tuple(map(_element, self.fired_rules, self.fired_values))
 
     def enabled(self) -> list[BindingElement]:
         """All enabled binding elements, found by trying everything."""
@@ -159,10 +161,11 @@ class Simulation:
     def back(self, steps: int = 1) -> None:
         """Undoes the last firings, by repeating all others from the start."""
         need(steps >= 0, "a number of steps is never negative")
-        kept = self.history[: max(len(self.history) - steps, 0)]
+        kept = max(len(self.fired_rules) - steps, 0)
+        rules, values = self.fired_rules[:kept], self.fired_values[:kept]
         self.reset()
-        for rule, values in kept:
-            self.apply(rule, values)
+        for rule, binding in zip(rules, values, strict=True):
+            self.apply(rule, binding)
 
     def rule(self, name: str) -> Rule:
         if name not in self.by_name:
@@ -192,17 +195,20 @@ class Simulation:
         self.arrived += len(new)
         for place, token in new:
             self.consider(place, token)
-        self.history.append((rule, values))
+        self.fired_rules.append(rule)
+        self.fired_values.append(values)
         if self.invariants:
             self.check_invariants()
 
     def consider(self, place: int, token: Colour) -> None:
         """Enters what a new token makes possible into the agenda."""
         for rule, join in self.listeners[place]:
-            entry = self.entry(rule, join(token, self.bags), self.entered)
-            if entry is not None:
-                self.entered += 1
-                heappush(self.agenda, entry)
+            found = join(token, self.bags)
+            if found:
+                entry = self.entry(rule, iter(found), self.entered)
+                if entry is not None:
+                    self.entered += 1
+                    heappush(self.agenda, entry)
 
     def entry(self, rule: Rule, found: Iterator[Values], number: int) -> Entry | None:
         """The next binding of a join that has its tokens."""
@@ -216,7 +222,8 @@ class Simulation:
         sizes = self.sizes()
         for invariant in self.invariants:
             if not invariant.holds(sizes, self.start_sizes):
-                fact = f"after firing {len(self.history)}, {self.fired[-1]}: not so: {invariant}"
+                last = _element(self.fired_rules[-1], self.fired_values[-1])
+                fact = f"after firing {len(self.fired_rules)}, {last}: not so: {invariant}"
                 raise RunError(error("broken-invariant", fact))
 
 
