@@ -1,0 +1,82 @@
+"""What nets do not have yet, as findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cepheid.errors import Diagnostic, Span, error
+from cepheid.expr.typing import aggregates_in
+from cepheid.formal.petri.inscriptions import aggregates_of
+from cepheid.pattern import tree as patterns
+from cepheid.program.resolved import ResolvedProgram, ResolvedStatement, Shape
+from cepheid.program.tree import KeepAll, LengthWindow, TimeWindow
+
+PATTERNS = (patterns.Atom, patterns.Every, patterns.FollowedBy)
+WINDOWS = (TimeWindow, LengthWindow, KeepAll)
+_NAMES = {
+    patterns.EveryDistinct: "every-distinct",
+    patterns.AllOf: "and",
+    patterns.AnyOf: "or",
+    patterns.Absent: "not",
+    patterns.Repeat: "a repeat",
+    patterns.Within: "timer:within",
+    patterns.While: "while",
+    patterns.Interval: "timer:interval",
+    patterns.At: "timer:at",
+}
+
+
+def gaps(program: ResolvedProgram) -> list[Diagnostic]:
+    """Everything in a program that is not translated."""
+    return [
+        error(
+            "not-in-net",
+            f"{what} of '{statement.name}' is not translated into a net yet",
+            span or statement.tree.span,
+            "the other engines run it",
+        )
+        for statement in program.statements
+        for what, span in _gaps(statement)
+    ]
+
+
+def _gaps(statement: ResolvedStatement) -> Iterator[tuple[str, Span | None]]:
+    if statement.pattern is not None:
+        for node in patterns.walk(statement.pattern):
+            if not isinstance(node, PATTERNS):
+                yield f"'{_NAMES[type(node)]}'", node.span
+    yield from _gaps_of_window(statement)
+    yield from _gaps_of_select(statement)
+    tree = statement.tree
+    clauses = {
+        "the output rate": tree.output,
+        "'limit'": tree.limit,
+        "'having'": statement.having,
+        "'group by'": statement.group_by,
+        "the context": statement.context,
+    }
+    yield from ((what, None) for what, clause in clauses.items() if clause)
+    if {tree.stream, tree.insert_stream} != {"istream"}:
+        yield "the remove stream", None
+
+
+def _gaps_of_window(statement: ResolvedStatement) -> Iterator[tuple[str, Span | None]]:
+    window = statement.tree.window
+    if window is None:
+        return
+    if not isinstance(window, WINDOWS):
+        yield "the batch window", window.span
+    elif isinstance(window, TimeWindow) and window.period.months:
+        yield "a window of calendar months", window.span
+    elif isinstance(window, LengthWindow) and statement.where is not None:
+        yield "'where' with a length window", window.span
+
+
+def _gaps_of_select(statement: ResolvedStatement) -> Iterator[tuple[str, Span | None]]:
+    if statement.shape not in (Shape.ROW, Shape.TOTAL):
+        yield "an aggregate beside single rows", None
+    for aggregate in aggregates_of(statement):
+        if aggregate.function != "count" or aggregate.distinct:
+            yield f"the aggregate '{aggregate.function}'", aggregate.span
+    if any(aggregates_in(item.expr) for item in statement.order_by):
+        yield "'order by' with an aggregate", None
