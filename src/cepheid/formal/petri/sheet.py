@@ -11,6 +11,10 @@ from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.tree import TimeWindow
 
 
+# The names that a net has for places of its own.
+_OWN = {"Ev", "in_seqn", "queue", "queued", "taken", "time", "time_interval", "end"}
+
+
 def succ(number: Term) -> Apply:
     return Apply("+", number, Const(1))
 
@@ -60,7 +64,17 @@ class Sheet:
     def input_place(self, event_type: str) -> str:
         """Where the events of a type wait that come from outside."""
         is_derived = any(s.target == event_type for s in self.statements)
-        return f"{event_type}_in" if is_derived else event_type
+        name = self.result_place(event_type)
+        return f"{name}_in" if is_derived else name
+
+    def result_place(self, event_type: str) -> str:
+        """Where the events of a type lie that statements derive: it has the name of the type."""
+        return f"{event_type}_events" if event_type in _OWN else event_type
+
+    @property
+    def input_types(self) -> list[str]:
+        """The types whose events statements take."""
+        return [name for name in self.program.types if self.is_consumed(name)]
 
     def level(self, statement: ResolvedStatement, *, starts_runs: bool = False) -> int:
         """The priority of what a statement does with the event at hand."""

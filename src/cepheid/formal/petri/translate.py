@@ -55,7 +55,8 @@ class Translation:
     program: ResolvedProgram
     net: Net
     tokens: tuple[tuple[str, Colour], ...]  # at the start, besides time and input
-    inputs: tuple[tuple[str, str], ...]  # types and their places
+    inputs: tuple[tuple[str, str], ...]  # types and the places of their events
+    results: tuple[str, ...]  # the places of what is derived
     has_time: bool
 
     def marking(self, events: Sequence[Event], start: Instant, end: Instant) -> Marking:
@@ -64,10 +65,9 @@ class Translation:
         for place, token in self.tokens:
             tokens.setdefault(place, []).append(token)
         places = dict(self.inputs)
-        for number, event in enumerate(events, start=1):
-            if event.type in places:
-                token = number, event.instant, event
-                tokens.setdefault(places[event.type], []).append(token)
+        taken = (event for event in events if event.type in places)
+        for number, event in enumerate(taken, start=1):
+            tokens.setdefault(places[event.type], []).append((number, event.instant, event))
         if self.has_time:
             tokens["time"] = [start]
             tokens["time_interval"] = [self.time_interval(events, start, end)]
@@ -87,8 +87,7 @@ class Translation:
 
     def rows(self, marking: Marking) -> list[Event]:
         """The results that lie in a marking, in the order in which they came."""
-        targets = dict.fromkeys(s.target for s in self.program.statements)
-        tokens = [token for target in targets for token in marking[target].elements()]
+        tokens = [token for place in self.results for token in marking[place].elements()]
         return sorted((token[2] for token in tokens), key=lambda row: row.key)  # type: ignore[index]
 
 
@@ -106,7 +105,8 @@ def translate(program: ResolvedProgram) -> Translation:
         program,
         Net(tuple(sheet.places), tuple(sheet.transitions)),
         tuple((place, token) for place, tokens in sheet.tokens.items() for token in tokens),
-        tuple((name, sheet.input_place(name)) for name in program.types),
+        tuple((name, sheet.input_place(name)) for name in sheet.input_types),
+        tuple(dict.fromkeys(sheet.result_place(s.target) for s in program.statements)),
         sheet.has_time,
     )
 
@@ -137,7 +137,7 @@ def _draw_input(sheet: Sheet) -> None:
             priority=sheet.levels,
         )
     )
-    for name in sheet.program.types:
+    for name in sheet.input_types:
         place = sheet.place(sheet.input_place(name), INT, INT, EVENT)
         event = Arc(place, product(succ(_N), _T, _E))
         now = (Arc("time", _T),) if sheet.has_time else ()

@@ -174,7 +174,7 @@ class _Drawing:
         """One more token in the place of the results; and in the queue, if statements take it."""
         target, number = self.statement.target, succ(_K)
         seqn = self.sheet.place(f"{target}.out_seqn", INT, start=0)
-        place = self.sheet.place(target, INT, INT, EVENT)
+        place = self.sheet.place(self.sheet.result_place(target), INT, INT, EVENT)
         event = Derived(self.statement, row, _I, number)
         effect = Effect(
             (Arc(seqn, _K),), (Arc(seqn, number), Arc(place, product(number, _T, event)))
