@@ -148,6 +148,10 @@ def patterns(draw: st.DrawFn, sources: Sequence[str]) -> tuple[str, list[str]]:
     return text, tags
 
 
+def _call(function: str, argument: str) -> str:
+    return function.format(argument) if "{" in function else f"{function}({argument})"
+
+
 @st.composite
 def statements(draw: st.DrawFn, number: int, sources: Sequence[str]) -> str:
     window = draw(st.sampled_from(["", "", ".win:time(2 sec)", ".win:length(2)", ".win:keepall()"]))
@@ -159,8 +163,22 @@ def statements(draw: st.DrawFn, number: int, sources: Sequence[str]) -> str:
         first, last = "x", "k"
         source = draw(st.sampled_from(sources)) + draw(st.sampled_from(["", "(x > 1)"]))
     is_counting = draw(st.booleans())
-    count = draw(st.sampled_from(["count(*)", f"count({first})"]))
-    select = f"cast({count}, int) as x, 'u' as k" if is_counting else f"{first} as x, {last} as k"
+    functions = (
+        "count",
+        "count(distinct {})",
+        "sum",
+        "min",
+        "max",
+        "avg",
+        "first",
+        "last",
+        "median",
+    )
+    chosen = draw(st.sampled_from(["count(*)", *functions]))
+    aggregate = chosen if "*" in chosen else _call(chosen, first)
+    row = draw(st.sampled_from(["'u'", last]))
+    select = f"cast({aggregate}, int) as x, {row} as k"
+    select = select if is_counting else f"{first} as x, {last} as k"
     has_where = "length" not in window and draw(st.booleans())
     where = f" where {first} > 0" if has_where else ""
     priority = f"@Priority({draw(st.integers(0, 2))}) "
@@ -226,10 +244,8 @@ def test_what_is_not_translated_is_named_all_at_once() -> None:
         "'timer:within' of 'one'",
         "'or' of 'one'",
         "the batch window of 'two'",
-        "an aggregate beside single rows of 'two'",
-        "the aggregate 'sum' of 'two'",
-        "the output rate of 'two'",
         "'group by' of 'two'",
+        "the output rate of 'two'",
     ]
     assert {d.code for d in raised.value.diagnostics} == {"not-in-net"}
     assert raised.value.diagnostics[0].span is not None

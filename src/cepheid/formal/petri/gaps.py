@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from cepheid.errors import Diagnostic, Span, error
 from cepheid.expr.typing import aggregates_in
-from cepheid.formal.petri.inscriptions import aggregates_of
 from cepheid.pattern import tree as patterns
-from cepheid.program.resolved import ResolvedProgram, ResolvedStatement, Shape
+from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.tree import KeepAll, LengthWindow, TimeWindow
 
 PATTERNS = (patterns.Atom, patterns.Every, patterns.FollowedBy)
@@ -52,7 +51,6 @@ def _gaps(statement: ResolvedStatement) -> Iterator[tuple[str, Span | None]]:
         "the output rate": tree.output,
         "'limit'": tree.limit,
         "'having'": statement.having,
-        "'group by'": statement.group_by,
         "the context": statement.context,
     }
     yield from ((what, None) for what, clause in clauses.items() if clause)
@@ -73,10 +71,7 @@ def _gaps_of_window(statement: ResolvedStatement) -> Iterator[tuple[str, Span | 
 
 
 def _gaps_of_select(statement: ResolvedStatement) -> Iterator[tuple[str, Span | None]]:
-    if statement.shape not in (Shape.ROW, Shape.TOTAL):
-        yield "an aggregate beside single rows", None
-    for aggregate in aggregates_of(statement):
-        if aggregate.function != "count" or aggregate.distinct:
-            yield f"the aggregate '{aggregate.function}'", aggregate.span
-    if any(aggregates_in(item.expr) for item in statement.order_by):
+    if statement.shape.is_grouped:
+        yield "'group by'", None
+    if any(any(aggregates_in(item.expr)) for item in statement.order_by):
         yield "'order by' with an aggregate", None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
+from cepheid.expr.aggregates import make_aggregator
 from cepheid.expr.evaluate import Frame, compile_condition, compile_expr
 from cepheid.expr.printing import print_expr
 from cepheid.expr.tree import Aggregate, Expr
@@ -137,6 +139,66 @@ class Derived(Evaluated):
 
     def __str__(self) -> str:
         return f"{self.statement.target}({', '.join(map(str, self.row.terms()))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Folded(Evaluated):
+    """The state of an aggregate after a row has entered or left it, as JSON."""
+
+    aggregate: Aggregate
+    state: Term
+    row: Row
+    enters: bool
+    rows_leave: bool
+
+    def arguments(self) -> Iterator[Term]:
+        yield self.state
+        yield from self.row.terms()
+
+    def function(self) -> Callable[..., str]:
+        argument, frame = self.aggregate.argument, self.row.frame()
+        evaluate = (lambda _: True) if argument is None else compile_expr(argument)
+
+        def fold(state: str, *values: object) -> str:
+            aggregator = make_aggregator(self.aggregate, rows_leave=self.rows_leave)
+            aggregator.load(json.loads(state))
+            move = aggregator.enter if self.enters else aggregator.leave
+            move(evaluate(frame(*values)))
+            return json.dumps(aggregator.save())
+
+        return fold
+
+    def __str__(self) -> str:
+        move = "enter" if self.enters else "leave"
+        return f"{move}({self.state}, {print_expr(self.aggregate)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Told(Term):
+    """The value of an aggregate, from its state."""
+
+    aggregate: Aggregate
+    state: Term
+    rows_leave: bool
+
+    def python(self, names: Names) -> str:
+        def tell(state: str) -> object:
+            aggregator = make_aggregator(self.aggregate, rows_leave=self.rows_leave)
+            aggregator.load(json.loads(state))
+            return aggregator.result()
+
+        return f"{names.of(tell)}({self.state.python(names)})"
+
+    def variables(self) -> Iterator[str]:
+        return self.state.variables()
+
+    def __str__(self) -> str:
+        return f"{self.aggregate.function}({self.state})"
+
+
+def empty_state(aggregate: Aggregate, *, rows_leave: bool) -> str:
+    """The state of an aggregate of no rows."""
+    return json.dumps(make_aggregator(aggregate, rows_leave=rows_leave).save())
 
 
 def aggregates_of(statement: ResolvedStatement) -> tuple[Aggregate, ...]:

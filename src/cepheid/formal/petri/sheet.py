@@ -10,7 +10,6 @@ from cepheid.formal.petri.terms import Apply, Const, Term
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.tree import TimeWindow
 
-
 # The names that a net has for places of its own.
 _OWN = {"Ev", "in_seqn", "queue", "queued", "taken", "time", "time_interval", "end"}
 

@@ -1,8 +1,8 @@
 """From the matches of a statement to its results: where, windows, aggregates, the place of results.
 
 The rows of a window lie in `DW_Ev`. `enter` brings a row into it; `clear_DW_Ev` takes those out whose
-time is over, as soon as a `tick` has said so, and `slide` the one that a new row drives out. `count`
-has the number of rows that count. Results are numbered by `out_seqn`.
+time is over, as soon as a `tick` has said so, and `slide` the one that a new row drives out. Each
+aggregate has a place with its state: for `count` a number, for others JSON. Results are numbered by `out_seqn`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cepheid.expr.tree import Aggregate
-from cepheid.formal.petri.inscriptions import EVENT, Derived, Holds, IsNull, Row, aggregates_of
+from cepheid.formal.petri.inscriptions import (
+    EVENT,
+    Derived,
+    Folded,
+    Holds,
+    IsNull,
+    Row,
+    Told,
+    aggregates_of,
+    empty_state,
+)
 from cepheid.formal.petri.net import BOOL, INT, STRING, Arc, Priority, ProductOf, Transition
 from cepheid.formal.petri.sheet import Sheet, succ
 from cepheid.formal.petri.terms import Apply, Const, If, Product, Term, Var, product
@@ -62,7 +72,7 @@ class _Drawing:
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
-        return aggregates_of(self.statement) if self.statement.shape is Shape.TOTAL else ()
+        return aggregates_of(self.statement)
 
     def draw(self) -> Effect:
         """Rows wait in `match` for the transition that lets them enter, and for no other."""
@@ -108,8 +118,8 @@ class _Drawing:
         entering = self.enter(match, Apply("+", _T, Const(period)))
         self.add("enter", entering + self.count(+1) + self.result(+1), guard=guard)
         now, leaving = Arc("time", _T), self.held(_T)
-        if not self.aggregates:
-            self.add("clear_DW_Ev", Effect((leaving, now), (now,)))
+        if self.statement.shape is not Shape.TOTAL:
+            self.add("clear_DW_Ev", Effect((leaving, now), (now,)) + self.count(-1))
             return
         changed = self.sheet.place(self.own("changed"), BOOL, start=False)
         noted = Effect((Arc(changed, Var("was")),), (Arc(changed, _YES),))
@@ -142,33 +152,60 @@ class _Drawing:
 
     # Aggregates and results.
 
-    def counters(self) -> list[Var]:
+    @property
+    def rows_leave(self) -> bool:
+        return isinstance(self.statement.tree.window, TimeWindow | LengthWindow)
+
+    def states(self) -> list[Var]:
+        """The variables for the states of the aggregates."""
         return [Var(f"c{number or ''}") for number, _ in enumerate(self.aggregates)]
 
-    def counts(self, change: int, old: Row | None = None) -> list[Term]:
-        """The aggregates after a row has entered or left, and where one is driven out, that one."""
+    def afterwards(self, change: int, old: Row | None = None) -> list[Term]:
+        """The states after a row has entered or left, and after another one was driven out."""
         row = self.row if change > 0 else replace(self.row, now=_ENTERED)
         after = []
-        for variable, aggregate in zip(self.counters(), self.aggregates, strict=True):
-            term = _counted(variable, aggregate, row, change)
-            after.append(term if old is None else _counted(term, aggregate, old, -1))
+        for state, aggregate in zip(self.states(), self.aggregates, strict=True):
+            term = self.moved(state, aggregate, row, change)
+            after.append(term if old is None else self.moved(term, aggregate, old, -1))
         return after
 
+    def moved(self, state: Term, aggregate: Aggregate, row: Row, change: int) -> Term:
+        if change == 0:
+            return state
+        if not _is_number(aggregate):
+            return Folded(aggregate, state, row, change > 0, self.rows_leave)
+        after = Apply("+" if change > 0 else "-", state, Const(1))
+        if aggregate.argument is None:
+            return after
+        return If(IsNull(aggregate.argument, row), state, after)
+
     def count(self, change: int, old: Row | None = None) -> Effect:
+        """The aggregates take a row in, or let one go."""
         effect = Effect()
-        terms = zip(self.counters(), self.counts(change, old), strict=True)
-        for number, (variable, after) in enumerate(terms):
-            name = self.own("count" if not number else f"count_{number + 1}")
-            place = self.sheet.place(name, INT, start=0)
-            effect += Effect((Arc(place, variable),), (Arc(place, after),))
+        for number, after in enumerate(self.afterwards(change, old)):
+            place = self.aggregate_place(number)
+            effect += Effect((Arc(place, self.states()[number]),), (Arc(place, after),))
         return effect
+
+    def aggregate_place(self, number: int) -> str:
+        aggregate = self.aggregates[number]
+        name = self.own(f"{aggregate.function}{f'_{number + 1}' if number else ''}")
+        if _is_number(aggregate):
+            return self.sheet.place(name, INT, start=0)
+        return self.sheet.place(
+            name, STRING, start=empty_state(aggregate, rows_leave=self.rows_leave)
+        )
 
     def result(self, change: int, old: Row | None = None) -> Effect:
         """The result for the row that enters, or for all rows together."""
         if self.statement.shape is Shape.ROW:
             return self.emit(self.row)
-        counted = tuple(zip(self.aggregates, self.counts(change, old), strict=True))
-        return self.emit(Row(_T, aggregates=counted))
+        values = tuple(
+            (a, state if _is_number(a) else Told(a, state, self.rows_leave))
+            for a, state in zip(self.aggregates, self.afterwards(change, old), strict=True)
+        )
+        is_total = self.statement.shape is Shape.TOTAL
+        return self.emit(replace(Row(_T) if is_total else self.row, aggregates=values))
 
     def emit(self, row: Row) -> Effect:
         """One more token in the place of the results; and in the queue, if statements take it."""
@@ -188,10 +225,6 @@ class _Drawing:
         )
 
 
-def _counted(count: Term, aggregate: Aggregate, row: Row, change: int) -> Term:
-    if change == 0:
-        return count
-    after = Apply("+", count, Const(1)) if change > 0 else Apply("-", count, Const(1))
-    if aggregate.argument is None:
-        return after
-    return If(IsNull(aggregate.argument, row), count, after)
+def _is_number(aggregate: Aggregate) -> bool:
+    """Whether the state of an aggregate is just its value."""
+    return aggregate.function == "count" and not aggregate.distinct
