@@ -52,7 +52,30 @@ def test_auto_says_what_it_takes(cepheid: Run) -> None:
 def test_an_unknown_engine_is_wrong_use(cepheid: Run) -> None:
     outcome = cepheid("run", "p.epl", "-e", "e.jsonl", "--engine", "warp")
     assert outcome.code == 2
-    assert "hint: choose from auto, local, reference, spark" in outcome.err
+    assert "hint: choose from auto, local, reference, petri, spark" in outcome.err
+
+
+def test_a_net_gives_the_rows_of_the_reference(cepheid: Run, write: Write) -> None:
+    schemas = "create schema A (id string, x int); create schema B (id string, x int);"
+    pattern = "every a=A -> b=B(b.id = a.id)"
+    write("net.epl", f"{schemas} select a.x as first, b.x as second from pattern [{pattern}];")
+    found = cepheid("run", "net.epl", "-e", "e.jsonl", "--engine", "petri").rows
+    assert found
+    assert found == cepheid("run", "net.epl", "-e", "e.jsonl", "--engine", "reference").rows
+
+
+def test_what_a_net_does_not_have_is_shown_at_its_place(cepheid: Run) -> None:
+    outcome = cepheid("run", "p.epl", "-e", "e.jsonl", "--engine", "petri")
+    assert (outcome.code, outcome.rows) == (1, [])
+    assert "p.epl:" in outcome.err
+    assert "error[not-in-net]: 'timer:within' of 'Pair' is not translated" in outcome.err
+
+
+@pytest.mark.parametrize("option", ["--why", "--timed-out"])
+def test_a_net_refuses_what_it_does_not_keep(cepheid: Run, option: str) -> None:
+    outcome = cepheid("run", "p.epl", "-e", "e.jsonl", "--engine", "petri", option)
+    assert outcome.code == 2
+    assert "hint: choose the engine local or reference" in outcome.err
 
 
 def test_events_may_be_several_files_in_one_option(cepheid: Run, write: Write) -> None:
