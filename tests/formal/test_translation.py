@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -136,15 +137,22 @@ def patterns(draw: st.DrawFn, sources: Sequence[str]) -> tuple[str, list[str]]:
         tags.append(f"t{len(tags)}")
         return f"{tags[-1]}={draw(st.sampled_from(sources))}({condition})"
 
-    def part(depth: int) -> str:
-        kind = draw(st.sampled_from(["atom", "every", "chain", "chain"])) if depth else "atom"
+    def part(depth: int, *, may_repeat: bool = True, is_repeated: bool = False) -> str:
+        """A part of a pattern; not every inside within inside every."""
+        kinds = ["atom", "chain", "chain", "within"] + ["every"] * may_repeat
+        kind = draw(st.sampled_from(kinds)) if depth else "atom"
         if kind == "every":
-            return f"every ({part(depth - 1)})"
+            return f"every ({part(depth - 1, may_repeat=may_repeat, is_repeated=True)})"
+        below = partial(part, depth - 1, is_repeated=is_repeated)
         if kind == "chain":
-            return " -> ".join(f"({part(depth - 1)})" for _ in range(draw(st.integers(2, 3))))
+            count = draw(st.integers(2, 3))
+            return " -> ".join(f"({below(may_repeat=may_repeat)})" for _ in range(count))
+        if kind == "within":
+            inner = below(may_repeat=may_repeat and not is_repeated)
+            return f"({inner}) where timer:within({draw(st.integers(1, 4))} sec)"
         return atom()
 
-    text = f"every ({part(2)})" if draw(st.booleans()) else part(2)
+    text = f"every ({part(3, is_repeated=True)})" if draw(st.booleans()) else part(3)
     return text, tags
 
 
@@ -241,7 +249,6 @@ def test_what_is_not_translated_is_named_all_at_once() -> None:
         for d in raised.value.diagnostics
     ]
     assert facts == [
-        "'timer:within' of 'one'",
         "'or' of 'one'",
         "the batch window of 'two'",
         "'group by' of 'two'",

@@ -10,7 +10,7 @@ from cepheid.pattern import tree as patterns
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.tree import KeepAll, LengthWindow, TimeWindow
 
-PATTERNS = (patterns.Atom, patterns.Every, patterns.FollowedBy)
+PATTERNS = (patterns.Atom, patterns.Every, patterns.FollowedBy, patterns.Within)
 WINDOWS = (TimeWindow, LengthWindow, KeepAll)
 _NAMES = {
     patterns.EveryDistinct: "every-distinct",
@@ -18,7 +18,6 @@ _NAMES = {
     patterns.AnyOf: "or",
     patterns.Absent: "not",
     patterns.Repeat: "a repeat",
-    patterns.Within: "timer:within",
     patterns.While: "while",
     patterns.Interval: "timer:interval",
     patterns.At: "timer:at",
@@ -44,6 +43,7 @@ def _gaps(statement: ResolvedStatement) -> Iterator[tuple[str, Span | None]]:
         for node in patterns.walk(statement.pattern):
             if not isinstance(node, PATTERNS):
                 yield f"'{_NAMES[type(node)]}'", node.span
+        yield from _gaps_of_within(statement.pattern, is_repeated=False)
     yield from _gaps_of_window(statement)
     yield from _gaps_of_select(statement)
     tree = statement.tree
@@ -56,6 +56,22 @@ def _gaps(statement: ResolvedStatement) -> Iterator[tuple[str, Span | None]]:
     yield from ((what, None) for what, clause in clauses.items() if clause)
     if {tree.stream, tree.insert_stream} != {"istream"}:
         yield "the remove stream", None
+
+
+def _gaps_of_within(
+    pattern: patterns.Pattern, *, is_repeated: bool
+) -> Iterator[tuple[str, Span | None]]:
+    """Under `every`, the end of many partial matches is one failure, which tokens do not know."""
+    if isinstance(pattern, patterns.Within):
+        if pattern.period.is_zero or pattern.period.months:
+            yield "'timer:within' of no time or of calendar months", pattern.span
+        if pattern.most is not None:
+            yield "'timer:withinmax'", pattern.span
+        if is_repeated and any(isinstance(p, patterns.Every) for p in patterns.walk(pattern)):
+            yield "'timer:within' around 'every' inside 'every'", pattern.span
+    is_repeated = is_repeated or isinstance(pattern, patterns.Every)
+    for child in patterns.children(pattern):
+        yield from _gaps_of_within(child, is_repeated=is_repeated)
 
 
 def _gaps_of_window(statement: ResolvedStatement) -> Iterator[tuple[str, Span | None]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from cepheid.formal.petri.multiset import Colour
 from cepheid.formal.petri.net import ColourSet, Place, Priority, ProductOf, Transition
 from cepheid.formal.petri.terms import Apply, Const, Term
+from cepheid.pattern.tree import Within, walk
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.tree import TimeWindow
 
@@ -16,6 +17,15 @@ _OWN = {"Ev", "in_seqn", "queue", "queued", "taken", "time", "time_interval", "e
 
 def succ(number: Term) -> Apply:
     return Apply("+", number, Const(1))
+
+
+def periods_of(program: ResolvedProgram) -> list[int]:
+    """Everything that takes its time in a program, in microseconds."""
+    windows = (statement.tree.window for statement in program.statements)
+    patterns = (s.pattern for s in program.statements if s.pattern is not None)
+    parts = (part for pattern in patterns for part in walk(pattern))
+    timed = (item for item in (*windows, *parts) if isinstance(item, TimeWindow | Within))
+    return [item.period.microseconds for item in timed]
 
 
 @dataclass(slots=True)
@@ -38,7 +48,7 @@ class Sheet:
 
     @property
     def has_time(self) -> bool:
-        return any(isinstance(s.tree.window, TimeWindow) for s in self.statements)
+        return bool(periods_of(self.program))
 
     def place(self, name: str, *colours: ColourSet, start: Colour | None = None) -> str:
         """Draws a place, if it is not there yet; `start` is its token at the start."""
@@ -47,6 +57,11 @@ class Sheet:
             if start is not None:
                 self.tokens[name] = [start]
         return name
+
+    def unused(self, name: str) -> str:
+        """A name that no transition has: this one, or one that begins with it."""
+        count = sum(t.name.split(" ")[0] == name for t in self.transitions)
+        return f"{name}_{count + 1}" if count else name
 
     def add(self, transition: Transition) -> None:
         self.transitions.append(transition)

@@ -35,12 +35,11 @@ from cepheid.formal.petri.net import (
     Net,
     Transition,
 )
-from cepheid.formal.petri.patterns import translate_source
-from cepheid.formal.petri.sheet import Sheet, succ
+from cepheid.formal.petri.patterns import Since, translate_source
+from cepheid.formal.petri.sheet import Sheet, periods_of, succ
 from cepheid.formal.petri.simulation import Simulation
 from cepheid.formal.petri.terms import Apply, Const, Var, product
 from cepheid.program.resolved import ResolvedProgram
-from cepheid.program.tree import TimeWindow
 
 MOST_TICKS = 10_000_000
 _N, _T, _E, _I, _Q = map(Var, ("n", "t", "e", "i", "q"))
@@ -63,7 +62,7 @@ class Translation:
         """The marking before anything has happened; events in the order of their times."""
         tokens: dict[str, list[Colour]] = {}
         for place, token in self.tokens:
-            tokens.setdefault(place, []).append(token)
+            tokens.setdefault(place, []).append(_begun(token, start))
         places = dict(self.inputs)
         taken = (event for event in events if event.type in places)
         for number, event in enumerate(taken, start=1):
@@ -76,8 +75,7 @@ class Translation:
 
     def time_interval(self, events: Iterable[Event], start: Instant, end: Instant) -> int:
         """The longest tick that meets every instant at which something happens."""
-        windows = (statement.tree.window for statement in self.program.statements)
-        periods = [w.period.microseconds for w in windows if isinstance(w, TimeWindow)]
+        periods = periods_of(self.program)
         interval = math.gcd(end - start, *(e.instant - start for e in events), *periods)
         if (end - start) // interval > MOST_TICKS:
             fact = f"from the start to the end there are more than {MOST_TICKS:,} ticks"
@@ -89,6 +87,13 @@ class Translation:
         """The results that lie in a marking, in the order in which they came."""
         tokens = [token for place in self.results for token in marking[place].elements()]
         return sorted((token[2] for token in tokens), key=lambda row: row.key)  # type: ignore[index]
+
+
+def _begun(token: Colour, start: Instant) -> Colour:
+    """A token at the start, when that is known."""
+    if not isinstance(token, tuple):
+        return token
+    return tuple(start + c.microseconds if isinstance(c, Since) else c for c in token)
 
 
 def translate(program: ResolvedProgram) -> Translation:
