@@ -15,6 +15,7 @@ from cepheid.core.event import Event, Value
 from cepheid.core.time import MICROSECONDS
 from cepheid.engines.local.intake import take_in
 from cepheid.errors import ProgramError
+from cepheid.formal.petri.gaps import gaps
 from cepheid.formal.petri.invariants import Bounded
 from cepheid.formal.petri.simulation import Simulation, Stop
 from cepheid.formal.petri.translate import Translation, run, translate
@@ -119,6 +120,14 @@ def agree(program: ResolvedProgram, events: Sequence[Event]) -> None:
 )
 def test_an_example_gives_the_rows_of_the_reference(program: str, events: str) -> None:
     agree(*load(program, events))
+
+
+def test_what_is_translated_of_the_motorbikes_gives_the_rows_of_the_reference() -> None:
+    program, events = load("motorbike/motorbike.epl", "motorbike/events.jsonl")
+    names = [s.name for s in program.statements if not gaps(program.part([s.name]))]
+    assert names == ["BlowOutTire", "Crash", "DriverLeftSeat", "GhostRider"]
+    assert reference(program.part(names), events[:500])
+    agree(program.part(names), events[:500])
 
 
 # Small programs over two input types; each statement may read what those before it derive.

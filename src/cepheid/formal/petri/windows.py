@@ -23,11 +23,11 @@ from cepheid.formal.petri.inscriptions import (
 )
 from cepheid.formal.petri.net import BOOL, INT, STRING, Arc, Priority, ProductOf, Transition
 from cepheid.formal.petri.sheet import Sheet, succ
-from cepheid.formal.petri.terms import Apply, Const, If, Product, Term, Var, product
+from cepheid.formal.petri.terms import Apply, Const, If, Term, Var, product
 from cepheid.program.resolved import ResolvedStatement, Shape
 from cepheid.program.tree import LengthWindow, TimeWindow
 
-_I, _T, _K, _Q, _C, _D = map(Var, ("i", "t", "k", "q", "c", "d"))
+_I, _T, _K, _Q, _D = map(Var, ("i", "t", "k", "q", "d"))
 _ENTERED = Var("entered")
 _YES, _NO = Const(value=True), Const(value=False)
 
@@ -101,23 +101,19 @@ class _Drawing:
 
     # Windows.
 
-    def held(self, key: Term) -> Arc:
+    def held(self, key: Term, entered: Term) -> Arc:
         """A row in the window: what it leaves by, when it entered, its events."""
         colours = ProductOf((INT, INT, *(EVENT for _ in self.bound)))
-        return Arc(
-            self.sheet.place(self.own("DW_Ev"), colours), product(key, _ENTERED, *self.bound)
-        )
+        place = self.sheet.place(self.own("DW_Ev"), colours)
+        return Arc(place, product(key, entered, *self.bound))
 
     def enter(self, match: Arc, key: Term) -> Effect:
-        held = self.held(key)
-        assert isinstance(held.term, Product)
-        entering = Arc(held.place, product(key, _T, *self.bound))
-        return Effect((match,), (entering,))
+        return Effect((match,), (self.held(key, _T),))
 
     def draw_time_window(self, match: Arc, guard: Term | None, period: int) -> None:
         entering = self.enter(match, Apply("+", _T, Const(period)))
         self.add("enter", entering + self.count(+1) + self.result(+1), guard=guard)
-        now, leaving = Arc("time", _T), self.held(_T)
+        now, leaving = Arc("time", _T), self.held(_T, _ENTERED)
         if self.statement.shape is not Shape.TOTAL:
             self.add("clear_DW_Ev", Effect((leaving, now), (now,)) + self.count(-1))
             return
@@ -219,7 +215,6 @@ class _Drawing:
         if not self.sheet.is_consumed(target):
             return effect
         waiting = product(succ(_Q), Const(target), _T, event)
-        self.sheet.place("queue", INT, STRING, INT, EVENT)
         return effect + Effect(
             (Arc("queued", _Q),), (Arc("queued", succ(_Q)), Arc("queue", waiting))
         )
