@@ -14,7 +14,7 @@ import cepheid as cep
 from cepheid.core.event import Event, Value
 from cepheid.core.time import MICROSECONDS
 from cepheid.engines.local.intake import take_in
-from cepheid.errors import ProgramError
+from cepheid.errors import ProgramError, RunError
 from cepheid.formal.petri.gaps import gaps
 from cepheid.formal.petri.invariants import Bounded
 from cepheid.formal.petri.simulation import Simulation, Stop
@@ -282,3 +282,12 @@ def test_types_may_have_the_names_of_places_and_events_that_nobody_takes_are_lef
         cep.parse(text).resolve(),
         [Event(t, n * SECOND, {"x": n}, n) for n, t in enumerate(types)],
     )
+
+
+def test_a_cycle_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "create schema A (x int); @Name('again') insert into A select x + 1 as x from A"
+    event = Event("A", 0, {"x": 1})
+    monkeypatch.setattr("cepheid.formal.petri.translate.RUNAWAY", 1000)
+    with pytest.raises(RunError, match="more than 1,000 transitions fired for one event"):
+        run(cep.parse(f"{text};").resolve(), [event], 0, 0)
+    agree(cep.parse(f"{text}(x < 9);").resolve(), [event])

@@ -37,11 +37,12 @@ from cepheid.formal.petri.net import (
 )
 from cepheid.formal.petri.patterns import Since, translate_source
 from cepheid.formal.petri.sheet import Sheet, periods_of, succ
-from cepheid.formal.petri.simulation import Simulation
+from cepheid.formal.petri.simulation import Simulation, Stop
 from cepheid.formal.petri.terms import Apply, Const, Var, product
 from cepheid.program.resolved import ResolvedProgram
 
 MOST_TICKS = 10_000_000
+RUNAWAY = 300_000  # firings for one event
 _N, _T, _E, _I, _Q = map(Var, ("n", "t", "e", "i", "q"))
 _OLD = product(_I, Var("old_type"), Var("old_t"), Var("old_e"))
 _NOTHING = Event("", 0, {})  # what is being taken before the first event
@@ -122,7 +123,13 @@ def run(
     """The rows of a program over its input, from its net."""
     translation = translate(program)
     simulation = Simulation(translation.net, translation.marking(events, start, end))
-    simulation.run()
+    reached: tuple[Multiset, Multiset] | None = None
+    while simulation.run(limit=RUNAWAY) is Stop.LIMIT:
+        marking = simulation.marking
+        before, reached = reached, (marking["in_seqn"], marking["time"])
+        if reached == before:
+            fact = f"more than {RUNAWAY:,} transitions fired for one event"
+            raise RunError(error("runaway", fact, hint="do the statements feed each other?"))
     return translation.rows(simulation.marking)
 
 
