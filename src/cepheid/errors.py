@@ -90,6 +90,8 @@ CATALOGUE: dict[str, str] = {
     "no-key": "statements whose events no key splits, so that one task takes them all",
     "ties": "events of one time that nothing orders",
     "skew": "a key that has a very large share of the events",
+    "not-in-net": "a construct that is not translated into Petri nets",
+    "broken-invariant": "a Petri net that does not keep what it should",
     "usage": "a command or call that makes no sense",
 }
 

@@ -20,9 +20,10 @@ from typing import Literal
 
 from cepheid.analysis.findings import ANALYSES, check_program
 from cepheid.analysis.races import has_open_order, priorities_by_level
+from cepheid.core.event import Event
 from cepheid.core.time import Instant
-from cepheid.engines.local.intake import OnProblem, take_in
-from cepheid.engines.local.run import Progress, no_progress
+from cepheid.engines.local.intake import Intake, OnProblem, take_in
+from cepheid.engines.local.run import Progress, no_progress, starts_at
 from cepheid.engines.local.run import run as run_locally
 from cepheid.engines.local.runners import Runner, open_runner
 from cepheid.engines.local.session import Session, Time, instant_of
@@ -49,7 +50,7 @@ from cepheid.program.tree import PatternSource, ProgramTree
 from cepheid.result import Result, Step
 
 CHECKS = (*ANALYSES, "races")  # what can be left out of a check
-ENGINES = ("local", "reference", "spark")
+ENGINES = ("local", "reference", "petri", "spark")
 SESSION_ENGINES = ("local", "reference")
 LARGE = 100 * 2**20  # bytes of files that are better left to Spark
 _TABLE = "table:"  # names a table of the Spark session among the events
@@ -215,8 +216,9 @@ def run(
     """Runs a program over bounded input: paths, dictionaries, Arrow tables, pandas frames.
 
     The engine `local` is the compiled matcher in this process, and the reference semantics for
-    what that leaves to it; `reference` is the reference semantics for everything; `spark` is the
-    running Spark session or a new one, which takes 'table:NAME', too.
+    what that leaves to it; `reference` is the reference semantics for everything; `petri` fires the
+    program's Petri net, as far as it has one; `spark` is the running Spark session or a new one,
+    which takes 'table:NAME', too.
     The clock starts at `start`, else at the smallest time of the input, and ends at its largest.
     `timed_out` adds a row for every partial match that `timer:within` ends; `why` keeps the events
     behind each row, down to the input; `on_error="skip"` leaves out what cannot be read and lists it in `result.skipped`.
@@ -228,14 +230,20 @@ def run(
     skipped: list[Diagnostic] = []
     on_problem = skipped.append if on_error == "skip" else fail
     begin = None if start is None else instant_of(start)
+    if why:
+        _refuse(
+            engine, {"spark": "Spark does", "petri": "a net does"}, "keep the events behind a row"
+        )
+    if timed_out:
+        _refuse(engine, {"petri": "a net does"}, "report partial matches")
     if engine == "spark":
-        if why:
-            fact = "Spark does not keep the events behind a row"
-            raise UsageError(error("usage", fact, hint="choose the engine local or reference"))
         return _on_spark(program, events, begin, on_problem, skipped, progress, timed_out=timed_out)
     intake = take_in(program.resolve(), _records(events, on_problem, progress), on_problem)
-    runner = open_runner(intake.program, engine=engine, timed_out=timed_out, why=why)
-    rows = list(run_locally(intake, runner, begin, progress))
+    if engine == "petri":
+        rows, steps = _in_net(intake, begin), []
+    else:
+        runner = open_runner(intake.program, engine=engine, timed_out=timed_out, why=why)
+        rows, steps = list(run_locally(intake, runner, begin, progress)), steps_of(runner)
     return Result(
         rows,
         intake.program.types,
@@ -243,8 +251,24 @@ def run(
         taken=len(intake.events),
         moved=intake.moved,
         skipped=skipped,
-        steps=steps_of(runner),
+        steps=steps,
     )
+
+
+def _refuse(engine: str, unable: Mapping[str, str], what: str) -> None:
+    if engine in unable:
+        fact = f"{unable[engine]} not {what}"
+        raise UsageError(error("usage", fact, hint="choose the engine local or reference"))
+
+
+def _in_net(intake: Intake, start: Instant | None) -> list[Event]:
+    from cepheid.formal.petri.translate import run as run_net
+
+    first = starts_at(intake.first, start)
+    if first is None:
+        return []
+    last = first if intake.last is None else max(first, intake.last)
+    return run_net(intake.program, intake.events, first, last)
 
 
 def _records(

@@ -39,7 +39,7 @@ def test_an_unknown_type_is_wrong_use_and_the_derived_ones_are_listed(cepheid: R
     assert "derived types: Pair, Big" in outcome.err
 
 
-@pytest.mark.parametrize("engine", ["auto", "local", "reference"])
+@pytest.mark.parametrize("engine", ["auto", "local", "reference", "petri"])
 def test_every_engine_gives_the_rows(cepheid: Run, engine: str) -> None:
     assert cepheid("run", "p.epl", "-e", "e.jsonl", "--engine", engine).rows == [PAIR, BIG]
 
@@ -52,7 +52,23 @@ def test_auto_says_what_it_takes(cepheid: Run) -> None:
 def test_an_unknown_engine_is_wrong_use(cepheid: Run) -> None:
     outcome = cepheid("run", "p.epl", "-e", "e.jsonl", "--engine", "warp")
     assert outcome.code == 2
-    assert "hint: choose from auto, local, reference, spark" in outcome.err
+    assert "hint: choose from auto, local, reference, petri, spark" in outcome.err
+
+
+def test_what_a_net_does_not_have_is_shown_at_its_place(cepheid: Run, write: Write) -> None:
+    schemas = "create schema A (id string, x int); create schema B (id string, x int);"
+    write("or.epl", f"{schemas}\nselect a.x as x from pattern [every a=A or b=B];")
+    outcome = cepheid("run", "or.epl", "-e", "e.jsonl", "--engine", "petri")
+    assert (outcome.code, outcome.rows) == (1, [])
+    assert "or.epl:2:" in outcome.err
+    assert "error[not-in-net]: 'or' of " in outcome.err
+
+
+@pytest.mark.parametrize("option", ["--why", "--timed-out"])
+def test_a_net_refuses_what_it_does_not_keep(cepheid: Run, option: str) -> None:
+    outcome = cepheid("run", "p.epl", "-e", "e.jsonl", "--engine", "petri", option)
+    assert outcome.code == 2
+    assert "hint: choose the engine local or reference" in outcome.err
 
 
 def test_events_may_be_several_files_in_one_option(cepheid: Run, write: Write) -> None:

@@ -1,1 +1,1 @@
-"""What is found out about a program by running its meaning, before there are any events."""
+"""Programs in other formalisms, and what is found out about them before there are any events."""

@@ -1,0 +1,100 @@
+"""Firings of a Petri net, beside the same net in the library snakes. No priorities: snakes has none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+from benchmarks.measure import Sizes
+from benchmarks.report import Figure, Goal
+from cepheid.formal.petri.net import INT, Arc, Net, Place, ProductOf, Transition
+from cepheid.formal.petri.simulation import Simulation, Stop, marked
+from cepheid.formal.petri.terms import Apply, Const, Var, product
+
+TOKENS = 1_000
+FIRINGS = 200_000
+PEER_SECONDS = 5.0
+X, Y, Z = Var("x"), Var("y"), Var("z")
+NUMBERS = list(range(TOKENS))
+PAIRS = [(n, n) for n in NUMBERS]
+LINKS = [(n, (7 * n + 1) % TOKENS) for n in NUMBERS]
+
+
+def run(sizes: Sizes) -> Iterator[Figure]:
+    del sizes  # the number of tokens is what matters
+    try:
+        peer = import_module("snakes.nets")
+    except ImportError:
+        yield Figure(name="firings per second", ratio=None, note="pip install snakes first")
+        return
+    nets = {
+        "one place, one token counted up": (_counting(), _peer_counting(peer)),
+        "two places, joined by a value": (_joining(), _peer_joining(peer)),
+    }
+    for name, (ours, theirs) in nets.items():
+        rate, peer_rate = _rate(ours), _peer_rate(theirs)
+        yield Figure(
+            name=f"{TOKENS} tokens, {name}: firings per second beside snakes",
+            ratio=rate / peer_rate,
+            goal=Goal("at least", 1_000),
+            of={"firings/s": rate, "beside": peer_rate},
+        )
+
+
+def _rate(simulation: Simulation) -> float:
+    begin = time.perf_counter()
+    if simulation.run(limit=FIRINGS) is not Stop.LIMIT:
+        raise RuntimeError("the net came to its end")
+    return FIRINGS / (time.perf_counter() - begin)
+
+
+def _peer_rate(fire: Callable[[], None]) -> float:
+    begin = time.perf_counter()
+    count = 0
+    while time.perf_counter() - begin < PEER_SECONDS:
+        fire()
+        count += 1
+    return count / (time.perf_counter() - begin)
+
+
+def _counting() -> Simulation:
+    up = Transition("up", (Arc("p", X),), (Arc("p", Apply("+", X, Const(1))),))
+    return Simulation(Net((Place("p", INT),), (up,)), marked({"p": NUMBERS}))
+
+
+def _joining() -> Simulation:
+    pair = ProductOf((INT, INT))
+    link = Arc("q", product(Y, Z))
+    step = Transition("step", (Arc("p", product(X, Y)), link), (Arc("p", product(X, Z)), link))
+    net = Net((Place("p", pair), Place("q", pair)), (step,))
+    return Simulation(net, marked({"p": PAIRS, "q": LINKS}))
+
+
+def _peer_counting(peer: Any) -> Callable[[], None]:
+    net = peer.PetriNet("counting")
+    net.add_place(peer.Place("p", NUMBERS))
+    net.add_transition(peer.Transition("up"))
+    net.add_input("p", "up", peer.Variable("x"))
+    net.add_output("p", "up", peer.Expression("x + 1"))
+    return _firing(net.transition("up"))
+
+
+def _peer_joining(peer: Any) -> Callable[[], None]:
+    def pair(first: str, second: str) -> Any:
+        return peer.Tuple([peer.Variable(first), peer.Variable(second)])
+
+    net = peer.PetriNet("joining")
+    net.add_place(peer.Place("p", PAIRS))
+    net.add_place(peer.Place("q", LINKS))
+    net.add_transition(peer.Transition("step"))
+    net.add_input("p", "step", pair("x", "y"))
+    net.add_input("q", "step", pair("y", "z"))
+    net.add_output("p", "step", pair("x", "z"))
+    net.add_output("q", "step", pair("y", "z"))
+    return _firing(net.transition("step"))
+
+
+def _firing(transition: Any) -> Callable[[], None]:
+    return lambda: transition.fire(transition.modes()[0])

@@ -1,0 +1,206 @@
+"""Inscriptions that speak of events: the conditions and select lists of a program."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from cepheid.core.event import Event
+from cepheid.core.time import Instant
+from cepheid.expr.aggregates import make_aggregator
+from cepheid.expr.evaluate import Frame, compile_condition, compile_expr
+from cepheid.expr.printing import print_expr
+from cepheid.expr.tree import Aggregate, Expr
+from cepheid.expr.typing import aggregates_in
+from cepheid.formal.petri.net import Simple
+from cepheid.formal.petri.terms import Names, Term, Var
+from cepheid.program.resolved import ResolvedStatement
+
+EVENT = Simple("EVENT", Event)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The variables that an expression of a program is evaluated with."""
+
+    now: Term
+    event: Var | None = None  # the event at hand
+    tags: tuple[tuple[str, Var], ...] = ()
+    aggregates: tuple[tuple[Aggregate, Term], ...] = ()
+
+    def terms(self) -> Iterator[Term]:
+        yield self.now
+        if self.event is not None:
+            yield self.event
+        yield from (term for _, term in self.tags)
+        yield from (term for _, term in self.aggregates)
+
+    def frame(self) -> Callable[..., Frame]:
+        """From the values of the terms to what expressions are evaluated against."""
+        first = 1 if self.event is None else 2
+        tags = tuple(tag for tag, _ in self.tags)
+        after = first + len(tags)
+
+        def make(*values: object) -> Frame:
+            event = values[1] if first == 2 else None
+            bound = dict(zip(tags, values[first:after], strict=True))
+            return Frame(event, bound, values[0], aggregates=values[after:])  # type: ignore[arg-type]
+
+        return make
+
+    def slots(self) -> dict[Aggregate, int]:
+        return {aggregate: slot for slot, (aggregate, _) in enumerate(self.aggregates)}
+
+
+class Evaluated(Term):
+    """A term that evaluates expressions of the program."""
+
+    __slots__ = ()
+    row: Row
+
+    @abstractmethod
+    def function(self) -> Callable[..., object]:
+        """From the values of the terms of the row to the value."""
+
+    def python(self, names: Names) -> str:
+        arguments = ", ".join(term.python(names) for term in self.arguments())
+        return f"{names.of(self.function())}({arguments})"
+
+    def arguments(self) -> Iterator[Term]:
+        return self.row.terms()
+
+    def variables(self) -> Iterator[str]:
+        for term in self.arguments():
+            yield from term.variables()
+
+
+@dataclass(frozen=True, slots=True)
+class Holds(Evaluated):
+    """Whether a condition is true."""
+
+    condition: Expr
+    row: Row
+    negated: bool = False
+
+    def function(self) -> Callable[..., bool]:
+        holds, frame = compile_condition(self.condition, self.row.slots()), self.row.frame()
+        negated = self.negated
+        return lambda *values: holds(frame(*values)) is not negated
+
+    def __str__(self) -> str:
+        text = print_expr(self.condition)
+        return f"not ({text})" if self.negated else text
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull(Evaluated):
+    expr: Expr
+    row: Row
+
+    def function(self) -> Callable[..., bool]:
+        evaluate, frame = compile_expr(self.expr), self.row.frame()
+        return lambda *values: evaluate(frame(*values)) is None
+
+    def __str__(self) -> str:
+        return f"{print_expr(self.expr)} is null"
+
+
+@dataclass(frozen=True, slots=True)
+class Derived(Evaluated):
+    """The event that a statement makes of a row.
+
+    Its key puts the rows of a run in order: the instant, the number of the event that was being
+    taken, the rank of the statement, and the number of the row.
+    """
+
+    statement: ResolvedStatement = field(repr=False)
+    row: Row
+    taken: Term
+    number: Term
+
+    def arguments(self) -> Iterator[Term]:
+        yield self.taken
+        yield self.number
+        yield from self.row.terms()
+
+    def function(self) -> Callable[..., Event]:
+        statement, frame, slots = self.statement, self.row.frame(), self.row.slots()
+        columns = [(c.name, compile_expr(c.expr, slots)) for c in statement.columns]
+
+        def derive(taken: int, number: int, now: Instant, *values: object) -> Event:
+            given = frame(now, *values)
+            named = {name: evaluate(given) for name, evaluate in columns}
+            key = (now, taken, statement.rank, number)
+            return Event(statement.target, now, named, number, statement.name, key=key)
+
+        return derive
+
+    def __str__(self) -> str:
+        return f"{self.statement.target}({', '.join(map(str, self.row.terms()))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Folded(Evaluated):
+    """The state of an aggregate after a row has entered or left it, as JSON."""
+
+    aggregate: Aggregate
+    state: Term
+    row: Row
+    enters: bool
+    rows_leave: bool
+
+    def arguments(self) -> Iterator[Term]:
+        yield self.state
+        yield from self.row.terms()
+
+    def function(self) -> Callable[..., str]:
+        argument, frame = self.aggregate.argument, self.row.frame()
+        evaluate = (lambda _: True) if argument is None else compile_expr(argument)
+
+        def fold(state: str, *values: object) -> str:
+            aggregator = make_aggregator(self.aggregate, rows_leave=self.rows_leave)
+            aggregator.load(json.loads(state))
+            move = aggregator.enter if self.enters else aggregator.leave
+            move(evaluate(frame(*values)))
+            return json.dumps(aggregator.save())
+
+        return fold
+
+    def __str__(self) -> str:
+        move = "enter" if self.enters else "leave"
+        return f"{move}({self.state}, {print_expr(self.aggregate)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Told(Term):
+    """The value of an aggregate, from its state."""
+
+    aggregate: Aggregate
+    state: Term
+    rows_leave: bool
+
+    def python(self, names: Names) -> str:
+        def tell(state: str) -> object:
+            aggregator = make_aggregator(self.aggregate, rows_leave=self.rows_leave)
+            aggregator.load(json.loads(state))
+            return aggregator.result()
+
+        return f"{names.of(tell)}({self.state.python(names)})"
+
+    def variables(self) -> Iterator[str]:
+        return self.state.variables()
+
+    def __str__(self) -> str:
+        return f"{self.aggregate.function}({self.state})"
+
+
+def empty_state(aggregate: Aggregate, *, rows_leave: bool) -> str:
+    """The state of an aggregate of no rows."""
+    return json.dumps(make_aggregator(aggregate, rows_leave=rows_leave).save())
+
+
+def aggregates_of(statement: ResolvedStatement) -> tuple[Aggregate, ...]:
+    found = (node for c in statement.columns for node in aggregates_in(c.expr))
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,150 @@
+"""Inscriptions as trees: what stands on arcs and in guards.
+
+A term has variables, and a value for every binding of them. For speed, terms become Python source;
+`Names` keeps the values that the source refers to.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cepheid.core.checks import need
+from cepheid.formal.petri.multiset import Colour
+
+
+class Names:
+    """The values that a piece of source needs, by the names it has for them."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, object] = {}
+
+    def of(self, value: object) -> str:
+        name = f"g{len(self.values)}"
+        self.values[name] = value
+        return name
+
+
+class Term(ABC):
+    """The root of the inscriptions."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def python(self, names: Names) -> str:
+        """A Python expression for its value, in which variable x is called `v_x`."""
+
+    @abstractmethod
+    def variables(self) -> Iterator[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Var(Term):
+    name: str
+
+    def __post_init__(self) -> None:
+        need(self.name.isidentifier(), f"{self.name!r} is no name for a variable")
+
+    def python(self, names: Names) -> str:
+        return f"v_{self.name}"
+
+    def variables(self) -> Iterator[str]:
+        yield self.name
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Term):
+    value: Colour
+
+    def python(self, names: Names) -> str:
+        return repr(self.value) if type(self.value) in (int, bool, str) else names.of(self.value)
+
+    def variables(self) -> Iterator[str]:
+        return iter(())
+
+    def __str__(self) -> str:
+        return f'"{self.value}"' if isinstance(self.value, str) else str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Product(Term):
+    """A tuple of terms."""
+
+    parts: tuple[Term, ...]
+
+    def python(self, names: Names) -> str:
+        return f"({''.join(part.python(names) + ', ' for part in self.parts)})"
+
+    def variables(self) -> Iterator[str]:
+        for part in self.parts:
+            yield from part.variables()
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.parts))})"
+
+
+# The operators of inscriptions: how CPN ML writes them, and how Python does.
+OPERATORS = {
+    "+": "+",
+    "-": "-",
+    "*": "*",
+    "div": "//",
+    "mod": "%",
+    "=": "==",
+    "<>": "!=",
+    "<": "<",
+    "<=": "<=",
+    ">": ">",
+    ">=": ">=",
+    "andalso": "and",
+    "orelse": "or",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(Term):
+    """An operator between two terms."""
+
+    operator: str
+    left: Term
+    right: Term
+
+    def __post_init__(self) -> None:
+        need(self.operator in OPERATORS, f"no operator {self.operator!r}")
+
+    def python(self, names: Names) -> str:
+        left, right = self.left.python(names), self.right.python(names)
+        return f"({left} {OPERATORS[self.operator]} {right})"
+
+    def variables(self) -> Iterator[str]:
+        yield from self.left.variables()
+        yield from self.right.variables()
+
+    def __str__(self) -> str:
+        return f"({self.left} {self.operator} {self.right})"
+
+
+@dataclass(frozen=True, slots=True)
+class If(Term):
+    condition: Term
+    then: Term
+    otherwise: Term
+
+    def python(self, names: Names) -> str:
+        then, condition = self.then.python(names), self.condition.python(names)
+        return f"({then} if {condition} else {self.otherwise.python(names)})"
+
+    def variables(self) -> Iterator[str]:
+        for term in (self.condition, self.then, self.otherwise):
+            yield from term.variables()
+
+    def __str__(self) -> str:
+        return f"(if {self.condition} then {self.then} else {self.otherwise})"
+
+
+def product(*parts: Term) -> Product:
+    return Product(parts)

@@ -1,0 +1,188 @@
+"""From a program to a net.
+
+Every input type has a place of its name, with all its events: (number, time, event). One event at a
+time is being taken, the token of `Ev`: `incr_seqn` takes the next one from the input, as soon as
+nothing else is left to do, and `next_derived` those that statements derive, first in, first out.
+Results lie in places with the names of their types. Where time matters, it passes by `tick`, from
+one multiple of `time_interval` to the next, after everything of an instant has happened.
+
+What belongs to one statement has its name before a dot: see `patterns` and `windows`. Priorities:
+
+    P_HIGH                 what follows at once: rows leave windows, matches go on
+    two for each rank      the statements, one after the other; first what starts a run
+    then                   `next_derived`
+    then                   `incr_seqn`
+    last                   `tick`
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from cepheid.core.event import Event
+from cepheid.core.time import Instant
+from cepheid.errors import ProgramError, RunError, error
+from cepheid.formal.petri.gaps import gaps
+from cepheid.formal.petri.inscriptions import EVENT
+from cepheid.formal.petri.multiset import Colour, Multiset
+from cepheid.formal.petri.net import (
+    INT,
+    STRING,
+    Arc,
+    Marking,
+    Net,
+    Transition,
+)
+from cepheid.formal.petri.patterns import Since, translate_source
+from cepheid.formal.petri.sheet import Sheet, periods_of, succ
+from cepheid.formal.petri.simulation import Simulation, Stop
+from cepheid.formal.petri.terms import Apply, Const, Var, product
+from cepheid.program.resolved import ResolvedProgram
+
+MOST_TICKS = 10_000_000
+RUNAWAY = 300_000  # firings for one event
+_N, _T, _E, _I, _Q = map(Var, ("n", "t", "e", "i", "q"))
+_OLD = product(_I, Var("old_type"), Var("old_t"), Var("old_e"))
+_NOTHING = Event("", 0, {})  # what is being taken before the first event
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A program as a net, and how its input is marked and its results are read."""
+
+    program: ResolvedProgram
+    net: Net
+    tokens: tuple[tuple[str, Colour], ...]  # at the start, besides time and input
+    inputs: tuple[tuple[str, str], ...]  # types and the places of their events
+    results: tuple[str, ...]  # the places of what is derived
+    has_time: bool
+
+    def marking(self, events: Sequence[Event], start: Instant, end: Instant) -> Marking:
+        """The marking before anything has happened; events in the order of their times."""
+        tokens: dict[str, list[Colour]] = {}
+        for place, token in self.tokens:
+            tokens.setdefault(place, []).append(_begun(token, start))
+        places = dict(self.inputs)
+        taken = (event for event in events if event.type in places)
+        for number, event in enumerate(taken, start=1):
+            tokens.setdefault(places[event.type], []).append((number, event.instant, event))
+        if self.has_time:
+            tokens["time"] = [start]
+            tokens["time_interval"] = [self.time_interval(events, start, end)]
+            tokens["end"] = [end]
+        return Marking({place: Multiset.of(colours) for place, colours in tokens.items()})
+
+    def time_interval(self, events: Iterable[Event], start: Instant, end: Instant) -> int:
+        """The longest tick that meets every instant at which something happens."""
+        periods = periods_of(self.program)
+        interval = math.gcd(end - start, *(e.instant - start for e in events), *periods)
+        if (end - start) // interval > MOST_TICKS:
+            fact = f"from the start to the end there are more than {MOST_TICKS:,} ticks"
+            hint = f"ticks are {interval} microseconds apart; round the times of the events"
+            raise RunError(error("not-in-net", fact, hint=hint))
+        return interval
+
+    def rows(self, marking: Marking) -> list[Event]:
+        """The results that lie in a marking, in the order in which they came."""
+        tokens = [token for place in self.results for token in marking[place].elements()]
+        return sorted((token[2] for token in tokens), key=lambda row: row.key)  # type: ignore[index]
+
+
+def _begun(token: Colour, start: Instant) -> Colour:
+    """A token at the start, when that is known."""
+    if not isinstance(token, tuple):
+        return token
+    return tuple(start + c.microseconds if isinstance(c, Since) else c for c in token)
+
+
+def translate(program: ResolvedProgram) -> Translation:
+    """The net of a program; ProgramError names everything in it that nets do not have yet."""
+    problems = gaps(program)
+    if problems:
+        raise ProgramError(*problems)
+    sheet = Sheet(program)
+    _draw_input(sheet)
+    for statement in sorted(program.statements, key=lambda s: s.rank):
+        translate_source(sheet, statement)
+    _draw_time(sheet)
+    return Translation(
+        program,
+        Net(tuple(sheet.places), tuple(sheet.transitions)),
+        tuple((place, token) for place, tokens in sheet.tokens.items() for token in tokens),
+        tuple((name, sheet.input_place(name)) for name in sheet.input_types),
+        tuple(dict.fromkeys(sheet.result_place(s.target) for s in program.statements)),
+        sheet.has_time,
+    )
+
+
+def run(
+    program: ResolvedProgram, events: Sequence[Event], start: Instant, end: Instant
+) -> list[Event]:
+    """The rows of a program over its input, from its net."""
+    translation = translate(program)
+    simulation = Simulation(translation.net, translation.marking(events, start, end))
+    reached: tuple[Multiset, Multiset] | None = None
+    while simulation.run(limit=RUNAWAY) is Stop.LIMIT:
+        marking = simulation.marking
+        before, reached = reached, (marking["in_seqn"], marking["time"])
+        if reached == before:
+            fact = f"more than {RUNAWAY:,} transitions fired for one event"
+            raise RunError(error("runaway", fact, hint="do the statements feed each other?"))
+    return translation.rows(simulation.marking)
+
+
+def _draw_input(sheet: Sheet) -> None:
+    """The places of the input, the event that is being taken, and those that wait."""
+    sheet.place("Ev", INT, STRING, INT, EVENT, start=(0, "", 0, _NOTHING))
+    sheet.place("in_seqn", INT, start=0)
+    sheet.place("queued", INT, start=0)
+    sheet.place("taken", INT, start=0)
+    sheet.place("queue", INT, STRING, INT, EVENT)
+    kind, number = Var("type"), succ(_Q)
+    sheet.add(
+        Transition(
+            "next_derived",
+            (Arc("taken", _Q), Arc("queue", product(number, kind, _T, _E)), Arc("Ev", _OLD)),
+            (Arc("taken", number), Arc("Ev", product(succ(_I), kind, _T, _E))),
+            priority=sheet.levels,
+        )
+    )
+    for name in sheet.input_types:
+        place = sheet.place(sheet.input_place(name), INT, INT, EVENT)
+        event = Arc(place, product(succ(_N), _T, _E))
+        now = (Arc("time", _T),) if sheet.has_time else ()
+        sheet.add(
+            Transition(
+                f"incr_seqn_{name}",
+                (Arc("in_seqn", _N), event, Arc("Ev", _OLD), *now),
+                (
+                    Arc("in_seqn", succ(_N)),
+                    event,
+                    Arc("Ev", product(succ(_I), Const(name), _T, _E)),
+                    *now,
+                ),
+                priority=sheet.levels + 1,
+            )
+        )
+
+
+def _draw_time(sheet: Sheet) -> None:
+    if not sheet.has_time:
+        return
+    interval, end = Var("time_interval"), Var("end")
+    constants = (
+        Arc(sheet.place("time_interval", INT), interval),
+        Arc(sheet.place("end", INT), end),
+    )
+    sheet.place("time", INT)
+    sheet.add(
+        Transition(
+            "tick",
+            (Arc("time", _T), *constants),
+            (Arc("time", Apply("+", _T, interval)), *constants),
+            Apply("<", _T, end),
+            sheet.levels + 2,
+        )
+    )
