@@ -50,7 +50,7 @@ class Unavailable(Exception):
 
 
 def run(sizes: Sizes) -> Iterator[Figure]:
-    rides, few = Rides(events=sizes.events(2_000_000)), Rides(events=20_000)
+    rides = Rides(events=sizes.events(2_000_000))
     try:
         _install()
     except Unavailable as reason:
@@ -59,18 +59,15 @@ def run(sizes: Sizes) -> Iterator[Figure]:
     spark = session()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        batch = flink("batch", rides, few, place / "flink-batch")
-        for name, events, warm_up in (
-            ("CSV", _csv(spark, rides), _csv(spark, few)),
-            ("Parquet", _parquet(spark, rides), _parquet(spark, few)),
-        ):
-            _write(found_in(crash(IDS), warm_up), place / f"few-{name}")
+        batch = flink("batch", rides, place / "flink-batch")
+        for name, events in (("CSV", _csv(spark, rides)), ("Parquet", _parquet(spark, rides))):
+            _write(found_in(crash(IDS), events), place / f"warm-{name}")
             target = place / f"batch-{name}"
             taken = seconds(lambda e=events, t=target: _write(found_in(crash(IDS), e), t))  # type: ignore[misc]
             goal = Goal("at least", 30) if name == "CSV" else None
             yield _figure(f"batch, {name}", rides, taken, _pairs(target), batch, goal)
-        streamed = flink("streaming", rides, few, place / "flink-streaming")
-        stream(spark, few, place / "few-stream")
+        streamed = flink("streaming", rides, place / "flink-streaming")
+        stream(spark, rides, place / "warm-stream")
         taken = seconds(lambda: stream(spark, rides, place / "stream"))
         goal = Goal("at least", 10)
         found = _pairs(place / "stream" / "rows")
@@ -114,13 +111,13 @@ def _install() -> None:
         raise Unavailable(f"Flink was not installed: {_last_line(done.stderr)}")
 
 
-def flink(mode: str, rides: Rides, few: Rides, folder: Path) -> Peer:
-    """Crash by Flink SQL, after a small warm-up."""
+def flink(mode: str, rides: Rides, folder: Path) -> Peer:
+    """Crash by Flink SQL, found twice to get warm."""
     command = [
         str(ENVIRONMENT / "bin" / "python"),
         str(HERE / "flink" / "match.py"),
         mode,
-        *(str(each.csv()) for each in (rides, few)),
+        *(2 * [str(rides.csv())]),
         str(folder),
         str(os.cpu_count()),
     ]

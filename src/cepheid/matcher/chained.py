@@ -79,7 +79,10 @@ class Chained:
     # -- state --
 
     def pack(self, old: Pool, new: Pool) -> dict[str, Words]:
-        events = np.unique(np.concatenate([runs.events for runs in self._runs]))
+        is_needed = np.zeros(self._kept.count, dtype=bool)
+        for runs in self._runs:
+            is_needed[runs.events] = True
+        events = np.flatnonzero(is_needed)
         packed: dict[str, Any] = {"count": np.array([len(events)])}
         for name in self._kept.names:
             values = self._kept.of(name, events)

@@ -136,9 +136,10 @@ class Runs:
 
     @property
     def events(self) -> Words:
-        """The numbers of all events that runs refer to."""
+        """The numbers of all events that runs refer to, some of them more than once."""
         bound = self._rows()[:, vm.R_EVENTS : vm.R_EVENTS + len(self.chain.links)]
-        return np.unique(bound[bound != NONE])
+        found: Words = bound[bound != NONE]
+        return found
 
     def _rows(self) -> Words:
         rows = self._runs.reshape(-1, self.width)

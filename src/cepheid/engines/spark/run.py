@@ -28,7 +28,7 @@ from cepheid.engines.spark.failures import failure_of
 from cepheid.engines.spark.frames import Options, Source, sources_of, with_types_of
 from cepheid.engines.spark.session import is_connect
 from cepheid.engines.spark.wire import SEQUENCE, TIME, TYPE
-from cepheid.engines.spark.workers import check_workers
+from cepheid.engines.spark.workers import check_workers, wake_workers
 from cepheid.errors import UsageError, error
 from cepheid.io import Record
 from cepheid.io.arrow import to_column
@@ -63,6 +63,7 @@ def run_records(
     progress: Progress = no_progress,
 ) -> Outcome:
     """The rows of a program over all its input."""
+    wake_workers(session)
     program, records = typed(program, records)
     with TemporaryDirectory(prefix="cepheid-") as folder:
         spool = _Spool(runnable(program), Path(folder))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
+from threading import Thread
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -72,3 +75,21 @@ def keep_loaded(job: str) -> None:
     """
     del job
     gc.freeze()
+
+
+def wake_workers(session: SparkSession) -> None:
+    """Lets a worker load the matcher while this process has other things to do.
+
+    If that goes wrong, the run itself will say so.
+    """
+
+    def load(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+        for module in ("engines.spark.batch", "matcher.compiled", "matcher.lanes"):
+            import_module(f"cepheid.{module}")
+        yield from batches
+
+    def run() -> None:
+        with suppress(Exception):
+            session.range(1, numPartitions=1).mapInArrow(load, "id long").collect()
+
+    Thread(target=run, daemon=True).start()
