@@ -7,7 +7,7 @@ other. One call of `detect` then runs them all, and so does the reference.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 from hypothesis import Phase, given, settings
+from hypothesis.strategies import SearchStrategy
 from pyspark.sql import DataFrame, SparkSession
 
 from cepheid.core.event import Event, Value
@@ -46,13 +47,26 @@ class Case:
 
 @cache
 def generated(count: int) -> tuple[Case, ...]:
-    """So many different cases, the same in every run but for those of a sweep."""
+    """So many different cases of all kinds."""
+    return different(count, programs(ALL), streams())
+
+
+def different(
+    count: int,
+    trees: SearchStrategy[ProgramTree],
+    events: SearchStrategy[list[Event]],
+    is_wanted: Callable[[ProgramTree], bool] = lambda _: True,
+) -> tuple[Case, ...]:
+    """So many cases, no two alike.
+
+    They are the same wherever the same modules are loaded, as Hypothesis takes constants from these.
+    """
     found: dict[str, Case] = {}
 
     @settings(examples(3 * count), database=None, phases=[Phase.generate])
-    @given(programs(ALL), streams())
+    @given(trees, events)
     def collect(tree: ProgramTree, stream: list[Event]) -> None:
-        if len(found) < count:
+        if len(found) < count and is_wanted(tree):
             found.setdefault(repr((tree.statements, stream)), Case(tree, tuple(stream)))
 
     collect()
@@ -88,6 +102,11 @@ def renamed(value: T, suffix: str) -> T:
         elif isinstance(before, tuple) or is_dataclass(before):
             changes[field.name] = renamed(before, suffix)
     return replace(value, **changes)  # type: ignore[type-var]
+
+
+def pack_of(cases: Sequence[Case], number: int, size: int) -> Case:
+    """The cases of one of several packs of a size, as one."""
+    return packed(cases[number * size : (number + 1) * size])
 
 
 def packed(cases: Sequence[Case]) -> Case:

@@ -31,7 +31,7 @@ from tests.spark.cases import (
     collected,
     frame_of,
     generated,
-    packed,
+    pack_of,
     reference,
     set_to,
     shown,
@@ -65,8 +65,7 @@ def parsed(text: str) -> ResolvedProgram:
 
 
 def pack(number: int) -> Case:
-    cases = generated(PACKS * SIZE)
-    return packed(cases[number * SIZE : (number + 1) * SIZE])
+    return pack_of(generated(PACKS * SIZE), number, SIZE)
 
 
 # Generated programs ---------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import Phase, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
@@ -32,8 +32,9 @@ from tests.semantics.generators import make_event
 from tests.spark.cases import (
     Case,
     by_default_order,
+    different,
     frame_of,
-    packed,
+    pack_of,
     reference,
     set_to,
 )
@@ -268,23 +269,16 @@ def test_what_cannot_be_handed_over_runs_in_one_part(text: str, reason: str) -> 
 
 @cache
 def relayed(count: int) -> tuple[Case, ...]:
-    """So many different programs that need a relay, the same in every run but for a sweep."""
-    found: dict[str, Case] = {}
+    """So many different programs that need a relay."""
+    return different(count, relay_programs() | meeting_programs(), crowded(), needs_relay)
 
-    @settings(examples(3 * count), database=None, phases=[Phase.generate])
-    @given(relay_programs() | meeting_programs(), crowded())
-    def collect(tree: ProgramTree, stream: list[Event]) -> None:
-        if len(found) < count and any(len(relay) > 1 for relay in relays_of(resolved(tree))):
-            found.setdefault(repr((tree.statements, stream)), Case(tree, tuple(stream)))
 
-    collect()
-    assert len(found) == count
-    return tuple(found.values())
+def needs_relay(tree: ProgramTree) -> bool:
+    return any(len(relay) > 1 for relay in relays_of(resolved(tree)))
 
 
 def pack(number: int) -> Case:
-    cases = relayed(PACKS * SIZE)
-    return packed(cases[number * SIZE : (number + 1) * SIZE])
+    return pack_of(relayed(PACKS * SIZE), number, SIZE)
 
 
 @pytest.mark.parametrize("number", range(PACKS))
