@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from cepheid.analysis.keys import Path, split_of
 from cepheid.analysis.stages import Stage, stages
@@ -28,6 +28,7 @@ from cepheid.expr.tree import Column
 from cepheid.io.arrow import arrow_type
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
+T = TypeVar("T")
 _SCALARS = frozenset(SCALARS.values())
 
 
@@ -113,9 +114,14 @@ def _connected(program: ResolvedProgram) -> list[set[str]]:
     for statement in program.statements:
         taken = arriving(statement, program.types)
         linked = {s.name for s in program.statements if s.target in taken} | {statement.name}
-        apart = [group for group in groups if not group & linked]
-        groups = [*apart, linked.union(*(group for group in groups if group & linked))]
+        groups = _joined(groups, linked)
     return groups
+
+
+def _joined(groups: Sequence[set[T]], members: set[T]) -> list[set[T]]:
+    """The groups, of which those that share a member with some others have become one."""
+    apart = [group for group in groups if not group & members]
+    return [*apart, members.union(*(group for group in groups if group & members))]
 
 
 def _unsplit(part: ResolvedProgram) -> list[str]:
@@ -136,9 +142,7 @@ def _linked(found: Sequence[Stage]) -> list[tuple[Stage, ...]]:
     """The stages that hand events to each other, group by group, in their order."""
     groups: list[set[int]] = []
     for number, stage in enumerate(found):
-        mine = {number}.union(*stage.sources.values())
-        apart = [group for group in groups if not group & mine]
-        groups = [*apart, mine.union(*(group for group in groups if group & mine))]
+        groups = _joined(groups, {number}.union(*stage.sources.values()))
     return [tuple(found[number] for number in sorted(group)) for group in groups]
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _checked: WeakSet[SparkSession] = WeakSet()
+_awake: WeakSet[SparkSession] = WeakSet()
 
 
 def check_workers(session: SparkSession) -> None:
@@ -78,10 +79,13 @@ def keep_loaded(job: str) -> None:
 
 
 def wake_workers(session: SparkSession) -> None:
-    """Lets a worker load the matcher while this process has other things to do.
+    """Lets a worker load the matcher while this process has other things to do; once per session.
 
     If that goes wrong, the run itself will say so.
     """
+    if session in _awake:
+        return
+    _awake.add(session)
 
     def load(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
         for module in ("engines.spark.batch", "matcher.compiled", "matcher.lanes"):
