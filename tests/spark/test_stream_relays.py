@@ -26,6 +26,7 @@ from cepheid.engines.spark.batch import Request
 from cepheid.engines.spark.buckets import from_bytes, in_order_of_keys, to_bytes
 from cepheid.engines.spark.failures import failure_of
 from cepheid.engines.spark.frames import Options
+from cepheid.engines.spark.labels import number_of
 from cepheid.engines.spark.packs import (
     BUCKET,
     CONTENT,
@@ -271,7 +272,9 @@ def test_an_operator_runs_what_is_for_it_and_passes_on_the_rest() -> None:
         spark.batch(batch)
     spark.finish()
     buckets = [sorted(operator.handle.states) for operator in spark.operators]
-    assert all(n // BUCKETS == place for place, found in enumerate(buckets) for n in found)
+    assert all(
+        number_of(n) // BUCKETS == place for place, found in enumerate(buckets) for n in found
+    )
     assert {row[0] for table in spark.tables(ROWS) for row in shown_table([table])} == {
         *("S", "q", "r")
     }

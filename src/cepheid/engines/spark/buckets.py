@@ -30,7 +30,7 @@ from cepheid.errors import RunError, error
 from cepheid.matcher.operator import Operator, open_operator
 from cepheid.program.resolved import ResolvedProgram
 
-VERSION = 1
+VERSION = 2
 _MAGIC = b"cepheid-bucket"
 _NUMBER = 4  # bytes of a checksum or a length
 
@@ -63,20 +63,33 @@ class Silence:
     since: int  # on the clock on the wall
 
 
+class Desk:
+    """An operator that buckets use one after the other, as opening one takes longer than a step."""
+
+    def __init__(self, buckets: Buckets) -> None:
+        self.buckets = buckets
+        self._operator = open_operator(
+            buckets.program, timed_out=buckets.timed_out, is_fed=buckets.is_fed
+        )
+        self._blank = self._operator.save()
+
+    def operator(self, saved: bytes | None) -> Operator:
+        """The operator as it was saved, or as if it were new; whoever had it before is done."""
+        self._operator.load(self._blank if saved is None else saved)
+        return self._operator
+
+
 class Bucket:
     """The events of some keys on their way through a program."""
 
-    def __init__(self, buckets: Buckets, saved: bytes | None = None) -> None:
-        self._buckets = buckets
-        self._operator: Operator = open_operator(
-            buckets.program, timed_out=buckets.timed_out, is_fed=buckets.is_fed
-        )
+    def __init__(self, desk: Desk, saved: bytes | None = None) -> None:
+        self._buckets = buckets = desk.buckets
         self._waiting: pa.Table | None = None
         self._passed: Instant | None = None  # everything up to here has happened
         self._silence: Silence | None = None
-        if saved is not None:
-            self._load(saved)
-        elif buckets.start is not None:
+        state = None if saved is None else self._load(saved)
+        self._operator = desk.operator(state)
+        if saved is None and buckets.start is not None:
             self._operator.start(buckets.start)
             self._passed = buckets.start - 1
 
@@ -156,16 +169,17 @@ class Bucket:
         }
         return _closed(header, waiting + self._operator.save())
 
-    def _load(self, saved: bytes) -> None:
+    def _load(self, saved: bytes) -> bytes:
+        """Goes on from there; what is left is the state of the operator."""
         header, body = _opened(saved)
         if header["buckets"] != self._buckets.count:
             fact = f"this stream began with {header['buckets']} buckets, not {self._buckets.count}"
             raise _bad_state(fact, "the first run fixes their number: give the same")
         size = header["waiting"]
-        self._operator.load(body[size:])
         self._waiting = from_bytes(body[:size]) if size else None
         self._passed = header["passed"]
         self._silence = Silence(*header["silence"]) if header["silence"] else None
+        return body[size:]
 
 
 def _closed(header: dict[str, Any], body: bytes) -> bytes:

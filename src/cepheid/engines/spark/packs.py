@@ -20,6 +20,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from cepheid.core.time import Instant
 from cepheid.engines.spark.buckets import from_bytes, to_bytes
+from cepheid.engines.spark.labels import label
 from cepheid.engines.spark.spread import Spread
 from cepheid.engines.spark.wire import TIME, told
 from cepheid.engines.spark.workers import keep_loaded
@@ -27,7 +28,7 @@ from cepheid.engines.spark.workers import keep_loaded
 ROWS, LATE = "rows", "late"  # what packs of results hold
 # The columns of packs; names of Python, as Spark makes tuples of their rows.
 BUCKET, MOMENT, NEWEST, PACK, CONTENT = "bucket", "moment", "newest", "pack", "content"
-_ROWS_PER_PACK = 1 << 20  # of a task; beyond, it sends what it has
+_ROWS_PER_PACK = 1 << 17  # of a task: the next rows come while these are packed
 _ROWS_PER_RESULT = 1 << 16
 
 PACKS = T.StructType(
@@ -102,7 +103,7 @@ def by_bucket(
 def pack_rows(packs: Mapping[int, bytes | None], newest: Instant | None) -> pa.RecordBatch:
     times = pa.array([newest] * len(packs), pa.int64())
     columns: list[Any] = [
-        pa.array(packs, pa.int32()),
+        pa.array(map(label, packs), pa.int32()),
         times.cast(pa.timestamp("us", "UTC")),
         times,
         pa.array(packs.values(), pa.binary()),

@@ -30,7 +30,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from cepheid.core.time import Instant
 from cepheid.core.types import EventType
 from cepheid.engines.spark.batch import fitted, part_of
-from cepheid.engines.spark.buckets import Bucket, Buckets, Watermarks, from_bytes, to_bytes
+from cepheid.engines.spark.buckets import Bucket, Buckets, Desk, Watermarks, from_bytes, to_bytes
+from cepheid.engines.spark.labels import label, number_of
 from cepheid.engines.spark.packs import (
     BUCKET,
     CONTENT,
@@ -125,6 +126,10 @@ class Prepared:
         )
 
     @cached_property
+    def desk(self) -> Desk:
+        return Desk(self.buckets)
+
+    @cached_property
     def takers(self) -> tuple[tuple[int, Feed], ...]:
         """The passes that take what this one derives."""
         passes = enumerate(self.task.passes)
@@ -177,7 +182,7 @@ class Answer:
 def step(task: StreamTask, number: int, saved: bytes | None, news: News) -> Answer:
     """A micro-batch in one bucket of all passes."""
     ready = prepared(task, number // task.buckets)
-    bucket = Bucket(ready.buckets, saved)
+    bucket = Bucket(ready.desk, saved)
     watermark, until = _watermarks(task, bucket, news)
     tables = [from_bytes(pack) for _, pack in news.packs if pack is not None]
     if ready.buckets.is_fed:
@@ -276,7 +281,7 @@ def step_alone(
     import pandas as pd
 
     news = News(_read_packs(frames), state.getCurrentWatermarkMs(), _now(task, state))
-    answer = step(task, int(key[0]), state.get[0] if state.exists else None, news)
+    answer = step(task, number_of(int(key[0])), state.get[0] if state.exists else None, news)
     keep_loaded("steps")
     state.update((answer.saved,))
     if answer.timeout is not None:
@@ -320,7 +325,7 @@ class Stateful(StatefulProcessor):
         self._state = handle.getValueState("bucket", STATE)
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: TimerValues) -> Frames:  # noqa: N802, N803
-        number, watermark = int(key[0]), timerValues.getCurrentWatermarkInMs()
+        number, watermark = number_of(int(key[0])), timerValues.getCurrentWatermarkInMs()
         if number < 0 or self._task.passes[number // self._task.buckets].place != self._place:
             yield from (_just_after(watermark, frame) for frame in rows)
         else:
@@ -333,7 +338,9 @@ class Stateful(StatefulProcessor):
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
     ) -> Frames:
         news = News((), timerValues.getCurrentWatermarkInMs())
-        yield from self._step(int(key[0]), news, expired=expiredTimerInfo.getExpiryTimeInMs())
+        yield from self._step(
+            number_of(int(key[0])), news, expired=expiredTimerInfo.getExpiryTimeInMs()
+        )
 
     def _step(self, number: int, news: News, expired: int | None = None) -> Frames:
         saved = self._state.get()
@@ -368,7 +375,8 @@ class Stateful(StatefulProcessor):
             packs |= dict.fromkeys(self._task.first_buckets(self._place + 1))
         packs |= dict(handed_over(self._task, number, answer))
         if packs:
-            frame = pd.DataFrame({BUCKET: list(packs), PACK: list(packs.values()), CONTENT: None})
+            labels = list(map(label, packs))
+            frame = pd.DataFrame({BUCKET: labels, PACK: list(packs.values()), CONTENT: None})
             yield _just_after(watermark, frame)
 
     def close(self) -> None:
