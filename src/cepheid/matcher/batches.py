@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,11 +34,14 @@ class Batch:
         self._numbers = numbers
         self._values: dict[str, Values] = {}
         self.instants = integers(events["@time"])
-        self.sequences = integers(events["@sequence"])
         self.types = type_numbers(events["@type"], numbers)
 
     def __len__(self) -> int:
         return len(self.instants)
+
+    @cached_property
+    def sequences(self) -> Words:
+        return integers(self._events["@sequence"])
 
     def values(self, column: Column, pool: Pool) -> Values:
         """The values of a column: numbers, or the numbers of strings in the pool."""

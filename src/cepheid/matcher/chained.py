@@ -79,20 +79,45 @@ class Chained:
     # -- state --
 
     def pack(self, old: Pool, new: Pool) -> dict[str, Words]:
-        is_needed = np.zeros(self._kept.count, dtype=bool)
-        for runs in self._runs:
-            is_needed[runs.events] = True
-        events = np.flatnonzero(is_needed)
+        events, numbers = self._needed_events()
         packed: dict[str, Any] = {"count": np.array([len(events)])}
-        for name in self._kept.names:
-            values = self._kept.of(name, events)
-            packed[f"kept {name}"] = self._moved(values, old, new, self._needed.get(name))
+        for name, values in self._kept_of(events, old, new).items():
+            packed[f"kept {name}"] = values.words
             packed[f"null {name}"] = np.array([]) if values.nulls is None else values.nulls
         for number, (view, runs) in enumerate(zip(self._views, self._runs, strict=True)):
-            head, rows, lists = runs.pack(events)
+            head, rows, lists = runs.pack(numbers)
             self._move_keys(view, rows, lists, old, new)
             packed |= {f"head {number}": head, f"runs {number}": rows, f"lists {number}": lists}
         return packed
+
+    def tidy(self, old: Pool, new: Pool) -> None:
+        if any(view.string_keys for view in self._views):
+            self.restore(self.pack(old, new))
+            return
+        events, numbers = self._needed_events()
+        self._keep_only(self._kept_of(events, old, new), len(events))
+        for runs in self._runs:
+            runs.renumber(numbers)
+
+    def _needed_events(self) -> tuple[Words, Words]:
+        """The numbers of all events that runs refer to; and for each number, which one that is."""
+        is_needed = np.zeros(self._kept.count, dtype=bool)
+        for runs in self._runs:
+            runs.mark(is_needed)
+        return np.flatnonzero(is_needed), np.cumsum(is_needed) - 1
+
+    def _kept_of(self, events: Words, old: Pool, new: Pool) -> dict[str, Values]:
+        """What is kept of these events, its strings in another pool."""
+        found = {name: self._kept.of(name, events) for name in self._kept.names}
+        return {
+            name: Values(self._moved(values, old, new, self._needed.get(name)), values.nulls)
+            for name, values in found.items()
+        }
+
+    def _keep_only(self, columns: Mapping[str, Values], count: int) -> None:
+        self._kept = self._nothing_kept()
+        self._kept.add(columns, count)
+        self.needed = count
 
     def _moved(self, values: Values, old: Pool, new: Pool, column: Column | None) -> Words:
         """The same strings in another pool; other words are what they are."""
@@ -116,16 +141,13 @@ class Chained:
             lists[mine, vm.E_VALUE] = old.moved(lists[mine, vm.E_VALUE], new)
 
     def restore(self, packed: Mapping[str, Words]) -> None:
-        self._kept = self._nothing_kept()
         columns = {}
         for name in self._kept.names:
             nulls = packed[f"null {name}"]
             columns[name] = Values(
                 packed[f"kept {name}"], nulls.astype(bool) if len(nulls) else None
             )
-        count = int(packed["count"][0])
-        self._kept.add(columns, count)
-        self.needed = count
+        self._keep_only(columns, int(packed["count"][0]))
         for number, runs in enumerate(self._runs):
             names = (f"{part} {number}" for part in ("head", "runs", "lists"))
             runs.restore(*(packed[name] for name in names))
@@ -191,20 +213,30 @@ class _Rows:
     def __init__(self, view: _View, matches: Words, batch: Batch | None, kept: Kept) -> None:
         self.statement = view.chain.statement
         self._view, self._matches, self._kept = view, matches, kept
+        self._batch = batch
         self._is_timed = view.chain.ending == "absence"
-        self.phases = np.full(len(matches), not self._is_timed, dtype=np.int64)
         links = len(view.chain.links)
         if self._is_timed:
             self.instants, self._armed = matches[:, links], matches[:, links + 1]
-            self.sequences = np.zeros(len(matches), dtype=np.int64)
         else:
             assert batch is not None
             self._places = matches[:, links]
             self.instants = batch.instants[self._places]
-            self.sequences = batch.sequences[self._places]
 
     def __len__(self) -> int:
         return len(self._matches)
+
+    @property
+    def phases(self) -> Words:
+        return np.full(len(self), not self._is_timed, dtype=np.int64)
+
+    @property
+    def sequences(self) -> Words:
+        if self._is_timed:
+            return np.zeros(len(self), dtype=np.int64)
+        assert self._batch is not None
+        found: Words = self._batch.sequences[self._places]
+        return found
 
     def members(self, pool: Pool) -> list[Array]:
         return [

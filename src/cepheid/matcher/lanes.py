@@ -57,10 +57,18 @@ class Rows(Protocol):
 
     statement: ResolvedStatement
     instants: Words
-    phases: Words  # 0 where a timer brought the row, 1 where an event did
-    sequences: Words  # of these events
 
     def __len__(self) -> int: ...
+
+    @property
+    def phases(self) -> Words:
+        """0 where a timer brought the row, 1 where an event did."""
+        ...
+
+    @property
+    def sequences(self) -> Words:
+        """Those of these events."""
+        ...
 
     def keys(self) -> Array:
         """Their keys, in the form that the reference semantics defines."""
@@ -90,7 +98,7 @@ class Lane(Protocol):
 
     @property
     def needed(self) -> int:
-        """How much it held when it was last restored: events, rows, groups."""
+        """How much it held when it was last restored or tidied: events, rows, groups."""
         ...
 
     def pack(self, old: Pool, new: Pool) -> dict[str, Words]:
@@ -98,6 +106,10 @@ class Lane(Protocol):
         ...
 
     def restore(self, packed: Mapping[str, Words]) -> None: ...
+
+    def tidy(self, old: Pool, new: Pool) -> None:
+        """Forgets what does not matter any more; strings are in a new pool from now on."""
+        ...
 
 
 class Lanes(Operator):
@@ -164,8 +176,16 @@ class Lanes(Operator):
         rows = self._take_rows(batch)
         self._taken += len(batch)
         if self._taken > sum(lane.needed for lane in self._lanes) + _SPARE:
-            self._restore(self._pack())  # without what is needed no more, strings among it
+            self._tidy()
         return rows
+
+    def _tidy(self) -> None:
+        """Forgets what is needed no more, strings among it."""
+        pool = Pool()
+        for lane in self._lanes:
+            lane.tidy(self._pool, pool)
+        self._pool = pool
+        self._taken = 0
 
     def _take_rows(self, batch: Batch | None) -> pa.Table:
         found = [rows for lane in self._lanes for rows in lane.take_rows(batch)]

@@ -9,11 +9,12 @@ import numpy as np
 
 from cepheid.matcher.chains import Chain
 from cepheid.matcher.pool import Words
+from cepheid.matcher.predicates import Bits
 from cepheid.matcher.vm import chain as vm
 from cepheid.matcher.vm.layout import NONE
 
 _FEW = 256
-_LINKS_OF_RUNS = (vm.R_NEXT, vm.R_BEFORE, vm.R_LATER, vm.R_EARLIER)
+_LINKS_OF_RUNS = (vm.R_NEXT, vm.R_LATER, vm.R_EARLIER)
 
 
 class Runs:
@@ -37,6 +38,13 @@ class Runs:
         self._found = np.zeros(0, dtype=np.int64)
         self._more_runs()
         self._more_found()
+        self._begin_only_run()
+
+    def _begin_only_run(self) -> None:
+        """Where the whole chain repeats, there is one run, which is free or not."""
+        if self.chain.repeats_whole and not self._head[vm.FRESH]:
+            self._head[vm.FRESH] = self.width
+            self._runs[: self.width] = NONE
 
     # -- events and time --
 
@@ -92,9 +100,9 @@ class Runs:
     # -- matches --
 
     def take_matches(self) -> Words:
-        """The matches since the last call, one in a row."""
+        """The matches since the last call, one in a row, as long as no others are found."""
         links = len(self.chain.links) + vm.M_BEHIND
-        matches = self._found[: int(self._head[vm.FOUND]) * links].copy()
+        matches = self._found[: int(self._head[vm.FOUND]) * links]
         self._head[vm.FOUND] = 0
         return matches.reshape(-1, links)
 
@@ -103,21 +111,21 @@ class Runs:
     def _more_runs(self) -> None:
         before = int(self._head[vm.MOST_RUNS])
         after = max(_FEW, 2 * before)
-        runs = np.full(after * self.width, NONE, dtype=np.int64)
-        runs[: len(self._runs)] = self._runs
-        free = np.arange(before, after) * self.width
-        runs[free + vm.R_NEXT] = np.append(free[1:], self._head[vm.FREE])
+        runs = np.empty(after * self.width, dtype=np.int64)
+        used = int(self._head[vm.FRESH])
+        runs[:used] = self._runs[:used]
         self._runs = runs
-        self._head[vm.FREE] = free[0]
         self._head[vm.MOST_RUNS] = after
 
     def _more_entries(self) -> None:
         """A table for the lists that are not empty; they may be fewer than it had entries."""
         filled = int((self._table[vm.E_FIRST :: vm.E_WIDTH] != NONE).sum())
-        wanted = 4 * (filled + int(self._head[vm.LIVE]) + 1)
-        self._rehash(self._table, max(_FEW, 1 << wanted.bit_length()))
+        self._rehash(self._table, filled)
 
-    def _rehash(self, table: Words, size: int) -> None:
+    def _rehash(self, table: Words, lists: int) -> None:
+        """A table in which so many lists have room, and those that runs may go on to at once."""
+        moved = int(self._head[vm.LIVE]) if len(self.chain.links) > 2 else 0
+        size = max(_FEW, 1 << (3 * (lists + moved + 1)).bit_length())
         fresh = _empty_table(size)
         self._head[vm.SIZE] = size
         vm.rehash(self._head, self._runs, table, fresh)
@@ -134,29 +142,38 @@ class Runs:
 
     # -- the state between two batches --
 
-    @property
-    def events(self) -> Words:
-        """The numbers of all events that runs refer to, some of them more than once."""
-        bound = self._rows()[:, vm.R_EVENTS : vm.R_EVENTS + len(self.chain.links)]
-        found: Words = bound[bound != NONE]
-        return found
+    def mark(self, is_needed: Bits) -> None:
+        """Marks the numbers of all events that runs refer to."""
+        is_needed[self._bound()[self._is_bound()]] = True
 
-    def _rows(self) -> Words:
-        rows = self._runs.reshape(-1, self.width)
-        live: Words = rows[rows[:, vm.R_LOST] != NONE]
-        return live
+    def renumber(self, numbers: Words) -> None:
+        """Events have other numbers from now on."""
+        bound, is_bound = self._bound(), self._is_bound()
+        bound[is_bound] = numbers[bound[is_bound]]
 
-    def pack(self, events: Words) -> tuple[Words, Words, Words]:
-        """Single words, live runs and lists; of the events only these are left, in their order."""
-        rows = self._runs.reshape(-1, self.width)
+    def _bound(self) -> Words:
+        """Of all runs that were ever used, the numbers of their events."""
+        return self._used()[:, vm.R_EVENTS : vm.R_EVENTS + len(self.chain.links)]
+
+    def _is_bound(self) -> Bits:
+        is_live = self._used()[:, vm.R_LOST] != NONE
+        is_bound: Bits = (self._bound() != NONE) & is_live[:, None]
+        return is_bound
+
+    def _used(self) -> Words:
+        return self._runs[: self._head[vm.FRESH]].reshape(-1, self.width)
+
+    def pack(self, numbers: Words) -> tuple[Words, Words, Words]:
+        """Single words, live runs and lists; events have other numbers in them."""
+        rows = self._used()
         live = np.flatnonzero(rows[:, vm.R_LOST] != NONE)
-        places = np.full(len(rows), NONE, dtype=np.int64)
+        places = np.full(len(rows) + 1, NONE, dtype=np.int64)  # one more, as there may be none
         places[live] = np.arange(len(live)) * self.width
         packed = rows[live]
         for word in _LINKS_OF_RUNS:
             packed[:, word] = self._moved(packed[:, word], places)
         bound = packed[:, vm.R_EVENTS : vm.R_EVENTS + len(self.chain.links)]
-        bound[bound != NONE] = np.searchsorted(events, bound[bound != NONE])
+        bound[bound != NONE] = numbers[bound[bound != NONE]]
         lists = self._table.reshape(-1, vm.E_WIDTH)
         lists = lists[lists[:, vm.E_FIRST] != NONE]
         for word in (vm.E_FIRST, vm.E_LAST):
@@ -174,15 +191,16 @@ class Runs:
         """Goes on from what `pack` gave."""
         self._head[:] = head
         self._head[vm.FREE] = NONE
+        self._head[vm.FRESH] = rows.size
         self._head[vm.MOST_RUNS] = len(rows)
         self._head[vm.LIVE] = 0 if self.chain.repeats_whole else len(rows)
         self._head[[vm.FOUND, vm.MOST_FOUND]] = 0
-        self._runs = rows.ravel().copy()
+        self._runs = rows.ravel()
         self._found = np.zeros(0, dtype=np.int64)
         self._more_runs()
         self._more_found()
-        wanted = 4 * (len(rows) + 1)
-        self._rehash(np.ascontiguousarray(lists).ravel(), max(_FEW, 1 << wanted.bit_length()))
+        self._begin_only_run()
+        self._rehash(np.ascontiguousarray(lists).ravel(), len(lists))
 
 
 def _empty_table(size: int) -> Words:

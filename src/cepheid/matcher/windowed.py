@@ -253,6 +253,9 @@ class Windowed:
         self.needed = len(rows) + len(groups)
         self._rehash()
 
+    def tidy(self, old: Pool, new: Pool) -> None:
+        self.restore(self.pack(old, new))
+
 
 def _head(window: Window) -> Words:
     """The single words of a window's compiled code, and its aggregates."""

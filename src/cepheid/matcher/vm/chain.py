@@ -18,7 +18,8 @@ from cepheid.matcher.vm.layout import NONE
     IS_ABSENCE,
     CURSOR,  # the next event of the batch
     BASE,  # the number of its first event
-    FREE,  # the first run that is free
+    FREE,  # the first run that is free again
+    FRESH,  # the first run that was never used; so are all behind it
     MOST_RUNS,
     LIVE,
     FIRST_DUE,
@@ -30,12 +31,11 @@ from cepheid.matcher.vm.layout import NONE
     MOST_FOUND,
     WAITS_FOR,  # the link that the only run waits for, where the whole chain repeats
     OTHERS,
-) = range(17)
+) = range(18)
 
 # A run; then for each link the number of its event, and the value that it waits for there.
 (
     R_NEXT,
-    R_BEFORE,
     R_ENTRY,  # NONE: it waits for null, which equals nothing
     R_DUE,
     R_LATER,
@@ -43,7 +43,7 @@ from cepheid.matcher.vm.layout import NONE
     R_ARMED,
     R_LOST,  # a bit for each link where it waits for null; NONE: the run is free
     R_EVENTS,
-) = range(9)
+) = range(8)
 
 # An entry of the hash table.
 E_LINK, E_VALUE, E_FIRST, E_LAST, E_WIDTH = range(5)
@@ -53,35 +53,6 @@ E_LINK, E_VALUE, E_FIRST, E_LAST, E_WIDTH = range(5)
 M_BEHIND = 2
 
 DONE, MORE_RUNS, MORE_ENTRIES, MORE_FOUND = range(4)
-
-
-# -- lists of runs ---------------------------------------------------------------------------------
-# `before` and `after` are the words by which runs are linked; the ends of a list lie elsewhere.
-
-
-@part
-def append(runs, run, before, after, ends, first, last):
-    end = ends[last]
-    runs[run + before] = end
-    runs[run + after] = NONE
-    ends[last] = run
-    if end == NONE:
-        ends[first] = run
-    else:
-        runs[end + after] = run
-
-
-@part
-def take_out(runs, run, before, after, ends, first, last):
-    earlier, later = runs[run + before], runs[run + after]
-    if earlier == NONE:
-        ends[first] = later
-    else:
-        runs[earlier + after] = later
-    if later == NONE:
-        ends[last] = earlier
-    else:
-        runs[later + before] = earlier
 
 
 # -- those that wait for the same value ------------------------------------------------------------
@@ -119,15 +90,24 @@ def wait(head, runs, table, run, link):
         table[found + E_LAST] = NONE
         head[ENTRIES] += 1
     runs[run + R_ENTRY] = found
-    append(runs, run, R_BEFORE, R_NEXT, table, found + E_FIRST, found + E_LAST)
+    runs[run + R_NEXT] = NONE
+    before = table[found + E_LAST]
+    table[found + E_LAST] = run
+    if before == NONE:
+        table[found + E_FIRST] = run
+    else:
+        runs[before + R_NEXT] = run
 
 
 @part
 def stop_waiting(runs, table, run):
+    """The run's time is up, before that of all others in its list: it is the first there."""
     found = runs[run + R_ENTRY]
     if found == NONE:
         return
-    take_out(runs, run, R_BEFORE, R_NEXT, table, found + E_FIRST, found + E_LAST)
+    table[found + E_FIRST] = runs[run + R_NEXT]
+    if table[found + E_FIRST] == NONE:
+        table[found + E_LAST] = NONE
 
 
 # -- the queue of those that time limits -----------------------------------------------------------
@@ -138,15 +118,46 @@ def arm(head, runs, run, instant):
     runs[run + R_DUE] = instant + head[PERIOD]
     head[ARMED] += 1
     runs[run + R_ARMED] = head[ARMED]
-    append(runs, run, R_EARLIER, R_LATER, head, FIRST_DUE, LAST_DUE)
+    earlier = head[LAST_DUE]
+    runs[run + R_EARLIER] = earlier
+    runs[run + R_LATER] = NONE
+    head[LAST_DUE] = run
+    if earlier == NONE:
+        head[FIRST_DUE] = run
+    else:
+        runs[earlier + R_LATER] = run
 
 
 @part
 def disarm(head, runs, run):
-    take_out(runs, run, R_EARLIER, R_LATER, head, FIRST_DUE, LAST_DUE)
+    earlier, later = runs[run + R_EARLIER], runs[run + R_LATER]
+    if earlier == NONE:
+        head[FIRST_DUE] = later
+    else:
+        runs[earlier + R_LATER] = later
+    if later == NONE:
+        head[LAST_DUE] = earlier
+    else:
+        runs[later + R_EARLIER] = earlier
 
 
 # -- runs ------------------------------------------------------------------------------------------
+
+
+@part
+def free_run(head, runs):
+    """A run that nobody uses; there must be one."""
+    run = head[FREE]
+    if run == NONE:
+        run = head[FRESH]
+        width = R_EVENTS + 2 * head[LINKS]
+        head[FRESH] += width
+        for word in range(run, run + width):
+            runs[word] = NONE
+    else:
+        head[FREE] = runs[run + R_NEXT]
+    head[LIVE] += 1
+    return run
 
 
 @part
@@ -256,9 +267,7 @@ def take(head, runs, table, found, mask, instant, event, count, own, given, lost
                 end(head, runs, run)
             run = following
     if mask & 1:
-        run = head[FREE]
-        head[FREE] = runs[run + R_NEXT]
-        head[LIVE] += 1
+        run = free_run(head, runs)
         begin(head, runs, run)
         bind(head, runs, run, 0, event, count, given, lost)
         go_on(head, runs, table, run, 1, instant)
