@@ -84,7 +84,7 @@ def test_generated_programs_give_the_rows_of_the_reference(
     with set_to(spark, partitions=1 + number % 4, rows=rows, adaptive=is_adaptive):
         found = rows_of(program, frame, timed_out=timed_out)
     assert found == reference(program, case.events, timed_out=timed_out)
-    assert len(found) > 20
+    assert len(found) > 5
 
 
 def test_generated_programs_run_with_a_key_without_one_and_anywhere() -> None:
