@@ -68,18 +68,31 @@ class Rides:
             os.utime(file, (number, number))
 
     def csv(self) -> Path:
-        """One CSV file without a header."""
-        return _kept(f"{self._name}.csv", self._write_csv)
+        """One CSV file without a header, in the order of time throughout."""
+        return _kept(f"{self._name}.csv", lambda file: _write_csv(self._in_order(), file))
 
-    def _write_csv(self, file: Path) -> None:
-        options = pyarrow.csv.WriteOptions(include_header=False)
-        with file.open("wb") as sink:
-            for table in self.tables():
-                pyarrow.csv.write_csv(table, sink, options)
+    def csv_pieces(self, per_file: int) -> Path:
+        """The same as a folder of files, oldest first."""
+        return _kept(f"{self._name}-{per_file}.csv", lambda f: self._write_pieces(f, per_file))
+
+    def _write_pieces(self, folder: Path, per_file: int) -> None:
+        folder.mkdir()
+        table = self._in_order()
+        for number, begin in enumerate(range(0, len(table), per_file)):
+            file = folder / f"{number:05}.csv"
+            _write_csv(table.slice(begin, per_file), file)
+            os.utime(file, (number, number))
+
+    def _in_order(self) -> pa.Table:
+        return pa.concat_tables(self.tables()).sort_by([("ts", "ascending"), ("id", "ascending")])
 
     @property
     def _name(self) -> str:
         return f"rides-{self.events}-{self.bikes}-{self.period}-{self.stops:g}"
+
+
+def _write_csv(table: pa.Table, file: Path) -> None:
+    pyarrow.csv.write_csv(table, file, pyarrow.csv.WriteOptions(include_header=False))
 
 
 def motorbike() -> pa.Table:

@@ -50,7 +50,7 @@ class Unavailable(Exception):
 
 
 def run(sizes: Sizes) -> Iterator[Figure]:
-    rides = Rides(events=sizes.events(2_000_000))
+    rides, few = (Rides(events=sizes.events(count)) for count in (10_000_000, 2_000_000))
     try:
         _install()
     except Unavailable as reason:
@@ -59,15 +59,15 @@ def run(sizes: Sizes) -> Iterator[Figure]:
     spark = session()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        batch = flink("batch", rides, place / "flink-batch")
-        for name, events in (("CSV", _csv(spark, rides)), ("Parquet", _parquet(spark, rides))):
-            _write(found_in(crash(IDS), events), place / f"warm-{name}")
-            target = place / f"batch-{name}"
-            taken = seconds(lambda e=events, t=target: _write(found_in(crash(IDS), e), t))  # type: ignore[misc]
+        batch = flink("batch", rides, few, place / "flink-batch")
+        for name, read in (("CSV", _csv), ("Parquet", _parquet)):
+            _write(found_in(crash(IDS), read(spark, few)), place / f"warm-{name}")
+            rows, target = found_in(crash(IDS), read(spark, rides)), place / f"batch-{name}"
+            taken = seconds(lambda r=rows, t=target: _write(r, t))  # type: ignore[misc]
             goal = Goal("at least", 30) if name == "CSV" else None
             yield _figure(f"batch, {name}", rides, taken, _pairs(target), batch, goal)
-        streamed = flink("streaming", rides, place / "flink-streaming")
-        stream(spark, rides, place / "warm-stream")
+        streamed = flink("streaming", rides, few, place / "flink-streaming")
+        stream(spark, few, place / "warm-stream")
         taken = seconds(lambda: stream(spark, rides, place / "stream"))
         goal = Goal("at least", 10)
         found = _pairs(place / "stream" / "rows")
@@ -111,13 +111,13 @@ def _install() -> None:
         raise Unavailable(f"Flink was not installed: {_last_line(done.stderr)}")
 
 
-def flink(mode: str, rides: Rides, folder: Path) -> Peer:
-    """Crash by Flink SQL, found twice to get warm."""
+def flink(mode: str, rides: Rides, few: Rides, folder: Path) -> Peer:
+    """Crash by Flink SQL, after few rides to get warm."""
     command = [
         str(ENVIRONMENT / "bin" / "python"),
         str(HERE / "flink" / "match.py"),
         mode,
-        *(2 * [str(rides.csv())]),
+        *(str(rides.csv()), str(few.csv())),
         str(folder),
         str(os.cpu_count()),
     ]
@@ -147,10 +147,11 @@ def _write(rows: DataFrame, folder: Path) -> None:
 
 
 def stream(spark: SparkSession, rides: Rides, folder: Path) -> None:
-    """The file, then one event an hour later, which lets the watermark pass all others."""
+    """A million events at a time, then one an hour later: the watermark passes all others."""
     source = folder / "source"
     source.mkdir(parents=True)
-    (source / "events.csv").symlink_to(rides.csv())
+    for file in rides.csv_pieces(1_000_000).iterdir():
+        (source / file.name).symlink_to(file)
     last = 1_000 + (rides.events // rides.bikes + 3_600) * rides.period
     end = source / "end.csv"
     end.write_text(f"-1,{last},-1,1\n")
