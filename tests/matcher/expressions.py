@@ -56,9 +56,10 @@ from cepheid.expr.tree import (
     negate,
 )
 from cepheid.expr.typing import Scope, resolve
-from cepheid.matcher.bytecode import Site, check_code, compile_expression, deepest
+from cepheid.matcher.bytecode import Site, compile_expression
 from cepheid.matcher.pool import Pool, Rows, Words
 from cepheid.matcher.questions import MEMO_WIDTH, answer, linked, remember
+from cepheid.matcher.reading import check_code, deepest
 from cepheid.matcher.vm.evaluate import VALUE, evaluate
 from cepheid.matcher.vm.jit import entry
 from cepheid.matcher.vm.layout import NONE, TABLE, Field, Head, Region

@@ -30,8 +30,8 @@ from cepheid.expr.tree import (
     Part,
     Ref,
 )
-from cepheid.matcher.bytecode import check_code, deepest, listing
 from cepheid.matcher.questions import answer, forget, remember
+from cepheid.matcher.reading import check_code, deepest, listing
 from cepheid.matcher.vm.evaluate import QUESTION, VALUE, holds
 from cepheid.matcher.vm.instructions import Op
 from cepheid.matcher.vm.jit import entry

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from cepheid.matcher.bytecode import check_code
 from cepheid.matcher.form import Form
+from cepheid.matcher.reading import check_code
 from cepheid.matcher.vm.layout import NONE
 from cepheid.matcher.vm.tables import (
     ANY,

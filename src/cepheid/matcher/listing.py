@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from cepheid.core.time import Period
-from cepheid.matcher.bytecode import listing
 from cepheid.matcher.form import Form
+from cepheid.matcher.reading import listing
 from cepheid.matcher.vm.layout import NONE
 from cepheid.matcher.vm.tables import (
     ABSENT,

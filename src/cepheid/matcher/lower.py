@@ -20,7 +20,7 @@ from cepheid.core.types import (
     EventRef,
 )
 from cepheid.expr.tree import Aggregate, And, Binary, Call, Column, Expr, Part, conjuncts, walk
-from cepheid.matcher.bytecode import Site, compile_expression, deepest
+from cepheid.matcher.bytecode import Site, compile_expression
 from cepheid.matcher.check import check_form
 from cepheid.matcher.form import Form
 from cepheid.matcher.lower_windows import (
@@ -31,6 +31,7 @@ from cepheid.matcher.lower_windows import (
 )
 from cepheid.matcher.operator import columns_of, derived_types
 from cepheid.matcher.pool import Pool
+from cepheid.matcher.reading import deepest
 from cepheid.matcher.vm.layout import NONE
 from cepheid.matcher.vm.tables import (
     ABSENT,

@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
+from cepheid.matcher.vm.doubles import ONE_NAN, is_nan, one_zero
 from cepheid.matcher.vm.evaluate import real, to_float, word, wrap_int
 from cepheid.matcher.vm.jit import part
 from cepheid.matcher.vm.layout import BEGIN, NONE, TABLE, at
-from cepheid.matcher.vm.patterns import ONE_NAN, is_nan, one_zero
 from cepheid.matcher.vm.store import enter, find, forget, give_back, take_row
 from cepheid.matcher.vm.tables import (
     A_IS_REAL,

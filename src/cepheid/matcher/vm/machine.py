@@ -9,21 +9,17 @@ from __future__ import annotations
 from cepheid.matcher.vm.alarms import first_armed
 from cepheid.matcher.vm.collect import collect
 from cepheid.matcher.vm.deltas import process
+from cepheid.matcher.vm.doubles import ONE_NAN, is_nan, one_zero
 from cepheid.matcher.vm.evaluate import holds, value_of
+from cepheid.matcher.vm.instances import bury, disarm, new_live, wait_for
 from cepheid.matcher.vm.jit import entry, part, words_of
 from cepheid.matcher.vm.layout import BEGIN, NONE, TABLE, USED, Field, Head, at
 from cepheid.matcher.vm.patterns import (
-    ONE_NAN,
     begin_live,
     body_started,
-    bury,
     combine,
-    disarm,
     event_came,
     fail,
-    is_nan,
-    new_live,
-    one_zero,
     sides_started,
     spawn,
     spawned,
@@ -31,7 +27,6 @@ from cepheid.matcher.vm.patterns import (
     start_side,
     time_came,
     true,
-    wait_for,
 )
 from cepheid.matcher.vm.rows import NEW, emit, fill
 from cepheid.matcher.vm.store import (

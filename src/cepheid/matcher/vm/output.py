@@ -9,10 +9,10 @@ from __future__ import annotations
 from cepheid.matcher.vm.aggregates import is_less
 from cepheid.matcher.vm.alarms import arm_running, next_boundary
 from cepheid.matcher.vm.calendar import after_period
+from cepheid.matcher.vm.doubles import ONE_NAN, is_nan, one_zero
 from cepheid.matcher.vm.evaluate import holds
 from cepheid.matcher.vm.jit import part
 from cepheid.matcher.vm.layout import BEGIN, NONE, TABLE, Field, Head, at
-from cepheid.matcher.vm.patterns import ONE_NAN, is_nan, one_zero
 from cepheid.matcher.vm.store import EVENT, enter, find, forget, give_back, take_collected, take_row
 from cepheid.matcher.vm.tables import (
     ALL_GROUPS,

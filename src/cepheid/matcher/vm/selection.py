@@ -8,10 +8,10 @@ from cepheid.matcher.vm.aggregates import (
     leave_aggregate,
     write_results,
 )
+from cepheid.matcher.vm.doubles import ONE_NAN, is_nan, one_zero
 from cepheid.matcher.vm.evaluate import holds, value_of
 from cepheid.matcher.vm.jit import part
 from cepheid.matcher.vm.layout import BEGIN, NONE, TABLE, at
-from cepheid.matcher.vm.patterns import ONE_NAN, is_nan, one_zero
 from cepheid.matcher.vm.rows import fill
 from cepheid.matcher.vm.store import EVENT, enter, find, take_collected, take_row
 from cepheid.matcher.vm.tables import (
