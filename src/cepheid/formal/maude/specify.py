@@ -1,0 +1,205 @@
+"""From a program to a specification.
+
+A specification is the prelude (`cepheid.maude`) and a module with what belongs to the program: a
+constructor for each event type, a constant for each statement with equations for its clauses, and a
+rule for each statement, which lets it take an event, and another for its timers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from cepheid.core.event import Event
+from cepheid.core.types import EventType, lineage
+from cepheid.errors import Diagnostic, ProgramError
+from cepheid.formal.maude.clauses import Clauses
+from cepheid.formal.maude.expressions import Beforehand, Translator, Unable
+from cepheid.formal.maude.gaps import gap, gaps
+from cepheid.formal.maude.names import Names, prelude
+from cepheid.formal.maude.values import Layout, Term, event_of, value_term
+from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+
+MODULE = "CEP-PROGRAM"
+_ORDERED_AGENDA = "op __ : Agenda Agenda -> Agenda [ctor assoc id: nobody] ."
+_OPEN_AGENDA = "op __ : Agenda Agenda -> Agenda [ctor assoc comm id: nobody] ."
+_VARIABLES = """\
+  var event : Event .  var tags : Binding .  var now : Int .  var isNew : Bool .
+  var aggregates : Values .  var M : Machine .  var A : Agenda .  var LT : Later .
+  var O : Origins .  var IN : Inputs ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Specification:
+    """A program for Maude, and how events get in and results out."""
+
+    program: ResolvedProgram
+    text: str  # of the program's own module
+    constructors: Mapping[str, str]  # of the types
+    layouts: Mapping[str, Layout]  # by constructor
+    statements: Mapping[str, ResolvedStatement]  # by constant
+    beforehand: tuple[Beforehand, ...]
+
+    def source(self, *, any_order: bool = False, by_rules: bool = True) -> str:
+        """The whole text that Maude reads.
+
+        `any_order` leaves the order of statements of one priority open; without `by_rules`,
+        statements do their work by equations, so that a search sees no state between them.
+        """
+        text = prelude() + "\n" + self.text
+        if any_order:
+            text = text.replace(_ORDERED_AGENDA, _OPEN_AGENDA)
+        return text if by_rules else _as_equations(text)
+
+    def event_term(self, event: Event) -> str:
+        """An input event, with what was evaluated beforehand."""
+        constructor = self.constructors[event.type]
+        values = [event.values_.get(name) for name in self.layouts[constructor].attributes]
+        own = lineage(event.type, self.program.types)
+        values += [b.value(event) for b in self.beforehand if b.event_type in own]
+        return f"{constructor}({', '.join([str(event.instant), *map(value_term, values)])})"
+
+    def row(self, result: Term) -> Event:
+        """The row that a result stands for: `new` or `old`, its statement, and an event."""
+        kind, (constant, term) = result  # type: ignore[misc]
+        found = event_of(term, self.layouts)
+        name = self.statements[constant].name  # type: ignore[index]
+        return Event(found.type, found.instant, found.values_, 0, name, is_old=kind == "old")
+
+
+def _as_equations(text: str) -> str:
+    return "\n".join(
+        f"  eq {line.partition('] : ')[2].replace(' => ', ' = ')}" if line[:6] == "  rl [" else line
+        for line in text.split("\n")
+    )
+
+
+def specify(program: ResolvedProgram) -> Specification:
+    """The specification of a program; ProgramError names everything that cannot be said in Maude."""
+    writer = _Writer(program)
+    text = writer.module()
+    problems = [*gaps(program), *writer.problems]
+    if problems:
+        raise ProgramError(*problems)
+    constructors = {name: writer.names.of("", name) for name in writer.types}
+    return Specification(
+        program,
+        text,
+        constructors,
+        {
+            constructors[name]: Layout(name, tuple(a.name for a in type.attributes))
+            for name, type in writer.types.items()
+        },
+        {writer.constant(s): s for s in program.statements},
+        tuple(writer.translator.beforehand),
+    )
+
+
+class _Writer:
+    """Writes the module of a program."""
+
+    def __init__(self, program: ResolvedProgram) -> None:
+        self.program = program
+        self.names = Names()
+        self.types = _types(program)
+        derived = {s.target for s in program.statements}
+        inputs = frozenset(name for name in program.types if name not in derived)
+        self.translator = Translator(program.types, inputs, self.names)
+        self.problems: list[Diagnostic] = []
+
+    def module(self) -> str:
+        statements = sorted(self.program.statements, key=lambda s: s.rank)
+        clauses = ["\n".join(self.statement(s)) for s in statements]
+        types = "\n".join(self.event_types())  # after the clauses, which may add attributes
+        order = "\n".join(self.order(statements))
+        head = "*** " + "-" * 93 + "\n*** The program."
+        parts = (
+            f"{head}\n\nmod {MODULE} is\n  including CEP-MACHINE .\n{_VARIABLES}",
+            f"  *** Event types.\n{types}",
+            f"  *** Who takes what, by priority and then in the order of the text.\n{order}",
+            *clauses,
+        )
+        return "\n\n".join(parts) + "\nendm\n"
+
+    def constant(self, statement: ResolvedStatement) -> str:
+        return self.names.of("@", statement.name)
+
+    def event_types(self) -> Iterator[str]:
+        accessors: dict[str, list[str]] = {}
+        for name, type in self.types.items():
+            constructor, constant = self.names.of("", name), self.names.of("#", name)
+            own = lineage(name, self.program.types)
+            added = [b for b in self.translator.beforehand if b.event_type in own]
+            attributes = [a.name for a in type.attributes] + [b.name for b in added]
+            sorts = " ".join(["Int", *["Value"] * len(attributes)])
+            variables = ", ".join(["now", *(f"V{n}:Value" for n in range(len(attributes)))])
+            term = f"{constructor}({variables})"
+            yield f"  op {constructor} : {sorts} -> Event [ctor] ."
+            yield f"    *** {', '.join(['instant', *attributes])}"
+            yield from (f"    *** evaluated beforehand: {b}" for b in added)
+            yield f"  op {constant} : -> Type [ctor] ."
+            yield f"  eq typeOf({term}) = {constant} ."
+            yield f"  eq timeOf({term}) = now ."
+            for ancestor in sorted(type.ancestors & self.types.keys()):
+                yield f"  eq {constant} isA {self.names.of('#', ancestor)} = true ."
+            for place, attribute in enumerate(attributes):
+                accessor = self.names.of(".", attribute)
+                accessors.setdefault(accessor, []).append(f"({term} {accessor}) = V{place}:Value")
+        for accessor, equations in accessors.items():
+            yield f"  op _{accessor} : Value -> Value [prec 20] ."
+            yield from (f"  eq {equation} ." for equation in equations)
+            yield f"  eq (V:Value {accessor}) = null [owise] ."
+
+    def order(self, statements: Sequence[ResolvedStatement]) -> Iterator[str]:
+        for statement in statements:
+            yield f"  op {self.constant(statement)} : -> Statement [ctor] ."
+        soup = " & ".join(f"stmt({self.constant(s)}, noTimer, noPart)" for s in statements)
+        yield f"  eq statements = {soup or 'noStatement'} ."
+        yield f"  eq everyone = {self.agenda(statements)} ."
+        for name in self.types:
+            takers = [s for s in statements if taken(s, name, self.program)]
+            if takers:
+                yield f"  eq takers({self.names.of('#', name)}) = {self.agenda(takers)} ."
+
+    def agenda(self, statements: Iterable[ResolvedStatement]) -> str:
+        term = "noLater"
+        groups = groupby(statements, key=lambda s: s.tree.priority)
+        for group in reversed([list(group) for _, group in groups]):
+            term = f"(({' '.join(map(self.constant, group))}) ;; {term})"
+        return term
+
+    def statement(self, statement: ResolvedStatement) -> Iterator[str]:
+        """The equations and the rules of a statement."""
+        name = self.constant(statement)
+        label = name.removeprefix("@")
+        yield f"  *** {statement.name}"
+        clauses = Clauses(statement, name, self.program, self.names, self.translator)
+        try:
+            yield from list(clauses.lines())
+        except Unable as unable:
+            self.problems.append(gap(statement, f"'{unable}'", unable.expr.span))
+        yield (
+            f"  rl [{label}] : {{ M | take(event, O, ({name} A), LT) | IN }}"
+            f" => {{ react({name}, event, O, M) | take(event, O, A, LT) | IN }} ."
+        )
+        yield (
+            f"  rl [{label}-time] : {{ M | ring(({name} A), LT) | IN }}"
+            f" => {{ wake({name}, M) | ring(A, LT) | IN }} ."
+        )
+
+
+def taken(statement: ResolvedStatement, name: str, program: ResolvedProgram) -> list[str]:
+    """The types of a statement that an event of a type counts as."""
+    own = lineage(name, program.types)
+    return [declared for declared in statement.inputs if declared in own]
+
+
+def _types(program: ResolvedProgram) -> dict[str, EventType]:
+    """The types that statements take or derive, and their kinds."""
+    used = {name for s in program.statements for name in (*s.inputs, s.target)}
+    return {
+        name: type
+        for name, type in program.types.items()
+        if used & lineage(name, program.types) or any(name in program.types[u].ancestors for u in used)
+    }
