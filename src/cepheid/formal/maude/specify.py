@@ -18,7 +18,7 @@ from cepheid.formal.maude.clauses import Clauses
 from cepheid.formal.maude.expressions import Beforehand, Translator, Unable
 from cepheid.formal.maude.gaps import gap, gaps
 from cepheid.formal.maude.names import Names, prelude
-from cepheid.formal.maude.values import Layout, Term, event_of, value_term
+from cepheid.formal.maude.values import Layout, Reader, Term, event_of, value_term
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
 MODULE = "CEP-PROGRAM"
@@ -41,16 +41,24 @@ class Specification:
     statements: Mapping[str, ResolvedStatement]  # by constant
     beforehand: tuple[Beforehand, ...]
 
-    def source(self, *, any_order: bool = False, by_rules: bool = True) -> str:
-        """The whole text that Maude reads.
+    def source(self) -> str:
+        """The whole text that Maude reads."""
+        return "\n".join(self.parts())
+
+    def parts(self, *, any_order: bool = False, by_rules: bool = True) -> tuple[str, str]:
+        """The part that all programs share, and the program's own.
 
         `any_order` leaves the order of statements of one priority open; without `by_rules`,
         statements do their work by equations, so that a search sees no state between them.
         """
-        text = prelude() + "\n" + self.text
+        shared = prelude()
         if any_order:
-            text = text.replace(_ORDERED_AGENDA, _OPEN_AGENDA)
-        return text if by_rules else _as_equations(text)
+            shared = shared.replace(_ORDERED_AGENDA, _OPEN_AGENDA)
+        return shared, self.text if by_rules else _as_equations(self.text)
+
+    def takes(self, event: Event) -> bool:
+        """Whether there is a term for an event; what no statement takes has none."""
+        return event.type in self.constructors
 
     def event_term(self, event: Event) -> str:
         """An input event, with what was evaluated beforehand."""
@@ -60,8 +68,12 @@ class Specification:
         values += [b.value(event) for b in self.beforehand if b.event_type in own]
         return f"{constructor}({', '.join([str(event.instant), *map(value_term, values)])})"
 
-    def row(self, result: Term) -> Event:
-        """The row that a result stands for: `new` or `old`, its statement, and an event."""
+    def rows(self, results: str) -> list[Event]:
+        """The rows that a term stands for."""
+        return [] if results == "noResult" else [self._row(r) for r in Reader(results).terms()]
+
+    def _row(self, result: Term) -> Event:
+        """`new` or `old`, the statement, and the event."""
         kind, (constant, term) = result  # type: ignore[misc]
         found = event_of(term, self.layouts)
         name = self.statements[constant].name  # type: ignore[index]
@@ -141,6 +153,7 @@ class _Writer:
             yield f"  op {constant} : -> Type [ctor] ."
             yield f"  eq typeOf({term}) = {constant} ."
             yield f"  eq timeOf({term}) = now ."
+            yield f"  eq dated({term}, T:Int) = {constructor}(T:Int{variables.removeprefix('now')}) ."
             for ancestor in sorted(type.ancestors & self.types.keys()):
                 yield f"  eq {constant} isA {self.names.of('#', ancestor)} = true ."
             for place, attribute in enumerate(attributes):
@@ -154,7 +167,7 @@ class _Writer:
     def order(self, statements: Sequence[ResolvedStatement]) -> Iterator[str]:
         for statement in statements:
             yield f"  op {self.constant(statement)} : -> Statement [ctor] ."
-        soup = " & ".join(f"stmt({self.constant(s)}, noTimer, noPart)" for s in statements)
+        soup = " & ".join(f"stmt({self.constant(s)}, 1, noTimer, noPart)" for s in statements)
         yield f"  eq statements = {soup or 'noStatement'} ."
         yield f"  eq everyone = {self.agenda(statements)} ."
         for name in self.types:
