@@ -6,9 +6,10 @@ event alone is evaluated before the event enters, and becomes an attribute of it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import singledispatchmethod
+from typing import Any
 
 from cepheid.core.event import Event, Value
 from cepheid.core.numbers import INT_RANGE, LONG_RANGE
@@ -54,9 +55,9 @@ from cepheid.expr.tree import (
 from cepheid.formal.maude.names import Names
 from cepheid.formal.maude.values import text_term, value_term
 
-_WRAPS = {INT: "int32({})", LONG: "int64({})", DOUBLE: "{}"}
+_WRAPS: dict[DataType, str] = {INT: "int32({})", LONG: "int64({})", DOUBLE: "{}"}
 _SYMBOLS = {"=": "equals", "!=": "differs", "%": "rem"}
-_RANGES = {INT: INT_RANGE, LONG: LONG_RANGE}
+_RANGES: dict[DataType, tuple[int, int]] = {INT: INT_RANGE, LONG: LONG_RANGE}
 # Functions that have a counterpart of the same meaning, and how it is called.
 _SIMPLE = {
     "abs": "abs",
@@ -365,26 +366,8 @@ def _on_event_at_hand(expr: Expr) -> Expr:
     """The expression with its one event as the event at hand."""
     if isinstance(expr, Column):
         return replace(expr, tag=None, index=None)
-    return _rebuilt(expr)
-
-
-def _rebuilt(expr: Expr) -> Expr:
-    changed = {
-        name: _changed(value) for name, value in _fields(expr) if any(_expressions_in(value))
-    }
+    changed: dict[str, Any] = {f.name: _changed(getattr(expr, f.name)) for f in fields(expr)}
     return replace(expr, **changed)
-
-
-def _fields(expr: Expr) -> Iterator[tuple[str, object]]:
-    return ((name, getattr(expr, name)) for name in expr.__dataclass_fields__)
-
-
-def _expressions_in(value: object) -> Iterator[Expr]:
-    if isinstance(value, Expr):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _expressions_in(item)
 
 
 def _changed(value: object) -> object:

@@ -9,10 +9,7 @@ from importlib.resources import files
 _OPERATORS = re.compile(r"^ *ops? (.+?) : ", re.MULTILINE)
 _ODD = re.compile(r"[^A-Za-z0-9]")
 # The variables of a program's own equations, and what Maude itself takes a word for.
-_TAKEN = frozenset(
-    "event tags now isNew aggregates M A O LT IN OUT X Y if then else fi is in eq ceq rl crl op ops"
-    " sort sorts subsort var vars protecting including extending endm endfm s".split()
-)
+_TAKEN = frozenset({"event", "tags", "now", "isNew", "aggregates", "M", "A", "O", "LT", "IN", "s"})
 
 
 @cache

@@ -68,16 +68,20 @@ class Specification:
         values += [b.value(event) for b in self.beforehand if b.event_type in own]
         return f"{constructor}({', '.join([str(event.instant), *map(value_term, values)])})"
 
+    def deriving(self, event_type: str) -> list[str]:
+        """The constants of the statements that derive a type."""
+        return [c for c, statement in self.statements.items() if statement.target == event_type]
+
     def rows(self, results: str) -> list[Event]:
         """The rows that a term stands for."""
         return [] if results == "noResult" else [self._row(r) for r in Reader(results).terms()]
 
     def _row(self, result: Term) -> Event:
         """`new` or `old`, the statement, and the event."""
-        kind, (constant, term) = result  # type: ignore[misc]
+        constant, term = result.arguments
         found = event_of(term, self.layouts)
-        name = self.statements[constant].name  # type: ignore[index]
-        return Event(found.type, found.instant, found.values_, 0, name, is_old=kind == "old")
+        name, is_old = self.statements[constant.name].name, result.name == "old"
+        return Event(found.type, found.instant, found.values_, 0, name, is_old=is_old)
 
 
 def _as_equations(text: str) -> str:
@@ -214,5 +218,6 @@ def _types(program: ResolvedProgram) -> dict[str, EventType]:
     return {
         name: type
         for name, type in program.types.items()
-        if used & lineage(name, program.types) or any(name in program.types[u].ancestors for u in used)
+        if used & lineage(name, program.types)
+        or any(name in program.types[u].ancestors for u in used)
     }

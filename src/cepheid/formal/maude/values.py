@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from cepheid.core.event import Event, Value
-
-Term: TypeAlias = "str | tuple[str, list[Term]]"
 
 _PLAIN = re.compile(r'[^ -~]|["\\]')
 
@@ -49,7 +46,15 @@ def value_term(value: Value) -> str:
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[(),;]|[^\s(),;"]+')
 _ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
-_LETTERS = {b"n": b"\n", b"t": b"\t", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"r": b"\r", b"v": b"\v"}
+_LETTERS = {
+    b"n": b"\n",
+    b"t": b"\t",
+    b"a": b"\a",
+    b"b": b"\b",
+    b"f": b"\f",
+    b"r": b"\r",
+    b"v": b"\v",
+}
 
 
 def text_of(literal: str) -> str:
@@ -63,9 +68,17 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
     return bytes([int(code, 8)]) if len(code) == 3 else _LETTERS.get(code, code)
 
 
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A name with arguments, or a literal."""
+
+    name: str
+    arguments: tuple[Term, ...] = ()
+
+
 @dataclass
 class Reader:
-    """Reads terms of results: names with arguments, literals, and lists of values."""
+    """Reads the terms of results; lists of values become arguments."""
 
     text: str
     _tokens: list[str] = field(init=False)
@@ -81,19 +94,12 @@ class Reader:
 
     def _term(self) -> Term:
         name = self._next()
-        if name == "-":
-            name += self._next()
-        if self._peek() != "(":
-            return name
-        self._next()
+        if self._place == len(self._tokens) or self._tokens[self._place] != "(":
+            return Term(name)
         arguments: list[Term] = []
-        while True:
+        while self._next() != ")":  # it was a bracket or a comma
             arguments.append(self._term())
-            if self._next() == ")":
-                return name, arguments
-
-    def _peek(self) -> str:
-        return self._tokens[self._place] if self._place < len(self._tokens) else ""
+        return Term(name, tuple(arguments))
 
     def _next(self) -> str:
         token = self._tokens[self._place]
@@ -109,42 +115,31 @@ class Layout:
     attributes: tuple[str, ...]
 
 
-def value_of(term: Term, layouts: dict[str, Layout]) -> Value:
+def value_of(term: Term, layouts: Mapping[str, Layout]) -> Value:
     """The value that a term stands for; layouts by the names of their constructors."""
-    if isinstance(term, str):
-        return _CONSTANTS[term]
-    name, arguments = term
-    first = arguments[0]
-    if name == "int":
-        return int(first)  # type: ignore[arg-type]
-    if name == "real":
-        return _float(first)  # type: ignore[arg-type]
-    if name == "text":
-        return text_of(first)  # type: ignore[arg-type]
-    if name == "list":
-        return [value_of(item, layouts) for item in arguments if item != "nil"]
-    return event_of(term, layouts)
+    if term.name in _CONSTANTS:
+        return _CONSTANTS[term.name]
+    if term.name == "list":
+        return [value_of(item, layouts) for item in term.arguments if item.name != "nil"]
+    read = _LITERALS.get(term.name)
+    return event_of(term, layouts) if read is None else read(term.arguments[0].name)
 
 
-_CONSTANTS: dict[str, Value] = {
-    "null": None,
-    "yes": True,
-    "no": False,
-    "nan": math.nan,
+_CONSTANTS: dict[str, Value] = {"null": None, "yes": True, "no": False, "nan": math.nan}
+_LITERALS: dict[str, Callable[[str], Value]] = {
+    "int": int,
+    "real": lambda text: float(text.replace("Infinity", "inf")),
+    "text": text_of,
 }
 
 
-def _float(text: str) -> float:
-    return float(text.replace("Infinity", "inf"))
-
-
-def event_of(term: Term, layouts: dict[str, Layout]) -> Event:
+def event_of(term: Term, layouts: Mapping[str, Layout]) -> Event:
     """The event that a term stands for."""
-    name, (instant, *values) = term  # type: ignore[misc]
-    layout = layouts[name]
+    layout = layouts[term.name]
+    instant, *values = term.arguments
     # What was evaluated beforehand stands after the attributes.
     named = {
         attribute: value_of(value, layouts)
         for attribute, value in zip(layout.attributes, values, strict=False)
     }
-    return Event(layout.type, int(instant), named)  # type: ignore[arg-type]
+    return Event(layout.type, int(instant.name), named)

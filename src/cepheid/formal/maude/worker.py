@@ -102,6 +102,10 @@ class Worker:
         return [{"state": state, "rows": rows} for state, rows in found]
 
     def _finals(self, fed: Any) -> Iterator[Any]:
+        if not self.module.getRules():  # statements do their work by equations
+            fed.reduce()
+            yield fed
+            return
         anything = self.module.parseTerm("S:System")
         for final, *_ in fed.search(self.maude.NORMAL_FORM, anything):
             yield final
