@@ -51,7 +51,7 @@ def maude() -> Iterator[Maude]:
 # -- equal to the reference ----------------------------------------------------------------------
 
 
-@examples(120)
+@examples(100)
 @given(data=st.data())
 def test_maude_gives_the_rows_of_the_reference(maude: Maude, data: st.DataObject) -> None:
     program, stream = resolved(data.draw(programs())), data.draw(streams())
@@ -171,7 +171,7 @@ def gaps_of(program: ResolvedProgram) -> list[str]:
     return []
 
 
-@examples(80)
+@examples(60)
 @given(data=st.data())
 def test_expressions_have_the_values_of_the_reference(maude: Maude, data: st.DataObject) -> None:
     tree, seed = data.draw(selections()), data.draw(st.integers(0, 10**6))

@@ -106,8 +106,8 @@ def test_a_search_that_explodes_says_how_far_it_came() -> None:
     assert re.search(
         r"stopped after 0.5 seconds: all sequences of up to \d events", problem.message
     )
-    with pytest.raises(RunError, match="stopped after 1 MB"):
-        find(roads, "Crash", end_of(roads, 1000), Limits(megabytes=1))
+    with pytest.raises(RunError, match="stopped after it took 10 MB"):
+        find(roads, "Crash", end_of(roads, 1000), Limits(megabytes=10))
 
 
 # B may be counted before or after the A that was derived from the same event.
@@ -125,6 +125,18 @@ def test_results_that_depend_on_the_order_of_statements() -> None:
     assert [event["x"] for event in found.events] == [2]
     results = {tuple(row.statement for row in rows) for rows in (found.one, found.other)}
     assert {len(statements) for statements in results} == {2, 3}
+
+
+@pytest.mark.parametrize("limits", [Limits(seconds=0.4), Limits(seconds=60, megabytes=1)])
+def test_even_a_single_event_may_have_too_many_orders(limits: Limits) -> None:
+    many = "".join(
+        f"@Name('s{n}') insert into S select x + {n} as x from pattern [every a=X -> b=X];"
+        for n in range(9)
+    ).replace("x +", "a.x +")
+    inputs = environment(f"create schema X (x int); {many}", ONE)
+    with pytest.raises(RunError, match="the search was stopped after") as raised:
+        find_difference(inputs, end_of(inputs, 9), limits)
+    assert raised.value.diagnostics[0].code == "search-limit"
 
 
 def test_priorities_leave_no_order_open() -> None:

@@ -34,6 +34,8 @@ def _gaps_of_types(
     """Records have no terms; an event that a statement derives may hold other events."""
     derived = {s.target for s in program.statements}
     for name in statement.inputs:
+        if program.types[name].is_open:
+            yield f"type '{name}', which has no schema,", None
         for attribute in program.types[name].attributes:
             if name not in derived and _is_record(attribute.type):
                 yield f"the record '{name}.{attribute.name}'", None

@@ -9,7 +9,10 @@ from importlib.resources import files
 _OPERATORS = re.compile(r"^ *ops? (.+?) : ", re.MULTILINE)
 _ODD = re.compile(r"[^A-Za-z0-9]")
 # The variables of a program's own equations, and what Maude itself takes a word for.
-_TAKEN = frozenset({"event", "tags", "now", "isNew", "aggregates", "M", "A", "O", "LT", "IN", "s"})
+_TAKEN = frozenset(
+    {"event", "tags", "now", "isNew", "aggregates", "machine", "agenda", "later", "origins"}
+    | {"inputs", "s"}
+)
 
 
 @cache

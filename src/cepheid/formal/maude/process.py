@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from select import select
 from types import TracebackType
 from typing import Any
 
@@ -53,15 +54,18 @@ class Maude:
         self._process.communicate()
         self._complaints.close()
 
-    def ask(self, do: str, **request: object) -> dict[str, Any]:
-        """The answer to a request; RunError where Maude cannot give one."""
+    def ask(self, do: str, patience: float | None = None, **request: object) -> dict[str, Any]:
+        """The answer to a request; RunError where Maude cannot give one.
+
+        TimeoutError if there is none after so many seconds; nothing more can be asked then.
+        """
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps({"do": do, **request}) + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             raise self._ended() from None
-        answer = self._answer()
+        answer = self._answer(patience)
         if answer.get("problem") == "runaway":
             fact = f"more than {RUNAWAY:,} events were derived from one cause"
             raise RunError(error("runaway", fact, hint="do the statements feed each other?"))
@@ -69,8 +73,10 @@ class Maude:
             raise RunError(error("maude-failed", str(answer["problem"])))
         return answer
 
-    def _answer(self) -> dict[str, Any]:
+    def _answer(self, patience: float | None = None) -> dict[str, Any]:
         assert self._process.stdout is not None
+        if patience is not None and not select([self._process.stdout], [], [], max(patience, 0))[0]:
+            raise TimeoutError
         line = self._process.stdout.readline()
         if not line:
             raise self._ended()

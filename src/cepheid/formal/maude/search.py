@@ -23,6 +23,8 @@ from cepheid.formal.maude.environment import Environment, Input
 from cepheid.formal.maude.process import Maude
 from cepheid.formal.maude.specify import Specification, specify
 
+_SLACK = 500  # megabytes that one step may take, on top of those that a search may keep
+
 Watch: TypeAlias = Callable[[int, int], None]  # hears how many events are tried, and states seen
 
 
@@ -98,6 +100,7 @@ class _Search:
     def levels(self) -> Iterator[tuple[_Node, Sequence[Input]]]:
         """All nodes that are to be followed, with what may come next; the shortest first."""
         start = self.environment.start
+        self.maude.ask("limit", megabytes=self.limits.megabytes + _SLACK)
         root = frozenset({int(self.maude.ask("begin", start=start)["state"])})
         self.seen.add(root)
         self.level = [_Node(root, start)]
@@ -113,26 +116,28 @@ class _Search:
             self.level.append(_Node(states, clock, input, node))
 
     def ask(self, state: int, inputs: Sequence[str]) -> list[list[dict[str, Any]]]:
-        answer = self.maude.ask("step", state=state, inputs=inputs)
         self.watch(self.length, len(self.seen))
-        self._check_limits(answer["memory"])
+        left = self.limits.seconds - (time.monotonic() - self.began)
+        try:
+            answer = self.maude.ask("step", left, state=state, inputs=inputs)
+        except TimeoutError:
+            raise self._stopped(f"{self.limits.seconds:g} seconds") from None
+        except RunError as failed:
+            if failed.diagnostics[0].code != "maude-failed":
+                raise
+            raise self._stopped(f"it took {self.limits.megabytes:,} MB") from None
+        if answer["memory"] > self.limits.megabytes:
+            raise self._stopped(f"it took {self.limits.megabytes:,} MB")
         outcomes: list[list[dict[str, Any]]] = answer["outcomes"]
         return outcomes
 
-    def _check_limits(self, megabytes: int) -> None:
-        seconds = time.monotonic() - self.began
-        if seconds > self.limits.seconds:
-            why = f"{self.limits.seconds:g} seconds"
-        elif megabytes > self.limits.megabytes:
-            why = f"{self.limits.megabytes:,} MB"
-        else:
-            return
+    def _stopped(self, why: str) -> RunError:
         fact = (
             f"the search was stopped after {why}: all sequences of up to {self.length} events were"
             f" tried, {len(self.seen):,} states seen"
         )
         hint = "name fewer values or gaps, a shorter time, or raise --seconds or --megabytes"
-        raise RunError(error("search-limit", fact, hint=hint))
+        return RunError(error("search-limit", fact, hint=hint))
 
     def choices(self, node: _Node, inputs: Sequence[Input]) -> list[tuple[Input, Instant, str]]:
         """The inputs that come before the end, with their terms."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from cepheid.core.event import Event
-from cepheid.core.types import EventType, lineage
+from cepheid.core.types import EventRef, EventType, lineage
 from cepheid.errors import Diagnostic, ProgramError
 from cepheid.formal.maude.clauses import Clauses
 from cepheid.formal.maude.expressions import Beforehand, Translator, Unable
@@ -26,8 +26,8 @@ _ORDERED_AGENDA = "op __ : Agenda Agenda -> Agenda [ctor assoc id: nobody] ."
 _OPEN_AGENDA = "op __ : Agenda Agenda -> Agenda [ctor assoc comm id: nobody] ."
 _VARIABLES = """\
   var event : Event .  var tags : Binding .  var now : Int .  var isNew : Bool .
-  var aggregates : Values .  var M : Machine .  var A : Agenda .  var LT : Later .
-  var O : Origins .  var IN : Inputs ."""
+  var aggregates : Values .  var machine : Machine .  var agenda : Agenda .  var later : Later .
+  var origins : Origins .  var inputs : Inputs ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,12 +197,13 @@ class _Writer:
         except Unable as unable:
             self.problems.append(gap(statement, f"'{unable}'", unable.expr.span))
         yield (
-            f"  rl [{label}] : {{ M | take(event, O, ({name} A), LT) | IN }}"
-            f" => {{ react({name}, event, O, M) | take(event, O, A, LT) | IN }} ."
+            f"  rl [{label}] : {{ machine | take(event, origins, ({name} agenda), later) | inputs }}"
+            f" => {{ react({name}, event, origins, machine)"
+            f" | take(event, origins, agenda, later) | inputs }} ."
         )
         yield (
-            f"  rl [{label}-time] : {{ M | ring(({name} A), LT) | IN }}"
-            f" => {{ wake({name}, M) | ring(A, LT) | IN }} ."
+            f"  rl [{label}-time] : {{ machine | ring(({name} agenda), later) | inputs }}"
+            f" => {{ wake({name}, machine) | ring(agenda, later) | inputs }} ."
         )
 
 
@@ -213,11 +214,20 @@ def taken(statement: ResolvedStatement, name: str, program: ResolvedProgram) -> 
 
 
 def _types(program: ResolvedProgram) -> dict[str, EventType]:
-    """The types that statements take or derive, and their kinds."""
+    """The types that statements take or derive, their kinds, and what those hold."""
     used = {name for s in program.statements for name in (*s.inputs, s.target)}
-    return {
-        name: type
-        for name, type in program.types.items()
-        if used & lineage(name, program.types)
-        or any(name in program.types[u].ancestors for u in used)
-    }
+    size = 0
+    while len(used) > size:
+        size = len(used)
+        used |= {name for name in program.types if used & lineage(name, program.types)}
+        used |= {above for name in used for above in program.types[name].ancestors}
+        used |= {held for name in used for held in _held(program.types[name])}
+    return {name: type for name, type in program.types.items() if name in used}
+
+
+def _held(type: EventType) -> Iterator[str]:
+    """The types of the events that an event holds."""
+    for attribute in type.attributes:
+        held = getattr(attribute.type, "element", attribute.type)
+        if isinstance(held, EventRef):
+            yield held.name

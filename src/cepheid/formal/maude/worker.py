@@ -4,6 +4,7 @@ Maude comes under the GPL, so nothing else of Cepheid loads it. Requests and ans
 on standard input and output, in turn:
 
     {"do": "load", "prelude": text, "program": text}    {}
+    {"do": "limit", "megabytes": number}                {}
     {"do": "begin", "start": instant}                   {"state": number}
     {"do": "step", "state": n, "inputs": [term, ...]}   {"outcomes": [[outcome, ...], ...]}
     {"do": "run", "start": instant}                     {}
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
@@ -48,6 +50,11 @@ class Worker:
         self.maude.input(program)
         self.module = self.maude.getCurrentModule()
         self.states, self.numbers, self.current = [], {}, None
+        return {}
+
+    def limit(self, megabytes: int) -> dict[str, object]:
+        """Beyond this the process ends, whatever it is doing."""
+        resource.setrlimit(resource.RLIMIT_DATA, (megabytes << 20, megabytes << 20))
         return {}
 
     def begin(self, start: int) -> dict[str, object]:
