@@ -249,7 +249,7 @@ def test_what_cannot_be_said_in_maude_is_named_with_its_place() -> None:
 def test_names_of_maude_and_odd_names_are_no_trouble(maude: Maude) -> None:
     text = """create schema `every` (if int, `a b` string, op int);
     create schema T (now int, event int, nil int); create schema sort (x int);
-    @Name('run: [x] . ') insert into live select a.if as `count(*)`, b.now as take
+    @Name('(run: [x] . ') insert into live select a.if as `count(*)`, b.now as take
     from pattern [every a=`every`(if > 0) -> b=T(now > a.if)];
     @Name('eq') insert into nothing select count(*), max(take) from live;
     @Name('rl') insert into _a_b select x from sort;"""

@@ -261,7 +261,7 @@ def test_order_by_the_command(cepheid: Run, write: Callable[[str, str], Path]) -
     found = cepheid("search", "race.epl", *asked)
     assert found.code == 1
     assert [json.loads(line)["x"] for line in found.out.splitlines()] == [2]
-    assert "depend on the order of statements: either" in found.err
+    assert "depend on the order of statements:\neither\n" in found.err
     write("fixed.epl", RACE.replace("@Name('a')", "@Priority(2) @Name('a')"))
     fixed = cepheid("search", "fixed.epl", *asked)
     assert (fixed.code, fixed.out) == (0, "")

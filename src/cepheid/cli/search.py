@@ -171,13 +171,11 @@ def _report_difference(
         return
     _write([_lines(difference.events, difference.until)], out)
     events = counted(len(difference.events), "event")
-    typer.echo(f"the results of {events} depend on the order of statements: either", err=True)
-    for number, rows in enumerate((difference.one, difference.other)):
-        typer.echo("or" if number else "", err=True, nl=bool(number))
+    typer.echo(f"the results of {events} depend on the order of statements:", err=True)
+    for word, rows in (("either", difference.one), ("or", difference.other)):
+        typer.echo(word if rows else f"{word} nothing", err=True)
         for row in rows:
             typer.echo(f"  {row.statement}: {to_json(encode(row))}", err=True)
-        if not rows:
-            typer.echo("  nothing", err=True)
     raise typer.Exit(FOUND)
 
 

@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from cepheid.analysis.retention import speaks_with_time
@@ -84,6 +85,15 @@ class _Node:
         return found[::-1]
 
 
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """An input at an instant, or none: then time passes up to it."""
+
+    input: Input | None
+    clock: Instant
+    term: str
+
+
 @dataclass
 class _Search:
     environment: Environment
@@ -94,26 +104,31 @@ class _Search:
     specification: Specification
     began: float = field(default_factory=time.monotonic)
     seen: set[frozenset[int]] = field(default_factory=set)
+    level: list[_Node] = field(default_factory=list)  # what is to be followed next
     terms: dict[tuple[Input, Instant], str] = field(default_factory=dict)
-    length: int = 0
+    length: int = 0  # of the sequences that are being followed
 
-    def levels(self) -> Iterator[tuple[_Node, Sequence[Input]]]:
-        """All nodes that are to be followed, with what may come next; the shortest first."""
-        start = self.environment.start
+    def levels(self) -> Iterator[list[_Node]]:
+        """All nodes that are to be followed, those of one length together, the shortest first."""
         self.maude.ask("limit", megabytes=self.limits.megabytes + _SLACK)
+        start = self.environment.start
         root = frozenset({int(self.maude.ask("begin", start=start)["state"])})
         self.seen.add(root)
         self.level = [_Node(root, start)]
         while self.level:
             current, self.level = self.level, []
-            for node in current:
-                yield node, self.environment.first if self.length == 0 else self.environment.inputs
+            yield current
             self.length += 1
 
     def follow(self, node: _Node, states: frozenset[int], input: Input, clock: Instant) -> None:
         if states not in self.seen:
             self.seen.add(states)
             self.level.append(_Node(states, clock, input, node))
+
+    @cached_property
+    def waits(self) -> bool:
+        """Whether time alone may bring rows."""
+        return any(map(speaks_with_time, self.environment.program.statements))
 
     def ask(self, state: int, inputs: Sequence[str]) -> list[list[dict[str, Any]]]:
         self.watch(self.length, len(self.seen))
@@ -139,13 +154,16 @@ class _Search:
         hint = "name fewer values or gaps, a shorter time, or raise --seconds or --megabytes"
         return RunError(error("search-limit", fact, hint=hint))
 
-    def choices(self, node: _Node, inputs: Sequence[Input]) -> list[tuple[Input, Instant, str]]:
-        """The inputs that come before the end, with their terms."""
+    def choices(self, node: _Node) -> list[_Choice]:
+        """What may come next before the end, and that nothing comes any more."""
+        inputs = self.environment.inputs if self.length else self.environment.first
         found = []
         for input in inputs:
             clock = node.clock + input.gap
             if clock <= self.end:
-                found.append((input, clock, self._term(input, clock)))
+                found.append(_Choice(input, clock, self._term(input, clock)))
+        if self.waits:
+            found.append(_Choice(None, self.end, f"until({self.end})"))
         return found
 
     def _term(self, input: Input, clock: Instant) -> str:
@@ -157,8 +175,8 @@ class _Search:
             self.terms[input, clock] = known
         return known
 
-    def trace(self, node: _Node, last: tuple[Input, Instant] | None = None) -> tuple[Event, ...]:
-        inputs = node.inputs + ([last] if last is not None else [])
+    def trace(self, node: _Node, choice: _Choice) -> tuple[Event, ...]:
+        inputs = node.inputs + ([(choice.input, choice.clock)] if choice.input else [])
         return tuple(
             self.environment.event(input, clock, number)
             for number, (input, clock) in enumerate(inputs)
@@ -187,32 +205,30 @@ def find(
 
 
 def _find(search: _Search, goal: str) -> list[Trace]:
-    waits = any(map(speaks_with_time, search.environment.program.statements))
-    found: list[Trace] = []
-    length = 0
-    for node, inputs in search.levels():
-        if found and search.length > length:
-            break
-        length = search.length
-        choices = search.choices(node, inputs)
-        terms = [term for _, _, term in choices] + [f"until({search.end})"] * waits
-        (state,) = node.states
-        outcomes = search.ask(state, terms)
-        if waits:
-            ((waited,),) = outcomes[-1:]
-            rows = _matching(search, waited["rows"], goal)
-            if rows and node.input is not None:
-                at = rows[0].instant
-                own = tuple(row for row in rows if row.instant == at)
-                found.insert(0, Trace(search.trace(node), at, own))
-        for (input, clock, _), (outcome,) in zip(choices, outcomes, strict=False):
-            rows = _matching(search, outcome["rows"], goal)
-            if rows:
-                found.append(Trace(search.trace(node, (input, clock)), None, rows))
-            else:
-                search.follow(node, frozenset({outcome["state"]}), input, clock)
-    shortest = min((len(trace.events) for trace in found), default=0)
-    return [t for t in found if len(t.events) == shortest][: search.limits.traces]
+    for level in search.levels():
+        found = [trace for node in level for trace in _traces(search, node, goal)]
+        if found:
+            shortest = min(len(trace.events) for trace in found)
+            return [t for t in found if len(t.events) == shortest][: search.limits.traces]
+    return []
+
+
+def _traces(search: _Search, node: _Node, goal: str) -> Iterator[Trace]:
+    """The sequences that lead from a node to the goal in one step; the others are to be followed."""
+    choices = search.choices(node)
+    (state,) = node.states
+    for choice, (outcome,) in zip(
+        choices, search.ask(state, [c.term for c in choices]), strict=True
+    ):
+        rows = _matching(search, outcome["rows"], goal)
+        events = search.trace(node, choice) if rows else ()
+        if events and choice.input is None:
+            first = tuple(row for row in rows if row.instant == rows[0].instant)
+            yield Trace(events, rows[0].instant, first)
+        elif events:
+            yield Trace(events, None, rows)
+        elif choice.input is not None:
+            search.follow(node, frozenset({outcome["state"]}), choice.input, choice.clock)
 
 
 def _matching(search: _Search, rows: str, goal: str) -> tuple[Event, ...]:
@@ -239,21 +255,27 @@ def find_difference(
 
 
 def _difference(search: _Search) -> Difference | None:
-    waits = any(map(speaks_with_time, search.environment.program.statements))
-    for node, inputs in search.levels():
-        choices = search.choices(node, inputs)
-        terms = [term for _, _, term in choices] + [f"until({search.end})"] * waits
-        answers = [search.ask(state, terms) for state in sorted(node.states)]
-        for place, of_one in enumerate(zip(*answers, strict=True)):
-            outcomes = [outcome for outcomes in of_one for outcome in outcomes]
-            last = choices[place][:2] if place < len(choices) else None
-            results = _different(search, [outcome["rows"] for outcome in outcomes])
-            if results is not None:
-                until = None if last is not None else search.end
-                return Difference(search.trace(node, last), until, *results)
-            if last is not None:
-                states = frozenset(int(outcome["state"]) for outcome in outcomes)
-                search.follow(node, states, *last)
+    for level in search.levels():
+        for node in level:
+            found = _difference_from(search, node)
+            if found is not None:
+                return found
+    return None
+
+
+def _difference_from(search: _Search, node: _Node) -> Difference | None:
+    choices = search.choices(node)
+    terms = [choice.term for choice in choices]
+    answers = [search.ask(state, terms) for state in sorted(node.states)]
+    for choice, *of_states in zip(choices, *answers, strict=True):
+        outcomes = [outcome for outcomes in of_states for outcome in outcomes]
+        results = _different(search, [outcome["rows"] for outcome in outcomes])
+        if results is not None:
+            until = search.end if choice.input is None else None
+            return Difference(search.trace(node, choice), until, *results)
+        if choice.input is not None:
+            states = frozenset(int(outcome["state"]) for outcome in outcomes)
+            search.follow(node, states, choice.input, choice.clock)
     return None
 
 

@@ -7,6 +7,7 @@ rule for each statement, which lets it take an event, and another for its timers
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -28,6 +29,9 @@ _VARIABLES = """\
   var event : Event .  var tags : Binding .  var now : Int .  var isNew : Bool .
   var aggregates : Values .  var machine : Machine .  var agenda : Agenda .  var later : Later .
   var origins : Origins .  var inputs : Inputs ."""
+
+
+_RULE = re.compile(r"^  rl \[[^\]]*\] :", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +89,12 @@ class Specification:
 
 
 def _as_equations(text: str) -> str:
-    return "\n".join(
-        f"  eq {line.partition('] : ')[2].replace(' => ', ' = ')}" if line[:6] == "  rl [" else line
-        for line in text.split("\n")
-    )
+    return _RULE.sub("  eq", text).replace("\n    => ", "\n    = ")
+
+
+def _comment(text: str) -> str:
+    """On one line, whatever names and literals hold."""
+    return "*** " + " ".join(text.split())
 
 
 def specify(program: ResolvedProgram) -> Specification:
@@ -152,8 +158,8 @@ class _Writer:
             variables = ", ".join(["now", *(f"V{n}:Value" for n in range(len(attributes)))])
             term = f"{constructor}({variables})"
             yield f"  op {constructor} : {sorts} -> Event [ctor] ."
-            yield f"    *** {', '.join(['instant', *attributes])}"
-            yield from (f"    *** evaluated beforehand: {b}" for b in added)
+            yield "    " + _comment(", ".join(["instant", *attributes]))
+            yield from ("    " + _comment(f"evaluated beforehand: {b}") for b in added)
             yield f"  op {constant} : -> Type [ctor] ."
             yield f"  eq typeOf({term}) = {constant} ."
             yield f"  eq timeOf({term}) = now ."
@@ -190,21 +196,28 @@ class _Writer:
         """The equations and the rules of a statement."""
         name = self.constant(statement)
         label = name.removeprefix("@")
-        yield f"  *** {statement.name}"
+        yield "  " + _comment(f"statement {statement.name}")
         clauses = Clauses(statement, name, self.program, self.names, self.translator)
         try:
             yield from list(clauses.lines())
         except Unable as unable:
             self.problems.append(gap(statement, f"'{unable}'", unable.expr.span))
-        yield (
-            f"  rl [{label}] : {{ machine | take(event, origins, ({name} agenda), later) | inputs }}"
-            f" => {{ react({name}, event, origins, machine)"
-            f" | take(event, origins, agenda, later) | inputs }} ."
+        yield from _rule(
+            label,
+            f"{{ machine | take(event, origins, ({name} agenda), later) | inputs }}",
+            f"{{ react({name}, event, origins, machine) | take(event, origins, agenda, later) | inputs }}",
         )
-        yield (
-            f"  rl [{label}-time] : {{ machine | ring(({name} agenda), later) | inputs }}"
-            f" => {{ wake({name}, machine) | ring(agenda, later) | inputs }} ."
+        yield from _rule(
+            f"{label}-time",
+            f"{{ machine | ring(({name} agenda), later) | inputs }}",
+            f"{{ wake({name}, machine) | ring(agenda, later) | inputs }}",
         )
+
+
+def _rule(label: str, before: str, after: str) -> Iterator[str]:
+    yield f"  rl [{label}] :"
+    yield f"    {before}"
+    yield f"    => {after} ."
 
 
 def taken(statement: ResolvedStatement, name: str, program: ResolvedProgram) -> list[str]:
