@@ -31,7 +31,7 @@ _VARIABLES = """\
   var origins : Origins .  var inputs : Inputs ."""
 
 
-_RULE = re.compile(r"^  rl \[[^\]]*\] :", re.MULTILINE)
+_RULE = re.compile(r"^  (c?)rl \[[^\]]*\] :", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,9 @@ class Specification:
         shared = prelude()
         if any_order:
             shared = shared.replace(_ORDERED_AGENDA, _OPEN_AGENDA)
-        return shared, self.text if by_rules else _as_equations(self.text)
+        if by_rules:
+            return shared, self.text
+        return _as_equations(shared), _as_equations(self.text)
 
     def takes(self, event: Event) -> bool:
         """Whether there is a term for an event; what no statement takes has none."""
@@ -89,7 +91,7 @@ class Specification:
 
 
 def _as_equations(text: str) -> str:
-    return _RULE.sub("  eq", text).replace("\n    => ", "\n    = ")
+    return _RULE.sub(r"  \1eq", text).replace("\n    => ", "\n    = ")
 
 
 def _comment(text: str) -> str:
