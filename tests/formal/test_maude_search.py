@@ -209,6 +209,19 @@ def test_a_bad_environment_is_named(data: dict[str, object], fact: str) -> None:
     assert {d.code for d in raised.value.diagnostics} == {"bad-environment"}
 
 
+TIMED = """@EventTime(attribute='ts', unit='seconds') create schema A (ts long, x int);
+@Name('S') insert into S select b.ts - a.ts as d from pattern [every a=A -> b=A(ts - a.ts > 2)];"""
+
+
+def test_gaps_say_the_time_of_events_that_have_it_as_an_attribute() -> None:
+    inputs = environment(TIMED, {"input": [{"type": "A", "gaps": [2, 3]}]})
+    (trace,) = find(inputs, "S", end_of(inputs, 9)).traces
+    assert [row["d"] for row in trace.rows] == [3]
+    assert [row["d"] for row in rows_of(TIMED, trace)] == [3]
+    with pytest.raises(UsageError, match="'ts' is the time of A, which its gaps say"):
+        environment(TIMED, {"input": [{"type": "A", "gaps": [1], "values": {"ts": [1]}}]})
+
+
 def test_ranges_have_both_ends() -> None:
     data = {"type": "Bike", "gaps": [0], "values": {"speed": {"min": 1, "max": 2, "step": 1}}}
     found = environment(BIKES, {"input": [data]})

@@ -116,6 +116,9 @@ def _inputs(given: object, program: ResolvedProgram) -> Iterator[Input]:
     values = given.get("values", {})
     if not isinstance(values, dict):
         raise ValueError("'values' is a table of attributes")
+    time = program.types[name].time
+    if time is not None and time.attribute in values:
+        raise ValueError(f"'{time.attribute}' is the time of {name}, which its gaps say")
     choices = [[(name, value) for value in _values(name, each)] for name, each in values.items()]
     for gap, chosen in itertools.product(map(_gap, gaps), itertools.product(*choices)):
         yield Input(name, gap, chosen)
