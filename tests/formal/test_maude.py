@@ -227,6 +227,14 @@ def test_what_maude_cannot_compute_is_evaluated_beforehand(maude: Maude) -> None
     assert len(agree(maude, program, events, 0, 9 * SECOND)) == 3
 
 
+def test_attributes_that_are_evaluated_have_names_of_their_own(maude: Maude) -> None:
+    text = """create schema A (evaluated1 string);
+    @Name('s') select upper(evaluated1) as u, evaluated1 as v from A;"""
+    program = cep.parse(text).resolve()
+    assert [b.name for b in specify(program).beforehand] == ["evaluated2"]
+    agree(maude, program, [Event("A", 0, {"evaluated1": "x"})], 0, 1)
+
+
 def test_what_cannot_be_said_in_maude_is_named_with_its_place() -> None:
     text = f"""{SCHEMA}
     @Name('one') insert into S select id, x from A;

@@ -315,6 +315,10 @@ def test_export_writes_a_whole_specification(cepheid: Run, folder: Path) -> None
     assert "rl [Pair] :" in text
     assert cepheid("export", "p.epl", "--to", "maude").out == text
     assert "rl [Big] :" in text
+    along = cepheid("export", "p.epl", "--to", "maude", "--events", "e.jsonl").out
+    assert along.startswith(text)
+    assert along.count("\n  A(") == 2
+    assert along.endswith("\n  until(20000000)) .\n")
     refused = cepheid("export", "p.epl", "--to", "maude", "--out", "p.epl")
     assert refused.code == 2
     assert "choose from maude" in cepheid("export", "p.epl", "--to", "latex").err

@@ -15,7 +15,7 @@ from cepheid.cli.check import check
 from cepheid.cli.console import err
 from cepheid.cli.exits import FOUND, GOOD, code_of_failure
 from cepheid.cli.explain import explain
-from cepheid.cli.export import export
+from cepheid.cli.export import ExportCommand, export
 from cepheid.cli.format import format_programs
 from cepheid.cli.help import PlainCommand, PlainGroup
 from cepheid.cli.new import new
@@ -41,7 +41,7 @@ app.command("stream", cls=PlainCommand)(run_stream)
 app.command("check", cls=PlainCommand)(check)
 app.command("format", cls=PlainCommand)(format_programs)
 app.command("explain", cls=PlainCommand)(explain)
-app.command("export", cls=PlainCommand)(export)
+app.command("export", cls=ExportCommand)(export)
 app.command("search", cls=PlainCommand)(search)
 app.command("new", cls=PlainCommand)(new)
 app.command("test", cls=PlainCommand)(run_cases)

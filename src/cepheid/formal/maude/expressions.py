@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import singledispatchmethod
+from itertools import count
 from typing import Any
 
 from cepheid.core.event import Event, Value
@@ -147,10 +148,14 @@ class Translator:
             if (known.event_type, known.expr) == (event_type, own):
                 break
         else:
-            name = f"evaluated{len(self.beforehand) + 1}"
-            known = Beforehand(event_type, name, own)
+            known = Beforehand(event_type, self._fresh_name(), own)
             self.beforehand.append(known)
         return self._path(self._bound(tag, index), (Part(known.name),))
+
+    def _fresh_name(self) -> str:
+        taken = {a.name for type in self.types.values() for a in type.attributes}
+        taken |= {known.name for known in self.beforehand}
+        return next(name for name in map("evaluated{}".format, count(1)) if name not in taken)
 
     def _type_of(self, tag: str | None, index: int | None) -> str | None:
         bound = None if tag is None else self.tags.get(tag)

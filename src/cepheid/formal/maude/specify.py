@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from cepheid.core.event import Event
+from cepheid.core.time import Instant
 from cepheid.core.types import EventRef, EventType, lineage
 from cepheid.errors import Diagnostic, ProgramError
 from cepheid.formal.maude.clauses import Clauses
@@ -73,6 +74,12 @@ class Specification:
         own = lineage(event.type, self.program.types)
         values += [b.value(event) for b in self.beforehand if b.event_type in own]
         return f"{constructor}({', '.join([str(event.instant), *map(value_term, values)])})"
+
+    def command(self, events: Sequence[Event], start: Instant, end: Instant) -> str:
+        """What lets Maude run the program over its input."""
+        inputs = [self.event_term(event) for event in events if self.takes(event)]
+        listed = "\n  ".join([*inputs, f"until({end})"])
+        return f"rewrite feed(initial({start}),\n  {listed}) .\n"
 
     def deriving(self, event_type: str) -> list[str]:
         """The constants of the statements that derive a type."""
