@@ -256,17 +256,18 @@ def test_what_cannot_be_said_in_maude_is_named_with_its_place() -> None:
 
 def test_names_of_maude_and_odd_names_are_no_trouble(maude: Maude) -> None:
     text = """create schema `every` (if int, `a b` string, op int);
-    create schema T (now int, event int, nil int); create schema sort (x int);
+    create schema T (now int, event int, nil int); create schema sort (x int, now int);
     @Name('(run: [x] . ') insert into live select a.if as `count(*)`, b.now as take
     from pattern [every a=`every`(if > 0) -> b=T(now > a.if)];
     @Name('eq') insert into nothing select count(*), max(take) from live;
-    @Name('rl') insert into _a_b select x from sort;"""
+    @Name('rl') insert into ___a_b select x from sort;
+    @Name('Value') insert into Event select now as Value, x as String, x as System from sort;"""
     events = [
         Event("every", 0, {"if": 1, "a b": "q", "op": 3}, 0),
         Event("T", 1, {"now": 2, "event": 1, "nil": None}, 1),
-        Event("sort", 2, {"x": 2}, 2),
+        Event("sort", 2, {"x": 2, "now": 1}, 2),
     ]
-    assert len(agree(maude, cep.parse(text).resolve(), events, 0, 5)) == 3
+    assert len(agree(maude, cep.parse(text).resolve(), events, 0, 5)) == 4
 
 
 def test_no_two_things_have_one_name() -> None:

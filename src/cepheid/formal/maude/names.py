@@ -7,7 +7,8 @@ from functools import cache
 from importlib.resources import files
 
 _OPERATORS = re.compile(r"^ *ops? (.+?) : ", re.MULTILINE)
-_ODD = re.compile(r"[^A-Za-z0-9]")
+_SORTS = re.compile(r"^ *sorts? ([^.]+) \.", re.MULTILINE)
+_ODD = re.compile(r"[^A-Za-z0-9]+")  # three dashes in a row would start a comment
 # The variables of a program's own equations, and what Maude itself takes a word for.
 _TAKEN = frozenset(
     {"event", "tags", "now", "isNew", "aggregates", "machine", "agenda", "later", "origins"}
@@ -23,8 +24,10 @@ def prelude() -> str:
 
 @cache
 def _reserved() -> frozenset[str]:
-    words = (word for ops in _OPERATORS.findall(prelude()) for word in ops.split())
-    return _TAKEN | frozenset(words)
+    words = {word for ops in _OPERATORS.findall(prelude()) for word in ops.split()}
+    # `t .Value` is a term of that sort, no attribute.
+    sorts = {f".{sort}" for listed in _SORTS.findall(prelude()) for sort in listed.split()}
+    return _TAKEN | words | sorts
 
 
 class Names:
