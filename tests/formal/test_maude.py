@@ -240,7 +240,7 @@ def test_what_cannot_be_said_in_maude_is_named_with_its_place() -> None:
     @Name('one') insert into S select id, x from A;
     @Name('two') select sum(f) as s from A;
     @Name('three') select s.id as id from pattern [every s=S(id like 'm%')];
-    @Name('four') select a.id as id from pattern [every a=A -> b=A(id regexp a.id)];"""
+    @Name('four') select upper(a.id || b.id) as id from pattern [every a=A -> b=A(id regexp a.id)];"""
     with pytest.raises(ProgramError) as raised:
         specify(cep.parse(text).resolve())
     found = [(d.code, d.message, d.span.line) for d in raised.value.diagnostics if d.span]
@@ -248,6 +248,7 @@ def test_what_cannot_be_said_in_maude_is_named_with_its_place() -> None:
         ("not-in-maude", "a sum of 32-bit floats of 'two' has no counterpart in Maude", 3),
         ("not-in-maude", "'id like 'm%'' of 'three' has no counterpart in Maude", 4),
         ("not-in-maude", "'id regexp a.id' of 'four' has no counterpart in Maude", 5),
+        ("not-in-maude", "'upper(a.id || b.id)' of 'four' has no counterpart in Maude", 5),
     ]
 
 

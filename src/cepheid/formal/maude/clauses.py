@@ -55,11 +55,12 @@ class Clauses:
     names: Names
     translator: Translator
 
-    def lines(self) -> Iterator[str]:
-        yield from self._source()
-        equations = (self._context, self._window, self._selection, self._order_by, self._output)
-        for make in equations:
-            yield from (f"  eq {equation} ." for equation in make())
+    def parts(self) -> Iterator[Iterator[str]]:
+        """The lines of each clause."""
+        yield self._source()
+        makers = (self._context, self._window, self._selection, self._order_by, self._output)
+        for make in makers:
+            yield (f"  eq {equation} ." for equation in make())
 
     def _source(self) -> Iterator[str]:
         pattern, condition = self.statement.pattern, self.statement.condition

@@ -207,10 +207,11 @@ class _Writer:
         label = name.removeprefix("@")
         yield "  " + _comment(f"statement {statement.name}")
         clauses = Clauses(statement, name, self.program, self.names, self.translator)
-        try:
-            yield from list(clauses.lines())
-        except Unable as unable:
-            self.problems.append(gap(statement, f"'{unable}'", unable.expr.span))
+        for part in clauses.parts():
+            try:
+                yield from part
+            except Unable as unable:
+                self.problems.append(gap(statement, f"'{unable}'", unable.expr.span))
         yield from _rule(
             label,
             f"{{ machine | take(event, origins, ({name} agenda), later) | inputs }}",
