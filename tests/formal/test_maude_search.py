@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import cepheid as cep
 from cepheid.errors import RunError, UsageError
 from cepheid.formal.maude.environment import Environment, make_environment
 from cepheid.formal.maude.search import Limits, find, find_difference
+from cepheid.semantics.machine import Machine
 from tests.cli.conftest import Run, cepheid, folder, write
 from tests.formal import maudes
 
@@ -82,6 +84,34 @@ def shorter(trace: object) -> object:
     return Trace(trace.events[:-1], trace.events[-1].instant - 1, ())
 
 
+@pytest.mark.parametrize("goal", ["Crash", "Fall"])
+def test_no_sequence_that_the_environment_allows_is_shorter(goal: str) -> None:
+    values = {"id": [1], "speed": [0, 60], "seat": [True, False]}
+    roads = environment(BIKES, {"input": [{"type": "Bike", "gaps": [1, 4], "values": values}]})
+    end = end_of(roads, 6)
+    (trace,) = find(roads, goal, end).traces
+    shorter = [s for s in sequences(roads, end, len(trace.events)) if len(s) < len(trace.events)]
+    assert len(shorter) >= 4
+    program = roads.program
+    rows = (
+        row for s in shorter for row in maudes.reference(program, s, roads.start, s[-1].instant)
+    )
+    assert not any(row.type == goal for row in rows)
+
+
+def sequences(environment: Environment, end: int, most: int) -> Iterator[list[cep.Event]]:
+    """All sequences of events that an environment allows."""
+    found = [[environment.event(input, environment.start)] for input in environment.first]
+    for _ in range(most):
+        yield from found
+        found = [
+            [*before, environment.event(input, before[-1].instant + input.gap, len(before))]
+            for before in found
+            for input in environment.inputs
+            if before[-1].instant + input.gap <= end
+        ]
+
+
 def test_nothing_is_found_where_nothing_can_be() -> None:
     slow = {"input": [{"type": "Bike", "gaps": [4], "values": {"id": [1], "speed": [0, 60]}}]}
     roads = environment(BIKES, slow)
@@ -125,6 +155,20 @@ def test_results_that_depend_on_the_order_of_statements() -> None:
     assert [event["x"] for event in found.events] == [2]
     results = {tuple(row.statement for row in rows) for rows in (found.one, found.other)}
     assert {len(statements) for statements in results} == {2, 3}
+    inputs = environment(RACE, ONE)
+    for rows in (found.one, found.other):
+        assert sorted(map(repr, rows)) in [
+            sorted(map(repr, rows_in_order(inputs, found.events, order)))
+            for order in permutations(("a", "b", "pair"))
+        ]
+
+
+def rows_in_order(
+    environment: Environment, events: Sequence[cep.Event], order: Sequence[str]
+) -> list[cep.Event]:
+    machine = Machine(environment.program, order=order)
+    machine.start(environment.start)
+    return [row for event in events for row in machine.take(event)]
 
 
 @pytest.mark.parametrize("limits", [Limits(seconds=0.4), Limits(seconds=60, megabytes=1)])
