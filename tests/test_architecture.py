@@ -115,6 +115,12 @@ def test_only_the_solver_knows_z3() -> None:
             assert "z3" not in imported_packages(path), path
 
 
+def test_only_a_process_of_its_own_knows_maude() -> None:
+    for path in sorted(ROOT.rglob("*.py")):
+        if path != ROOT / "formal" / "maude" / "worker.py":
+            assert "maude" not in imported_packages(path), path
+
+
 def test_the_spark_namespace_loads_no_pyspark() -> None:
     assert "pyspark" not in loaded_after("import cepheid as cep; cep.spark")
 

@@ -91,6 +91,11 @@ CATALOGUE: dict[str, str] = {
     "ties": "events of one time that nothing orders",
     "skew": "a key that has a very large share of the events",
     "not-in-net": "a construct that is not translated into Petri nets",
+    "not-in-maude": "a construct that has no counterpart in Maude",
+    "no-maude": "Maude is not installed",
+    "maude-failed": "Maude ended, or did not understand a specification",
+    "search-limit": "a search that was stopped before it had seen everything",
+    "bad-environment": "an environment that does not fit its program",
     "broken-invariant": "a Petri net that does not keep what it should",
     "usage": "a command or call that makes no sense",
 }

@@ -50,7 +50,7 @@ from cepheid.program.tree import PatternSource, ProgramTree
 from cepheid.result import Result, Step
 
 CHECKS = (*ANALYSES, "races")  # what can be left out of a check
-ENGINES = ("local", "reference", "petri", "spark")
+ENGINES = ("local", "reference", "petri", "maude", "spark")
 SESSION_ENGINES = ("local", "reference")
 LARGE = 100 * 2**20  # bytes of files that are better left to Spark
 _TABLE = "table:"  # names a table of the Spark session among the events
@@ -217,8 +217,8 @@ def run(
 
     The engine `local` is the compiled matcher in this process, and the reference semantics for
     what that leaves to it; `reference` is the reference semantics for everything; `petri` fires the
-    program's Petri net, as far as it has one; `spark` is the running Spark session or a new one,
-    which takes 'table:NAME', too.
+    program's Petri net, as far as it has one; `maude` lets the real Maude rewrite its specification;
+    `spark` is the running Spark session or a new one, which takes 'table:NAME', too.
     The clock starts at `start`, else at the smallest time of the input, and ends at its largest.
     `timed_out` adds a row for every partial match that `timer:within` ends; `why` keeps the events
     behind each row, down to the input; `on_error="skip"` leaves out what cannot be read and lists it in `result.skipped`.
@@ -231,16 +231,14 @@ def run(
     on_problem = skipped.append if on_error == "skip" else fail
     begin = None if start is None else instant_of(start)
     if why:
-        _refuse(
-            engine, {"spark": "Spark does", "petri": "a net does"}, "keep the events behind a row"
-        )
+        _refuse(engine, {"spark": "Spark does", **_FORMAL}, "keep the events behind a row")
     if timed_out:
-        _refuse(engine, {"petri": "a net does"}, "report partial matches")
+        _refuse(engine, _FORMAL, "report partial matches")
     if engine == "spark":
         return _on_spark(program, events, begin, on_problem, skipped, progress, timed_out=timed_out)
     intake = take_in(program.resolve(), _records(events, on_problem, progress), on_problem)
-    if engine == "petri":
-        rows, steps = _in_net(intake, begin), []
+    if engine in _FORMAL:
+        rows, steps = _run_formally(intake, begin, engine, progress), []
     else:
         runner = open_runner(intake.program, engine=engine, timed_out=timed_out, why=why)
         rows, steps = list(run_locally(intake, runner, begin, progress)), steps_of(runner)
@@ -255,19 +253,28 @@ def run(
     )
 
 
+_FORMAL = {"petri": "a net does", "maude": "Maude does"}
+
+
 def _refuse(engine: str, unable: Mapping[str, str], what: str) -> None:
     if engine in unable:
         fact = f"{unable[engine]} not {what}"
         raise UsageError(error("usage", fact, hint="choose the engine local or reference"))
 
 
-def _in_net(intake: Intake, start: Instant | None) -> list[Event]:
-    from cepheid.formal.petri.translate import run as run_net
-
+def _run_formally(
+    intake: Intake, start: Instant | None, engine: str, progress: Progress
+) -> list[Event]:
     first = starts_at(intake.first, start)
     if first is None:
         return []
     last = first if intake.last is None else max(first, intake.last)
+    if engine == "maude":
+        from cepheid.formal.maude.engine import run as run_in_maude
+
+        return run_in_maude(intake.program, intake.events, first, last, progress)
+    from cepheid.formal.petri.translate import run as run_net
+
     return run_net(intake.program, intake.events, first, last)
 
 

@@ -1,0 +1,83 @@
+"""`cepheid export`: a program in the form of another tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cepheid.cli.options import ManyValues, Programs, load, one_of, write_file
+from cepheid.errors import UsageError, error
+
+if TYPE_CHECKING:
+    from cepheid.engines.local.intake import Intake
+
+STANDARD_OUTPUT = "-"
+
+
+class ExportCommand(ManyValues):
+    many = ("--events", "-e")
+
+
+def _maude(intake: Intake) -> str:
+    from cepheid.formal.maude.specify import specify
+
+    specification = specify(intake.program)
+    for attribute in specification.beforehand:
+        typer.echo(f"evaluated beforehand: {attribute}", err=True)
+    if intake.first is None or intake.last is None:
+        return specification.source()
+    run = specification.command(intake.events, intake.first, intake.last)
+    return f"{specification.source()}\n{run}"
+
+
+# What a program can be turned into.
+FORMATS: dict[str, Callable[[Intake], str]] = {
+    "maude": _maude,
+}
+
+
+def export(
+    programs: Programs,
+    to: Annotated[str, typer.Option(metavar="NAME", help=f"What to write: {', '.join(FORMATS)}.")],
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="'-', or a file.")] = "-",
+    events: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--events",
+            "-e",
+            metavar="FILE...",
+            help="Files of events to export along with the program.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Write a program in the form of another tool.
+
+    maude is a specification for Maude, whole and ready to run: event types,
+    the meaning of patterns and windows as equations, a rule per statement,
+    and with events the command that takes them.
+
+      cepheid export alarms.epl --to maude --out alarms.maude
+      cepheid export alarms.epl --to maude --events monday.jsonl -o monday.maude
+    """
+    form = FORMATS[one_of(tuple(FORMATS), to, "--to")]
+    if out in (*programs, *(events or ())):
+        fact = f"--out would overwrite '{out}', which is read"
+        raise UsageError(error("usage", fact, hint="choose another name"))
+    text = form(take_in_files(programs, events or []))
+    if out == STANDARD_OUTPUT:
+        typer.echo(text, nl=False)
+    else:
+        write_file(out, text)
+
+
+def take_in_files(programs: list[str], events: list[str]) -> Intake:
+    """A program and its events; errors in either end the command."""
+    from cepheid.engines.local.intake import take_in
+    from cepheid.io import fail, records_of
+
+    resolved = load(programs).resolve()
+    records = (record for file in events for record in records_of(file, on_problem=fail))
+    return take_in(resolved, records, fail)

@@ -1,0 +1,172 @@
+"""What may happen: the inputs that a search tries.
+
+[[input]]
+type = "Motorbike"
+gaps = ["1 second", "5 seconds"]        # since the event before; numbers are seconds
+
+[input.values]
+speed = [0, 60]                         # some values,
+tirePressure1 = { min = 0.5, max = 2.5, step = 1.0 }
+location = ["here"]                     # what is not named is null
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cepheid.core.event import Event
+from cepheid.core.time import SECOND, Instant, format_instant, parse_period
+from cepheid.errors import CepheidError, Diagnostic, UsageError, error, reason_of, suggest
+from cepheid.io.records import Decoder, record_from
+from cepheid.program.resolved import ResolvedProgram
+
+MOST = 10_000  # inputs that can come next
+_START = 1_767_225_600 * SECOND  # the first instant of 2026
+_KEYS = {"type", "gaps", "values"}
+_RANGE = {"min", "max", "step"}
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An event that may come next: so long after the one before, with these attributes."""
+
+    type: str
+    gap: int  # microseconds
+    values: tuple[tuple[str, object], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """All that may come next, at any time."""
+
+    program: ResolvedProgram
+    inputs: tuple[Input, ...]
+    start: Instant = _START
+
+    @property
+    def first(self) -> tuple[Input, ...]:
+        """What may come first: with no event before it, gaps make no difference."""
+        return tuple(dict.fromkeys(Input(i.type, 0, i.values) for i in self.inputs))
+
+    def event(self, input: Input, instant: Instant, sequence: int = 0) -> Event:
+        fields = {"@type": input.type, "@time": format_instant(instant), **dict(input.values)}
+        event = Decoder(self.program.types).decode(record_from(fields, None), sequence)
+        assert isinstance(event, Event)
+        return event
+
+
+def read_environment(file: str, program: ResolvedProgram) -> Environment:
+    """The environment that a file describes; UsageError with all that is wrong with it."""
+    try:
+        data = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    except OSError as problem:
+        code = "missing-file" if isinstance(problem, FileNotFoundError) else "bad-file"
+        raise UsageError(error(code, f"cannot read '{file}': {reason_of(problem)}")) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise UsageError(error("bad-environment", f"'{file}' is not TOML: {problem}")) from None
+    return make_environment(data, program)
+
+
+def make_environment(data: Mapping[str, Any], program: ResolvedProgram) -> Environment:
+    """The same from the data of such a file."""
+    given = data.get("input")
+    odd = sorted(data.keys() - {"input"})
+    problems = [_wrong(f"no '{key}' in an environment", "it has [[input]] tables") for key in odd]
+    if not isinstance(given, list) or not given:
+        raise UsageError(*problems, _wrong("an environment needs an [[input]]"))
+    inputs: list[Input] = []
+    for number, each in enumerate(given, start=1):
+        try:
+            inputs += _inputs(each, program)
+        except ValueError as problem:
+            problems.append(_wrong(f"input {number}: {problem}"))
+        except CepheidError as wrong:
+            problems += [_wrong(f"input {number}: {d.message}", d.hint) for d in wrong.diagnostics]
+    if len(inputs) > MOST:
+        problems.append(_wrong(f"{len(inputs):,} inputs may come next; {MOST:,} are the most"))
+    if problems:
+        raise UsageError(*problems)
+    environment = Environment(program, tuple(dict.fromkeys(inputs)))
+    _check_values(environment)
+    return environment
+
+
+def _wrong(fact: str, hint: str | None = None) -> Diagnostic:
+    return error("bad-environment", fact, hint=hint)
+
+
+def _inputs(given: object, program: ResolvedProgram) -> Iterator[Input]:
+    if not isinstance(given, dict):
+        raise ValueError("it is no table")
+    for key in given.keys() - _KEYS:
+        raise ValueError(f"no '{key}'; an input has {', '.join(sorted(_KEYS))}")
+    name = given.get("type")
+    if not isinstance(name, str) or name not in program.input_types:
+        hint = suggest(str(name), program.input_types, "types that come from outside")
+        raise ValueError(f"no input type {name!r} ({hint})")
+    gaps = given.get("gaps")
+    if not isinstance(gaps, list) or not gaps:
+        raise ValueError("'gaps' is a list of times since the event before")
+    values = given.get("values", {})
+    if not isinstance(values, dict):
+        raise ValueError("'values' is a table of attributes")
+    time = program.types[name].time
+    if time is not None and time.attribute in values:
+        raise ValueError(f"'{time.attribute}' is the time of {name}, which its gaps say")
+    choices = [[(name, value) for value in _values(name, each)] for name, each in values.items()]
+    for gap, chosen in itertools.product(map(_gap, gaps), itertools.product(*choices)):
+        yield Input(name, gap, chosen)
+
+
+def _gap(given: object) -> int:
+    if isinstance(given, str):
+        period = parse_period(given)
+        if period.months:
+            raise ValueError(f"a gap has no months: {given!r}")
+        return period.microseconds
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < math.inf:
+        raise ValueError(f"{given!r} is no gap; write '3 seconds' or a number of seconds")
+    return round(given * SECOND)
+
+
+def _values(name: str, given: object) -> list[object]:
+    """The values of an attribute: a list, or a range with both ends."""
+    if isinstance(given, list):
+        if not given:
+            raise ValueError(f"'{name}' has no values")
+        return list(given)
+    if not isinstance(given, dict):
+        raise ValueError(f"'{name}' is a list of values, or a table with min, max and step")
+    if given.keys() != _RANGE or not all(_is_number(v) for v in given.values()):
+        raise ValueError(f"the range '{name}' needs the numbers min, max and step")
+    low, high, step = given["min"], given["max"], given["step"]
+    if step <= 0 or low > high:
+        raise ValueError(f"the range '{name}' goes from min up to max by a step above zero")
+    count = math.floor((high - low) / step + 1e-9) + 1
+    if count > MOST:
+        raise ValueError(f"the range '{name}' has {count:,} values; {MOST:,} are the most")
+    return [low + place * step for place in range(count)]
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value)
+
+
+def _check_values(environment: Environment) -> None:
+    """Every input must be an event of its type."""
+    problems: dict[Diagnostic, None] = {}
+    for input in environment.first:
+        try:
+            environment.event(input, environment.start)
+        except CepheidError as wrong:
+            problems.update((_wrong(d.message, d.hint), None) for d in wrong.diagnostics)
+    if problems:
+        raise UsageError(*problems)
