@@ -19,6 +19,7 @@ from cepheid.formal.petri.terms import Names, Term, Var
 from cepheid.program.resolved import ResolvedStatement
 
 EVENT = Simple("EVENT", Event)
+BINDING = Simple("BINDING", tuple)  # tags and what they are bound to: an event, or several
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,23 +30,29 @@ class Row:
     event: Var | None = None  # the event at hand
     tags: tuple[tuple[str, Var], ...] = ()
     aggregates: tuple[tuple[Aggregate, Term], ...] = ()
+    binding: Term | None = None  # the tags, where one variable has them all
 
     def terms(self) -> Iterator[Term]:
         yield self.now
         if self.event is not None:
             yield self.event
+        if self.binding is not None:
+            yield self.binding
         yield from (term for _, term in self.tags)
         yield from (term for _, term in self.aggregates)
 
     def frame(self) -> Callable[..., Frame]:
         """From the values of the terms to what expressions are evaluated against."""
-        first = 1 if self.event is None else 2
+        has_event, has_binding = self.event is not None, self.binding is not None
+        first = 1 + has_event + has_binding
         tags = tuple(tag for tag, _ in self.tags)
         after = first + len(tags)
 
         def make(*values: object) -> Frame:
-            event = values[1] if first == 2 else None
+            event = values[1] if has_event else None
             bound = dict(zip(tags, values[first:after], strict=True))
+            if has_binding:
+                bound = dict(values[first - 1])  # type: ignore[call-overload]
             return Frame(event, bound, values[0], aggregates=values[after:])  # type: ignore[arg-type]
 
         return make

@@ -1,4 +1,4 @@
-"""From the source of a statement to the part of the net that finds its rows.
+"""Patterns of events, `every`, `->` and `timer:within`, as the paper draws them.
 
 Each event of a pattern has a place where partial matches wait for it: `control` for the first one,
 then `Ev_a1` for those that have a1. A token there has the number of the event that put it there,
@@ -16,15 +16,15 @@ from typing import TypeAlias
 
 from cepheid.formal.petri.inscriptions import EVENT, Holds, Row
 from cepheid.formal.petri.net import INT, Arc, Priority, ProductOf, Transition
-from cepheid.formal.petri.sheet import Sheet
+from cepheid.formal.petri.sheet import Effect, Sheet, since
 from cepheid.formal.petri.terms import Apply, Const, Term, Var, product
-from cepheid.formal.petri.windows import Effect, results_of
 from cepheid.pattern import tree
 from cepheid.program.resolved import ResolvedStatement
 
 Tags: TypeAlias = tuple[tuple[str, Var], ...]
 OnTrue: TypeAlias = Callable[[], Effect]
 OnFail: TypeAlias = Callable[[], Effect]
+_PLAIN = (tree.Atom, tree.Every, tree.FollowedBy, tree.Within)
 _I, _T, _E, _ARMED = Var("i"), Var("t"), Var("e"), Var("armed")
 _TAKEN = Arc("Ev", product(_I, Var("type"), Var("since"), _E))
 
@@ -41,26 +41,30 @@ class Scope:
         return tuple(Var(f"due{number}") for number, _ in enumerate(self.ends))
 
 
-@dataclass(frozen=True, slots=True)
-class Since:
-    """In a token at the start: the start and so much time."""
-
-    microseconds: int
-
-
-def translate_source(sheet: Sheet, statement: ResolvedStatement) -> None:
-    """Draws a whole statement."""
-    if statement.pattern is not None:
-        pattern = statement.pattern
-        row = Row(_T, None, _tags(pattern))
-    else:  # a stream is a pattern that takes every event, and calls none by a name
-        assert statement.event_type is not None
-        pattern = tree.Every(tree.Atom(statement.event_type, None, statement.condition))
-        row = Row(_T, _E)
+def draw_pattern(
+    sheet: Sheet, statement: ResolvedStatement, pattern: tree.Pattern, on_true: OnTrue
+) -> None:
+    """Draws a pattern of events, `every`, `->` and `timer:within`."""
     drawing = _Drawing(sheet, statement, {})
-    drawing.draw(pattern, Scope(), lambda: results_of(sheet, statement, row), Effect)
+    drawing.draw(pattern, Scope(), on_true, Effect)
     first, periods = first_event(pattern)
-    sheet.tokens[drawing.waits[id(first)]] = [(0, *map(Since, periods))]
+    sheet.tokens[drawing.waits[id(first)]] = [(0, *map(since, periods))]
+
+
+def is_plain(pattern: tree.Pattern) -> bool:
+    """Whether a pattern can be drawn so: none of its parts ends another one."""
+    return all(isinstance(p, _PLAIN) for p in tree.walk(pattern)) and _ends_well(pattern)
+
+
+def _ends_well(pattern: tree.Pattern, *, is_repeated: bool = False) -> bool:
+    """Under `every`, the end of many partial matches is one failure, which tokens do not know."""
+    if isinstance(pattern, tree.Within):
+        if pattern.period.is_zero or pattern.period.months or pattern.most is not None:
+            return False
+        if is_repeated and any(isinstance(p, tree.Every) for p in tree.walk(pattern)):
+            return False
+    is_repeated = is_repeated or isinstance(pattern, tree.Every)
+    return all(_ends_well(child, is_repeated=is_repeated) for child in tree.children(pattern))
 
 
 def first_event(pattern: tree.Pattern) -> tuple[tree.Atom, tuple[int, ...]]:
@@ -77,7 +81,7 @@ def finishes(pattern: tree.Pattern) -> bool:
     return not any(isinstance(part, tree.Every) for part in tree.walk(pattern))
 
 
-def _tags(pattern: tree.Pattern) -> Tags:
+def tags_of(pattern: tree.Pattern) -> Tags:
     tags = dict.fromkeys(a.tag for a in tree.atoms(pattern) if a.tag is not None)
     return tuple((tag, _variable(tag)) for tag in tags)
 
@@ -125,7 +129,7 @@ class _Drawing:
         if not rest:
             self.draw(first, scope, on_true, on_fail)
             return
-        after = replace(scope, tags=scope.tags + _tags(first))
+        after = replace(scope, tags=scope.tags + tags_of(first))
         next_one = Effect(outputs=(self.start(rest[0], after),))
         self.draw(first, scope, lambda: next_one, on_fail)
         # A part that goes on keeps the chain alive, whatever fails behind it.

@@ -7,7 +7,7 @@ A term has variables, and a value for every binding of them. For speed, terms be
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from cepheid.core.checks import need
@@ -144,6 +144,55 @@ class If(Term):
 
     def __str__(self) -> str:
         return f"(if {self.condition} then {self.then} else {self.otherwise})"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function that inscriptions may call: its name, and what it computes."""
+
+    name: str
+    compute: Callable[..., object]
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Term):
+    function: Function
+    arguments: tuple[Term, ...]
+
+    def python(self, names: Names) -> str:
+        arguments = ", ".join(term.python(names) for term in self.arguments)
+        return f"{names.of(self.function.compute)}({arguments})"
+
+    def variables(self) -> Iterator[str]:
+        for term in self.arguments:
+            yield from term.variables()
+
+    def __str__(self) -> str:
+        return f"{self.function.name}({', '.join(map(str, self.arguments))})"
+
+
+def call(function: Function, *arguments: Term) -> Call:
+    return Call(function, arguments)
+
+
+def plus(term: Term, number: int) -> Term:
+    """So much more; nothing to add changes nothing."""
+    if not number:
+        return term
+    return Apply("+" if number > 0 else "-", term, Const(abs(number)))
+
+
+def negation(term: Term) -> Term:
+    return Apply("=", term, Const(value=False))
+
+
+def both(*terms: Term | None) -> Term | None:
+    """All of some guards; None is no guard."""
+    found: Term | None = None
+    for term in terms:
+        if term is not None:
+            found = term if found is None else Apply("andalso", found, term)
+    return found
 
 
 def product(*parts: Term) -> Product:

@@ -18,11 +18,11 @@ What belongs to one statement has its name before a dot: see `patterns` and `win
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cepheid.core.event import Event
-from cepheid.core.time import Instant
+from cepheid.core.time import MICROSECONDS, Instant
 from cepheid.errors import ProgramError, RunError, error
 from cepheid.formal.petri.gaps import gaps
 from cepheid.formal.petri.inscriptions import EVENT
@@ -35,11 +35,12 @@ from cepheid.formal.petri.net import (
     Net,
     Transition,
 )
-from cepheid.formal.petri.patterns import Since, translate_source
-from cepheid.formal.petri.sheet import Sheet, periods_of, succ
+from cepheid.formal.petri.sheet import AtStart, Sheet, has_schedules, periods_of, succ
 from cepheid.formal.petri.simulation import Simulation, Stop
+from cepheid.formal.petri.sources import translate_source
 from cepheid.formal.petri.terms import Apply, Const, Var, product
 from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.tree import TimeBatch
 
 MOST_TICKS = 10_000_000
 RUNAWAY = 300_000  # firings for one event
@@ -76,8 +77,8 @@ class Translation:
 
     def time_interval(self, events: Iterable[Event], start: Instant, end: Instant) -> int:
         """The longest tick that meets every instant at which something happens."""
-        periods = periods_of(self.program)
-        interval = math.gcd(end - start, *(e.instant - start for e in events), *periods)
+        instants = (event.instant - start for event in events)
+        interval = math.gcd(end - start, *instants, *_strides(self.program, start)) or 1
         if (end - start) // interval > MOST_TICKS:
             fact = f"from the start to the end there are more than {MOST_TICKS:,} ticks"
             hint = f"ticks are {interval} microseconds apart; round the times of the events"
@@ -90,11 +91,25 @@ class Translation:
         return sorted((token[2] for token in tokens), key=lambda row: row.key)  # type: ignore[index]
 
 
+def _strides(program: ResolvedProgram, start: Instant) -> Iterator[int]:
+    """What divides the time from the start to every instant at which something may happen."""
+    for period in periods_of(program):
+        yield period.microseconds
+        if period.months:
+            yield MICROSECONDS["days"]
+    if has_schedules(program):
+        yield from (MICROSECONDS["seconds"], start % MICROSECONDS["seconds"])
+    for statement in program.statements:
+        window = statement.tree.window
+        if isinstance(window, TimeBatch) and window.reference is not None:
+            yield window.reference * 1000 - start
+
+
 def _begun(token: Colour, start: Instant) -> Colour:
     """A token at the start, when that is known."""
     if not isinstance(token, tuple):
         return token
-    return tuple(start + c.microseconds if isinstance(c, Since) else c for c in token)
+    return tuple(part.make(start) if isinstance(part, AtStart) else part for part in token)
 
 
 def translate(program: ResolvedProgram) -> Translation:

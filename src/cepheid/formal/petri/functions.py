@@ -1,0 +1,139 @@
+"""The functions that the inscriptions of a translated pattern call. Lists are tuples here.
+
+A binding is a list of tags and what they are bound to, an event or several. An agenda is a list of
+what wakes and when: (due, stage, origin, node, instance), the first to wake first.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import product
+from typing import TypeAlias
+
+from cepheid.core.event import Event
+from cepheid.core.time import Instant, Period
+from cepheid.formal.petri.terms import Function
+from cepheid.pattern.schedule import Schedule
+
+Bound: TypeAlias = Event | tuple[Event, ...]
+Binding: TypeAlias = tuple[tuple[str, Bound], ...]
+Entry: TypeAlias = tuple[Instant, int, int, str, int]
+Agenda: TypeAlias = tuple[Entry, ...]
+Sides: TypeAlias = tuple[bool, ...]
+Truths: TypeAlias = tuple[tuple[Binding, ...], ...]
+NEVER = -1  # no instant: where a schedule does not come again
+
+
+def _bind(binding: Binding, tag: str, event: Event) -> Binding:
+    return _override(binding, ((tag, event),))
+
+
+def _override(binding: Binding, other: Binding) -> Binding:
+    """Both, and where they differ the second."""
+    return tuple({**dict(binding), **dict(other)}.items())
+
+
+def _collect(collected: Binding, binding: Binding, tags: tuple[str, ...]) -> Binding:
+    """What a repeat has collected after one more truth of its body."""
+    found = dict(collected)
+    for tag, bound in binding:
+        if tag in tags:
+            before = found.get(tag, ())
+            assert isinstance(before, tuple)
+            found[tag] = (*before, *(bound if isinstance(bound, tuple) else (bound,)))
+    return tuple(found.items())
+
+
+BIND = Function("bind", _bind)
+OVERRIDE = Function("override", _override)
+COLLECT = Function("collect", _collect)
+
+
+# What `and` keeps: which sides are open, and the truths of each.
+
+
+def _close(sides: Sides, place: int, finished: bool) -> Sides:
+    return tuple(is_open and not (finished and n == place) for n, is_open in enumerate(sides))
+
+
+def _is_open(sides: Sides, others: tuple[int, ...]) -> bool:
+    return any(sides[place] for place in others)
+
+
+def _combine(truths: Truths, place: int, binding: Binding) -> tuple[Binding, ...]:
+    """A new truth of one side with all those of the others."""
+    choices = [(binding,) if n == place else side for n, side in enumerate(truths)]
+    found = []
+    for parts in product(*choices):
+        merged: Binding = ()
+        for part in parts:
+            merged = _override(merged, part)
+        found.append(merged)
+    return tuple(found)
+
+
+def _add_truth(truths: Truths, place: int, binding: Binding) -> Truths:
+    return tuple((*side, binding) if n == place else side for n, side in enumerate(truths))
+
+
+def _only_truth(truths: Truths, place: int, binding: Binding) -> Truths:
+    return tuple((binding,) if n == place else side for n, side in enumerate(truths))
+
+
+CLOSE = Function("close", _close)
+IS_OPEN = Function("isOpen", _is_open)
+COMBINE = Function("combine", _combine)
+ADD_TRUTH = Function("addTruth", _add_truth)
+ONLY_TRUTH = Function("onlyTruth", _only_truth)
+
+
+# Lists.
+
+LENGTH = Function("length", len)
+HEAD = Function("hd", lambda items: items[0])
+TAIL = Function("tl", lambda items: items[1:])
+MEMBER = Function("member", lambda item, items: item in items)
+APPEND = Function("append", lambda items, item: (*items, item))
+
+
+# Time.
+
+
+def _arm(agenda: Agenda, entry: Entry) -> Agenda:
+    """The agenda with one more entry, after those that wake at the same place."""
+    place = bisect_right(agenda, entry[:3], key=lambda e: e[:3])
+    return (*agenda[:place], entry, *agenda[place:])
+
+
+def _disarm(agenda: Agenda, node: str, instance: int) -> Agenda:
+    return tuple(entry for entry in agenda if entry[3:] != (node, instance))
+
+
+def _is_due(agenda: Agenda, now: Instant) -> bool:
+    return bool(agenda) and agenda[0][0] <= now
+
+
+ARM = Function("arm", _arm)
+DISARM = Function("disarm", _disarm)
+IS_DUE = Function("isDue", _is_due)
+ORIGIN = Function("origin", lambda agenda: agenda[0][2])
+NODE = Function("node", lambda agenda: agenda[0][3])
+INSTANCE = Function("instance", lambda agenda: agenda[0][4])
+
+
+def after(period: Period) -> Function:
+    """The instant that lies a period after another."""
+    if not period.months:
+        microseconds = period.microseconds
+        return Function("after", lambda now: now + microseconds)
+    return Function("after", period.after)
+
+
+def next_of(schedule: Schedule) -> Function:
+    """The next instant of a schedule."""
+
+    def following(now: Instant) -> Instant:
+        found = schedule.after(now)
+        return NEVER if found is None else found
+
+    return Function("next", following)
