@@ -18,6 +18,7 @@ from cepheid.core.time import Instant, Period
 from cepheid.formal.petri.agenda import NOW, Agenda
 from cepheid.formal.petri.functions import APPEND, HEAD, LENGTH, NEVER, TAIL, after
 from cepheid.formal.petri.inscriptions import BINDING, EVENT
+from cepheid.formal.petri.multiset import Colour
 from cepheid.formal.petri.net import BOOL, INT, Arc, ColourSet, ProductOf, Simple, Transition
 from cepheid.formal.petri.selecting import Remembered, Rows, Selecting
 from cepheid.formal.petri.sheet import NOTHING, AtStart, Effect, Level, Sheet, reading, succ
@@ -92,11 +93,10 @@ class Clauses:
         for place, colour in self.beginnings():
             self.sheet.tokens[place] = [colour]
 
-    def beginnings(self) -> list[tuple[str, tuple[object, ...]]]:
-        begun: list[tuple[str, tuple[object, ...]]] = [
-            (self.aggregates, (1, AtStart(self.selecting.begin)))
-        ]
-        begun += [(place, (1, *(t.value for t in terms))) for place, terms in self.first_rows()]
+    def beginnings(self) -> list[tuple[str, Colour]]:
+        begun: list[tuple[str, Colour]] = [(self.aggregates, (1, AtStart(self.selecting.begin)))]
+        for place, terms in self.first_rows():
+            begun.append((place, (1, *(t.value for t in terms)) if terms else 1))
         return begun
 
     def begin_partition(self, part: Term) -> tuple[Arc, ...]:
@@ -117,7 +117,7 @@ class Clauses:
             anchor = NEVER_SET if window.reference is None else window.reference * 1000
             firsts.append((self.periods, (Const(anchor), _NO)))
             if window.start_eager:
-                firsts.append((self.place("eager", ProductOf((INT,))), ()))
+                firsts.append((self.place("eager", INT), ()))
         return firsts
 
     @property
@@ -226,7 +226,7 @@ class Clauses:
         return self.agenda.armed(self.own(name), _PART, due, _PART, stage)
 
     def draw_time_window(self, match: Arc, period: Period) -> None:
-        due, row = call(after(period), _T), self.examined()
+        due, row = after(period, _T), self.examined()
         grown = call(Function("insert", _insert), _HELD, due, row)
         first = Function("firstDue", _first_due)
         kept = Arc(self.held, product(_PART, grown))
@@ -269,7 +269,7 @@ class Clauses:
         self.add("release", release + again, negation(is_empty))
         self.add("release_nothing", release + Effect(outputs=(idle,)), is_empty)
         if window.start_eager:
-            eager = Arc(self.place("eager", ProductOf((INT,))), product(_PART))
+            eager = Arc(self.place("eager", INT), product(_PART))
             now = Arc(self.agenda.now, NOW)
             begin = Effect((eager, idle, now), (running, now))
             self.add("begin_batch", begin + ends)

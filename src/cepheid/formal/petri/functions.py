@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant, Period
-from cepheid.formal.petri.terms import Function
+from cepheid.formal.petri.terms import Function, Term, call, plus
 from cepheid.pattern.schedule import Schedule
 
 Bound: TypeAlias = Event | tuple[Event, ...]
@@ -121,12 +121,11 @@ NODE = Function("node", lambda agenda: agenda[0][3])
 INSTANCE = Function("instance", lambda agenda: agenda[0][4])
 
 
-def after(period: Period) -> Function:
+def after(period: Period, now: Term) -> Term:
     """The instant that lies a period after another."""
     if not period.months:
-        microseconds = period.microseconds
-        return Function("after", lambda now: now + microseconds)
-    return Function("after", period.after)
+        return plus(now, period.microseconds)
+    return call(Function("after", period.after), now)
 
 
 def next_of(schedule: Schedule) -> Function:

@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
-from cepheid.expr.aggregates import make_aggregator
+from cepheid.core.types import Scalar
+from cepheid.expr.aggregates import Aggregator, make_aggregator
 from cepheid.expr.evaluate import Frame, compile_condition, compile_expr
+from cepheid.expr.jsonvalue import decode_value, encode_value
 from cepheid.expr.printing import print_expr
 from cepheid.expr.tree import Aggregate, Expr
 from cepheid.expr.typing import aggregates_in
-from cepheid.formal.petri.net import Simple
+from cepheid.formal.petri.multiset import Colour
+from cepheid.formal.petri.net import STRING, Simple
 from cepheid.formal.petri.terms import Names, Term, Var
 from cepheid.program.resolved import ResolvedStatement
 
@@ -150,7 +153,7 @@ class Derived(Evaluated):
 
 @dataclass(frozen=True, slots=True)
 class Folded(Evaluated):
-    """The state of an aggregate after a row has entered or left it, as JSON."""
+    """The state of an aggregate after a row has entered or left it."""
 
     aggregate: Aggregate
     state: Term
@@ -162,16 +165,15 @@ class Folded(Evaluated):
         yield self.state
         yield from self.row.terms()
 
-    def function(self) -> Callable[..., str]:
+    def function(self) -> Callable[..., Colour]:
         argument, frame = self.aggregate.argument, self.row.frame()
         evaluate = (lambda _: True) if argument is None else compile_expr(argument)
 
-        def fold(state: str, *values: object) -> str:
-            aggregator = make_aggregator(self.aggregate, rows_leave=self.rows_leave)
-            aggregator.load(json.loads(state))
+        def fold(state: Colour, *values: object) -> Colour:
+            aggregator = load(self.aggregate, state, rows_leave=self.rows_leave)
             move = aggregator.enter if self.enters else aggregator.leave
             move(evaluate(frame(*values)))
-            return json.dumps(aggregator.save())
+            return save(self.aggregate, aggregator)
 
         return fold
 
@@ -189,10 +191,8 @@ class Told(Term):
     rows_leave: bool
 
     def python(self, names: Names) -> str:
-        def tell(state: str) -> object:
-            aggregator = make_aggregator(self.aggregate, rows_leave=self.rows_leave)
-            aggregator.load(json.loads(state))
-            return aggregator.result()
+        def tell(state: Colour) -> object:
+            return load(self.aggregate, state, rows_leave=self.rows_leave).result()
 
         return f"{names.of(tell)}({self.state.python(names)})"
 
@@ -203,9 +203,39 @@ class Told(Term):
         return f"{self.aggregate.function}({self.state})"
 
 
-def empty_state(aggregate: Aggregate, *, rows_leave: bool) -> str:
+# The state of an aggregate in a token: count and total, or the values that it keeps; of what is not
+# made of scalars, JSON.
+SUM, VALUES = Simple("SUM", tuple), Simple("VALUES", tuple)
+
+
+def state_colours(aggregate: Aggregate) -> Simple:
+    if not _is_plain(aggregate):
+        return STRING
+    return SUM if aggregate.function in ("sum", "avg") else VALUES
+
+
+def _is_plain(aggregate: Aggregate) -> bool:
+    argument = aggregate.argument
+    return not aggregate.distinct and (argument is None or isinstance(argument.type, Scalar))
+
+
+def save(aggregate: Aggregate, aggregator: Aggregator) -> Colour:
+    saved = aggregator.save()
+    if not _is_plain(aggregate):
+        return json.dumps(saved)
+    return tuple(map(decode_value, saved))  # type: ignore[arg-type]
+
+
+def load(aggregate: Aggregate, state: Colour, *, rows_leave: bool) -> Aggregator:
+    aggregator = make_aggregator(aggregate, rows_leave=rows_leave)
+    is_plain = _is_plain(aggregate)
+    aggregator.load(list(map(encode_value, state)) if is_plain else json.loads(state))  # type: ignore[call-overload, arg-type]
+    return aggregator
+
+
+def empty_state(aggregate: Aggregate, *, rows_leave: bool) -> Colour:
     """The state of an aggregate of no rows."""
-    return json.dumps(make_aggregator(aggregate, rows_leave=rows_leave).save())
+    return save(aggregate, make_aggregator(aggregate, rows_leave=rows_leave))
 
 
 def aggregates_of(statement: ResolvedStatement) -> tuple[Aggregate, ...]:

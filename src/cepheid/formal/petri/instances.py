@@ -18,7 +18,7 @@ from cepheid.formal.petri.agenda import NOW, NUMBER, Agenda, E, T
 from cepheid.formal.petri.inscriptions import BINDING
 from cepheid.formal.petri.net import BOOL, INT, Arc, ColourSet, Simple, Transition
 from cepheid.formal.petri.sheet import NOTHING, Effect, Level, Sheet, reading
-from cepheid.formal.petri.terms import Apply, Const, Function, Term, Var, plus, product
+from cepheid.formal.petri.terms import Apply, Const, Function, Product, Term, Var, plus, product
 from cepheid.pattern import tree
 from cepheid.program.resolved import ResolvedStatement
 
@@ -301,8 +301,8 @@ class Instances:
         title = f"{arc.place}.unheard"
         if any(t.name == title for t in self.sheet.transitions):
             return
-        assert arc.term.parts  # type: ignore[attr-defined]
-        blank = product(N, *(Var(f"x{n}") for n, _ in enumerate(arc.term.parts[1:])))  # type: ignore[attr-defined]
+        assert isinstance(arc.term, Product)
+        blank = product(N, *(Var(f"x{n}") for n, _ in enumerate(arc.term.parts[1:])))
         self.sheet.add(
             Transition(
                 title,

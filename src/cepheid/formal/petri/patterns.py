@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from cepheid.formal.petri.inscriptions import EVENT, Holds, Row
-from cepheid.formal.petri.net import INT, Arc, Priority, ProductOf, Transition
+from cepheid.formal.petri.net import INT, Arc, Priority, Transition
 from cepheid.formal.petri.sheet import Effect, Sheet, since
 from cepheid.formal.petri.terms import Apply, Const, Term, Var, product
 from cepheid.pattern import tree
@@ -48,7 +48,7 @@ def draw_pattern(
     drawing = _Drawing(sheet, statement, {})
     drawing.draw(pattern, Scope(), on_true, Effect)
     first, periods = first_event(pattern)
-    sheet.tokens[drawing.waits[id(first)]] = [(0, *map(since, periods))]
+    sheet.tokens[drawing.waits[id(first)]] = [(0, *map(since, periods)) if periods else 0]
 
 
 def is_plain(pattern: tree.Pattern) -> bool:
@@ -149,8 +149,8 @@ class _Drawing:
             name = f"{self.statement.name}.{name}"
             if name in self.waits.values():
                 name += f"_{len(self.waits)}"
-            colours = ProductOf((INT, *(INT for _ in range(dues)), *(EVENT for _ in bound)))
-            self.waits[id(atom)] = self.sheet.place(name, colours)
+            colours = (INT, *(INT for _ in range(dues)), *(EVENT for _ in bound))
+            self.waits[id(atom)] = self.sheet.place(name, *colours)
         return self.waits[id(atom)]
 
     def waiting(self, atom: tree.Atom, scope: Scope, dues: Sequence[Var]) -> Arc:

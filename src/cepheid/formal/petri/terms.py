@@ -195,5 +195,6 @@ def both(*terms: Term | None) -> Term | None:
     return found
 
 
-def product(*parts: Term) -> Product:
-    return Product(parts)
+def product(*parts: Term) -> Term:
+    """A tuple; of one term, that term."""
+    return parts[0] if len(parts) == 1 else Product(parts)

@@ -2,7 +2,7 @@
 
 The rows of a window lie in `DW_Ev`. `enter` brings a row into it; `clear_DW_Ev` takes those out whose
 time is over, as soon as a `tick` has said so, and `slide` the one that a new row drives out. Each
-aggregate has a place with its state: for `count` a number, for others JSON. Results are numbered by `out_seqn`.
+aggregate has a place with its state: for `count` a number, for others what they keep of the rows. Results are numbered by `out_seqn`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from cepheid.formal.petri.inscriptions import (
     Told,
     aggregates_of,
     empty_state,
+    state_colours,
 )
-from cepheid.formal.petri.net import BOOL, INT, STRING, Arc, Priority, ProductOf, Transition
+from cepheid.formal.petri.net import BOOL, INT, Arc, Priority, ProductOf, Transition
 from cepheid.formal.petri.sheet import Effect, Sheet, succ
 from cepheid.formal.petri.terms import Apply, Const, If, Term, Var, product
 from cepheid.program.resolved import ResolvedStatement, Shape
@@ -203,9 +204,8 @@ class _Drawing:
         name = self.own(f"{aggregate.function}{f'_{number + 1}' if number else ''}")
         if _is_number(aggregate):
             return self.sheet.place(name, INT, start=0)
-        return self.sheet.place(
-            name, STRING, start=empty_state(aggregate, rows_leave=self.rows_leave)
-        )
+        start = empty_state(aggregate, rows_leave=self.rows_leave)
+        return self.sheet.place(name, state_colours(aggregate), start=start)
 
     def result(self, change: int, old: Row | None = None) -> Effect:
         """The result for the row that enters, or for all rows together."""

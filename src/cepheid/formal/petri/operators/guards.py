@@ -19,7 +19,7 @@ from cepheid.formal.petri.instances import (
     X,
 )
 from cepheid.formal.petri.net import INT
-from cepheid.formal.petri.terms import Apply, Const, Term, Var, call, plus
+from cepheid.formal.petri.terms import Apply, Const, Term, Var, plus
 from cepheid.pattern import tree
 
 COUNT = Var("c")
@@ -53,7 +53,7 @@ def draw_within(net: Instances, part: Part) -> None:
         net.start(part, "start", None, Fail())
         net.live(part, (COUNT,))
     else:
-        armed = net.armed(part, call(after(pattern.period), T))
+        armed = net.armed(part, after(pattern.period, T))
         net.start(part, "start", (Const(0),), Start(child), also=armed)
     count = plus(COUNT, 1)
     passes: Term | None = None

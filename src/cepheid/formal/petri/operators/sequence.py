@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cepheid.formal.petri.agenda import NUMBER, E, T
-from cepheid.formal.petri.functions import BIND
+from cepheid.formal.petri.functions import BIND, LENGTH
 from cepheid.formal.petri.inscriptions import Holds, Row
 from cepheid.formal.petri.instances import (
     CHILD,
@@ -69,10 +69,10 @@ def _turns(part: Part) -> tuple[tuple[Term | None, bool, tuple[str, ...]], ...]:
     is_repeated = isinstance(part.parent.pattern, tree.Every | tree.EveryDistinct)
     if part.parent.parent is None or not is_repeated:
         return ((None, False, ()),)
-    nothing = Const(())
+    bound = call(LENGTH, B)
     return (
-        (Apply("=", B, nothing), True, ("first",)),
-        (Apply("<>", B, nothing), False, ()),
+        (Apply("=", bound, Const(0)), True, ("first",)),
+        (Apply(">", bound, Const(0)), False, ()),
     )
 
 

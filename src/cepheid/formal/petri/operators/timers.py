@@ -16,7 +16,7 @@ def draw_interval(net: Instances, part: Part) -> None:
         net.start(part, "at_once", None, Tell(B, YES))
         net.live(part, ())
     else:
-        net.start(part, "start", (), also=net.armed(part, call(after(pattern.period), T)))
+        net.start(part, "start", (), also=net.armed(part, after(pattern.period, T)))
     net.on(part, "due", ("woken", ID), (), None, Tell(B, YES))
 
 
