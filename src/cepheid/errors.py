@@ -91,6 +91,7 @@ CATALOGUE: dict[str, str] = {
     "ties": "events of one time that nothing orders",
     "skew": "a key that has a very large share of the events",
     "not-in-net": "a construct that is not translated into Petri nets",
+    "not-in-cpn": "a part of a Petri net that is not written as CPN ML",
     "broken-invariant": "a Petri net that does not keep what it should",
     "usage": "a command or call that makes no sense",
 }

@@ -89,7 +89,7 @@ ONLY_TRUTH = Function("onlyTruth", _only_truth)
 
 # Lists.
 
-LENGTH = Function("length", len)
+LENGTH = Function("len", len)
 HEAD = Function("hd", lambda items: items[0])
 TAIL = Function("tl", lambda items: items[1:])
 MEMBER = Function("member", lambda item, items: item in items)
