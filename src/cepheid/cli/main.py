@@ -15,9 +15,11 @@ from cepheid.cli.check import check
 from cepheid.cli.console import err
 from cepheid.cli.exits import FOUND, GOOD, code_of_failure
 from cepheid.cli.explain import explain
+from cepheid.cli.export import ExportCommand, export
 from cepheid.cli.format import format_programs
 from cepheid.cli.help import PlainCommand, PlainGroup
 from cepheid.cli.new import new
+from cepheid.cli.petri import app as petri
 from cepheid.cli.run import RunCommand, run
 from cepheid.cli.stream import run_stream
 from cepheid.cli.test import run_cases
@@ -39,6 +41,8 @@ app.command("stream", cls=PlainCommand)(run_stream)
 app.command("check", cls=PlainCommand)(check)
 app.command("format", cls=PlainCommand)(format_programs)
 app.command("explain", cls=PlainCommand)(explain)
+app.command("export", cls=ExportCommand)(export)
+app.add_typer(petri, name="petri")
 app.command("new", cls=PlainCommand)(new)
 app.command("test", cls=PlainCommand)(run_cases)
 

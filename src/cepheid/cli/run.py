@@ -42,7 +42,7 @@ Engine = Annotated[
     str | None,
     typer.Option(
         help="What runs the program: local (this process), reference (the same, slowly: its meaning),"
-        " spark, or auto: local up to 100 MB of files, else spark.",
+        " petri (its Petri net), spark, or auto: local up to 100 MB of files, else spark.",
         metavar="NAME",
         show_default=AUTO,
     ),

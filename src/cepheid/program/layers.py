@@ -84,25 +84,27 @@ def _mean(values: Sequence[float], otherwise: float) -> float:
     return sum(values) / len(values) if values else otherwise
 
 
-def place_boxes(columns: Sequence[Sequence[Box]]) -> tuple[dict[Key, Placed], float, float]:
+def place_boxes(
+    columns: Sequence[Sequence[Box]], row: float = _ROW, gap: float = _GAP
+) -> tuple[dict[Key, Placed], float, float]:
     """Columns side by side, each spread over the height of the tallest."""
-    tallest = max(sum(map(_room, column)) for column in columns)
+
+    def room(box: Box) -> float:
+        return row if box.lines else _LANE
+
+    tallest = max(sum(map(room, column)) for column in columns)
     placed: dict[Key, Placed] = {}
     x: float = MARGIN
     for column in columns:
         widest = max((box.width for box in column), default=0)
-        stretch = tallest / (sum(map(_room, column)) or 1)
+        stretch = tallest / (sum(map(room, column)) or 1)
         y: float = 2 * MARGIN
         for box in column:
-            height = _room(box) * stretch
+            height = room(box) * stretch
             placed[box.key] = Placed(box, x, y + height / 2, widest)
             y += height
-        x += widest + _GAP
-    return placed, x - _GAP + 3 * MARGIN, tallest + 3 * MARGIN
-
-
-def _room(box: Box) -> float:
-    return _ROW if box.lines else _LANE
+        x += widest + gap
+    return placed, x - gap + 3 * MARGIN, tallest + 3 * MARGIN
 
 
 def text_at(x: float, y: float, text: str, kind: str, size: int) -> str:

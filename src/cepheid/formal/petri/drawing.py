@@ -2,13 +2,15 @@
 
 A panel shows the transitions of a statement and all places that they touch; shared places such as
 `Ev` are drawn again in each, as in the paper. Columns follow the tokens: from the places where they
-come from, through transitions, to where they lie at the end. Arcs that lead back are dashed; a
-token that is looked at and stays has one line with an arrow at both ends.
+come from, through transitions, to where they lie at the end; what leads back is dashed. A place that
+a transition takes a token from and gives one to stands before it, and one line with an arrow at both
+ends joins them: it says what is taken, and behind a slash what is given, if that is another token.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
@@ -28,7 +30,9 @@ from cepheid.program.layers import (
     text_at,
 )
 
-_LONGEST = 34  # of an inscription in the picture; its title has all of it
+_LONGEST = 34  # of a text in the picture; where the pointer rests, there is all of it
+_ROW, _GAP = 74.0, 170.0
+_MANY = 4  # transitions of a panel that may touch a place before its arcs are in the way
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +41,12 @@ class Panel:
 
     title: str
     net: Net
+    common: tuple[str, ...] = ()  # places that most of them touch, which are not drawn
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the nodes of a panel are, and the ways of its arcs."""
+    """Where the nodes of a panel are, the ways of its arcs, and which of them lead back."""
 
     placed: Mapping[Key, Placed]
     forward: Mapping[Edge, Sequence[Box]]
@@ -50,23 +55,56 @@ class Layout:
     height: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    """The arcs of a net that move tokens on, and the pairs that only change them."""
+
+    moving: Sequence[Edge]
+    changing: Sequence[Edge]  # from a place to a transition that gives a token back
+
+
 def panels(net: Net) -> list[Panel]:
-    """The shared part first, then the statements."""
+    """The shared part first, then the statements, each with the parts of its pattern after it."""
     groups: dict[str, list[Transition]] = {"": []}
     for transition in net.transitions:
         groups.setdefault(_owner(transition.name), []).append(transition)
-    return [
-        Panel(title or "input and time", _part(net, transitions))
-        for title, transitions in groups.items()
-        if transitions
-    ]
+    ordered_titles = sorted(groups, key=lambda title: list(groups).index(title.partition(".")[0]))
+    return [_panel(net, title, groups[title]) for title in ordered_titles if groups[title]]
 
 
 def _owner(name: str) -> str:
-    """The statement that a transition belongs to; what all share has no dot in its name."""
+    """What a transition belongs to: a statement, or a part of its pattern; or nothing, to all."""
     if name.startswith("pattern_"):
         return name.removeprefix("pattern_").split(" ")[0]
-    return name.partition(".")[0] if "." in name else ""
+    statement, *part = name.split(".")[:-1] or [""]
+    return ".".join((statement, *part[:1]))
+
+
+def _panel(net: Net, title: str, transitions: Sequence[Transition]) -> Panel:
+    """Without the arcs to places that most transitions of a large panel change: those are named."""
+    touching = Counter(
+        place for t in transitions for place in {a.place for a in (*t.inputs, *t.outputs)}
+    )
+    most = max(_MANY, len(transitions) / 2)
+    common = {place for place, count in touching.items() if count > most}
+    drawn = [_without(transition, common) for transition in transitions]
+    return Panel(title or "input and time", _part(net, drawn), tuple(sorted(common)))
+
+
+def _without(transition: Transition, common: Collection[str]) -> Transition:
+    """For the picture only; at least one input stays."""
+    inputs = tuple(a for a in transition.inputs if a.place not in common) or transition.inputs[:1]
+    outputs = tuple(a for a in transition.outputs if a.place not in common)
+    return _Drawn(transition.name, inputs, outputs, transition.guard, transition.priority)
+
+
+class _Drawn(Transition):
+    """Some arcs of a transition: what binds its variables may not be among them."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        """A picture needs no binding."""
 
 
 def _part(net: Net, transitions: Sequence[Transition]) -> Net:
@@ -74,34 +112,38 @@ def _part(net: Net, transitions: Sequence[Transition]) -> Net:
     return Net(tuple(p for p in net.places if p.name in touched), tuple(transitions))
 
 
-def layout(net: Net) -> Layout:
-    names = [f"p:{p.name}" for p in net.places] + [f"t:{t.name}" for t in net.transitions]
-    edges = _edges(net)
-    levels = _levels(names, edges)
-    lines = {f"p:{p.name}": (p.name, str(p.colours)) for p in net.places}
-    for transition in net.transitions:
-        guard = () if transition.guard is None else (f"[{_short(transition.guard)}]",)
-        title = f"{transition.name}  ({int(transition.priority)})"
-        lines[f"t:{transition.name}"] = (title, *guard)
+def layout(net: Net, marking: Marking) -> Layout:
+    flow = _flow(net)
+    levels = _levels(net, marking, flow)
     boxes = {
-        name: Box(name, levels[name], tuple(map(_cut, lines[name])), is_input=name.startswith("p:"))
-        for name in names
+        name: Box(name, levels[name], lines, is_place) for name, lines, is_place in _nodes(net)
     }
+    edges = [*flow.moving, *flow.changing]
     forward = [(a, b) for a, b in edges if levels[a] < levels[b]]
     routes = {edge: route_of(edge, boxes) for edge in forward}
     lanes = [box for route in routes.values() for box in route[1:-1]]
     steps = [(a.key, b.key) for route in routes.values() for a, b in pairwise(route)]
-    placed, width, height = place_boxes(ordered([*boxes.values(), *lanes], steps))
+    columns = ordered([*boxes.values(), *lanes], steps)
+    placed, width, height = place_boxes(columns, row=_ROW, gap=_GAP)
     back = [edge for edge in edges if levels[edge[0]] >= levels[edge[1]]]
     return Layout(placed, routes, back, width, height)
 
 
-def positions(net: Net) -> dict[Key, tuple[float, float]]:
+def _nodes(net: Net) -> Iterator[tuple[Key, tuple[str, ...], bool]]:
+    for place in net.places:
+        yield f"p:{place.name}", (_cut(place.name), _cut(str(place.colours))), True
+    for transition in net.transitions:
+        guard = () if transition.guard is None else (_cut(f"[{_short(transition.guard)}]"),)
+        title = f"{_cut(transition.name)}  ({int(transition.priority)})"
+        yield f"t:{transition.name}", (title, *guard), False
+
+
+def positions(net: Net, marking: Marking) -> dict[Key, tuple[float, float]]:
     """The middle of each node on one page; shared places stand where they come first."""
     found: dict[Key, tuple[float, float]] = {}
     top = 0.0
     for panel in panels(net):
-        drawn = layout(panel.net)
+        drawn = layout(panel.net, marking)
         for key, placed in drawn.placed.items():
             if placed.box.lines:
                 found.setdefault(key, (placed.x + placed.box.width / 2, top + placed.y))
@@ -111,33 +153,53 @@ def positions(net: Net) -> dict[Key, tuple[float, float]]:
     return found
 
 
-def _edges(net: Net) -> list[Edge]:
-    edges: dict[Edge, None] = {}
+def _flow(net: Net) -> _Flow:
+    moving: dict[Edge, None] = {}
+    changing: dict[Edge, None] = {}
     for transition in net.transitions:
-        for arc in transition.inputs:
-            edges[f"p:{arc.place}", f"t:{transition.name}"] = None
-        for arc in transition.outputs:
-            edges[f"t:{transition.name}", f"p:{arc.place}"] = None
-    return list(edges)
+        node = f"t:{transition.name}"
+        inputs = dict.fromkeys(arc.place for arc in transition.inputs)
+        outputs = dict.fromkeys(arc.place for arc in transition.outputs)
+        changing |= {(f"p:{p}", node): None for p in inputs if p in outputs}
+        moving |= {(f"p:{p}", node): None for p in inputs if p not in outputs}
+        moving |= {(node, f"p:{p}"): None for p in outputs if p not in inputs}
+    return _Flow(list(moving), list(changing))
 
 
-def _levels(names: Sequence[Key], edges: Sequence[Edge]) -> dict[Key, int]:
-    """How far each node is from where tokens come from, without going in circles."""
-    after: dict[Key, list[Key]] = {name: [] for name in names}
-    before: dict[Key, int] = dict.fromkeys(names, 0)
-    for start, end in edges:
-        after[start].append(end)
-        before[end] += (end, start) not in set(edges)
+def _levels(net: Net, marking: Marking, flow: _Flow) -> dict[Key, int]:
+    """One more than the highest that leads there; places that tokens never leave stand outside."""
+    before: dict[Key, set[Key]] = {f"t:{t.name}": set() for t in net.transitions}
+    for start, end in flow.moving:
+        before.setdefault(start, set())
+        before.setdefault(end, set()).add(start)
     levels: dict[Key, int] = {}
-    # What nothing leads to comes first; of a circle, the place that is named first.
-    for root in sorted(names, key=lambda name: (before[name] > 0, not name.startswith("p:"))):
-        waiting = [(root, 0)] if root not in levels else []
-        while waiting:
-            name, level = waiting.pop(0)
-            if name not in levels:
-                levels[name] = level
-                waiting += [(following, level + 1) for following in after[name]]
+    waiting = dict(before)
+    while waiting:
+        node = _next(waiting, levels, marking)
+        known = [levels[b] for b in waiting.pop(node) if b in levels]
+        # Places have even levels and transitions odd ones, so that columns are of one kind.
+        lowest = 0 if node.startswith("p:") else 1
+        levels[node] = max([lowest, *(level + 1 for level in known)])
+    for place, transition in flow.changing:
+        if place not in before:
+            levels[place] = min(levels.get(place, levels[transition]), levels[transition] - 1)
+    for place_ in net.places:
+        levels.setdefault(f"p:{place_.name}", 0)
     return levels
+
+
+def _next(waiting: Mapping[Key, set[Key]], levels: Mapping[Key, int], marking: Marking) -> Key:
+    """A node that all that lead to it have a level; of a circle, where a token is at the start."""
+
+    def rank(node: Key) -> tuple[int, bool]:
+        is_marked = node.startswith("p:") and bool(marking[node[2:]])
+        return sum(b not in levels for b in waiting[node]), not is_marked
+
+    ready = min(waiting, key=rank)
+    if rank(ready)[0] == 0:
+        return ready
+    marked = (node for node in waiting if node.startswith("p:") and marking[node[2:]])
+    return next(marked, ready)
 
 
 def _short(term: Term) -> str:
@@ -157,9 +219,9 @@ def to_svg(net: Net, marking: Marking) -> str:
     parts: list[str] = []
     top, widest = float(MARGIN), 0.0
     for panel in panels(net):
-        drawn = layout(panel.net)
+        drawn = layout(panel.net, marking)
         parts.append(f'<g transform="translate(0,{top:.0f})">')
-        parts.append(f'<text class="panel" x="{MARGIN}" y="16">{escape(panel.title)}</text>')
+        parts.append(_title(panel))
         parts += _arcs(panel.net, drawn)
         parts += [_node(p, marking) for p in drawn.placed.values() if p.box.lines]
         parts.append("</g>")
@@ -168,14 +230,22 @@ def to_svg(net: Net, marking: Marking) -> str:
     return "\n".join([_head(widest + 2 * MARGIN, top), *parts, "</svg>", ""])
 
 
+def _title(panel: Panel) -> str:
+    common = f"most transitions also change {', '.join(panel.common)}" if panel.common else ""
+    return (
+        f'<text class="panel" x="{MARGIN}" y="16">{escape(panel.title)}'
+        f'<tspan class="common" dx="18">{escape(common)}</tspan></text>'
+    )
+
+
 def _head(width: float, height: float) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif">\n'
         "<style>.arc{fill:none;stroke:#78889b;stroke-width:1.1} .back{stroke-dasharray:4 3}"
         " .place{fill:#e8f1fa;stroke:#34495e} .transition{fill:#fff;stroke:#34495e;stroke-width:1.4}"
-        " text{fill:#1b2733} .small{fill:#5f6f80} .inscription{fill:#8a5a00}"
-        " .tokens{fill:#2e7d32} .panel{font-size:16px;font-weight:bold}</style>\n"
+        " text{fill:#1b2733} .small{fill:#5f6f80} .inscription{fill:#8a5a00} .halo{stroke:#fff;stroke-width:3px}"
+        " .tokens{fill:#2e7d32} .panel{font-size:16px;font-weight:bold} .common{font-size:11px;font-weight:normal;fill:#5f6f80}</style>\n"
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7"'
         ' markerHeight="7" orient="auto-start-reverse"><path d="M0,0 L8,4 L0,8 z" fill="#78889b"/>'
         "</marker></defs>\n"
@@ -183,48 +253,55 @@ def _head(width: float, height: float) -> str:
     )
 
 
-def _inscriptions(net: Net) -> dict[Edge, list[str]]:
+def _inscriptions(net: Net) -> dict[Edge, str]:
     found: dict[Edge, list[str]] = {}
     for transition in net.transitions:
+        node = f"t:{transition.name}"
         for arc in transition.inputs:
-            edge = f"p:{arc.place}", f"t:{transition.name}"
-            found.setdefault(edge, []).append(str(arc.term))
+            found.setdefault((f"p:{arc.place}", node), []).append(str(arc.term))
         for arc in transition.outputs:
-            edge = f"t:{transition.name}", f"p:{arc.place}"
-            found.setdefault(edge, []).append(str(arc.term))
-    return found
+            found.setdefault((node, f"p:{arc.place}"), []).append(str(arc.term))
+    return {edge: " ++ ".join(texts) for edge, texts in found.items()}
 
 
 def _arcs(net: Net, drawn: Layout) -> list[str]:
     inscriptions = _inscriptions(net)
     parts = []
-    for edge, route in drawn.forward.items():
-        mirrored = inscriptions.get((edge[1], edge[0]))
-        stays = mirrored == inscriptions[edge]
-        places = [drawn.placed[box.key] for box in route]
-        parts.append(_line(places, " ++ ".join(inscriptions[edge]), stays=stays))
-    for edge in drawn.back:
-        text = inscriptions[edge]
-        if inscriptions.get((edge[1], edge[0])) != text or (edge[1], edge[0]) not in drawn.forward:
-            parts.append(_way_back(drawn.placed[edge[0]], drawn.placed[edge[1]], " ++ ".join(text)))
+    for edge in (*drawn.forward, *drawn.back):
+        text, mirrored = inscriptions[edge], inscriptions.get((edge[1], edge[0]))
+        if mirrored not in (None, text):
+            text = f"{text} / {mirrored}"
+        if edge in drawn.forward:
+            places = [drawn.placed[box.key] for box in drawn.forward[edge]]
+            parts.append(_line(places, text, gives_back=mirrored is not None))
+        else:
+            ends = drawn.placed[edge[0]], drawn.placed[edge[1]]
+            parts.append(_way_back(*ends, text, gives_back=mirrored is not None))
     return parts
 
 
-def _line(places: Sequence[Placed], text: str, *, stays: bool) -> str:
+def _line(places: Sequence[Placed], text: str, *, gives_back: bool) -> str:
     """A smooth line from the right side of the first node to the left side of the last."""
     x, y = _right(places[0]), places[0].y
     drawn = f"M{x:.1f},{y:.1f}"
-    for place in places[1:]:
+    middle = x, y
+    for number, place in enumerate(places[1:]):
         bend = (place.x - x) / 2
         drawn += f" C{x + bend:.1f},{y:.1f} {place.x - bend:.1f},{place.y:.1f} {place.x:.1f},{place.y:.1f}"
-        middle = (x + place.x) / 2, (y + place.y) / 2
+        if number == 0:
+            # Near the end, where lines that begin together have parted.
+            middle = x + 0.62 * (place.x - x), y + 0.70 * (place.y - y)
         x, y = _right(place), place.y
         if not place.box.lines:
             drawn += f" L{x:.1f},{y:.1f}"
-    start = ' marker-start="url(#arrow)"' if stays else ""
+    return _path(drawn, text, gives_back=gives_back) + _label(*middle, text)
+
+
+def _path(drawn: str, text: str, *, gives_back: bool, kind: str = "arc") -> str:
+    start = ' marker-start="url(#arrow)"' if gives_back else ""
     return (
-        f'<path class="arc" marker-end="url(#arrow)"{start} d="{drawn}">'
-        f"<title>{escape(text)}</title></path>" + _label(*middle, text)
+        f'<path class="{kind}" marker-end="url(#arrow)"{start} d="{drawn}">'
+        f"<title>{escape(text)}</title></path>"
     )
 
 
@@ -232,19 +309,20 @@ def _right(place: Placed) -> float:
     return place.x + place.box.width if place.box.lines else place.right
 
 
-def _way_back(start: Placed, end: Placed, text: str) -> str:
-    """Below the nodes, from one to another that stands before it."""
+def _way_back(start: Placed, end: Placed, text: str, *, gives_back: bool) -> str:
+    """Below the nodes, from one to another that does not stand behind it."""
     x, y = start.x + start.box.width / 2, start.y + start.box.height / 2
     to_x, to_y = end.x + end.box.width / 2, end.y + end.box.height / 2
     depth = max(y, to_y) + 14 + abs(x - to_x) / 22
     drawn = f"M{x:.1f},{y:.1f} C{x:.1f},{depth:.1f} {to_x:.1f},{depth:.1f} {to_x:.1f},{to_y:.1f}"
-    path = f'<path class="arc back" marker-end="url(#arrow)" d="{drawn}">'
     label = _label((x + to_x) / 2, (y + to_y) / 8 + 0.75 * depth, text)
-    return f"{path}<title>{escape(text)}</title></path>" + label
+    return _path(drawn, text, gives_back=gives_back, kind="arc back") + label
 
 
 def _label(x: float, y: float, text: str) -> str:
-    return text_at(x, y - 3, _cut(text), "inscription", 9)
+    """White below, so that lines do not run through the text."""
+    at = x, y - 3, _cut(text)
+    return text_at(*at, "halo", 9) + text_at(*at, "inscription", 9)
 
 
 def _node(placed: Placed, marking: Marking) -> str:

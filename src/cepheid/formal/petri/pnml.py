@@ -20,7 +20,7 @@ def to_pnml(net: Net, marking: Marking) -> str:
     element = SubElement(root, "net", id="program", type=_KIND)
     _text(element, "name", "program")
     page = SubElement(element, "page", id="page")
-    at = positions(net)
+    at = positions(net, marking)
     ids = {f"p:{p.name}": f"p{n}" for n, p in enumerate(net.places, start=1)}
     ids |= {f"t:{t.name}": f"t{n}" for n, t in enumerate(net.transitions, start=1)}
     for place in net.places:

@@ -161,10 +161,42 @@ def to_cpn(net: Net, marking: Marking, spans: Mapping[str, Span | None]) -> str:
 
 def _check(net: Net, marking: Marking, spans: Mapping[str, Span | None]) -> None:
     problems: dict[tuple[str, str], Unwritable] = {}
+    for owner, problem in (*_unwritten_places(net, marking), *_unwritten_terms(net)):
+        problems.setdefault((owner, problem.what), problem)
+    # What has no colour set has no functions either: that need not be said twice.
+    opaque = {owner for owner, what in problems if what in _WITHOUT_TEXT.values()}
+    found = {
+        (owner, what): problem
+        for (owner, what), problem in problems.items()
+        if owner not in opaque or what in _WITHOUT_TEXT.values() or problem.span is not None
+    }
+    if found:
+        raise ProgramError(*(_finding(owner, p, spans) for (owner, _), p in found.items()))
+
+
+_CLAUSES = "'group by', 'having', a batch, an output rate, a limit or a context"
+# What stands behind the colour sets that have no text.
+_WITHOUT_TEXT = {
+    **dict.fromkeys(("ROWS", "REMEMBERED", "RESULTS"), _CLAUSES),
+    "SEEN": "'every-distinct'",
+    "KEYS": "a context",
+}
+
+
+def _unwritten_places(net: Net, marking: Marking) -> Iterator[tuple[str, Unwritable]]:
     for place in net.places:
-        if not is_written(place.colours):
-            what = f"tokens of {place.colours}"
-            problems.setdefault((_owner(place.name), what), Unwritable(what))
+        if is_written(place.colours):
+            try:
+                marking_text(marking[place.name], place.colours)
+            except TypeError as problem:
+                yield _owner(place.name), Unwritable(str(problem))
+        else:
+            names = re.findall(r"\w+", str(place.colours))
+            what = next(_WITHOUT_TEXT[name] for name in names if name in _WITHOUT_TEXT)
+            yield _owner(place.name), Unwritable(what)
+
+
+def _unwritten_terms(net: Net) -> Iterator[tuple[str, Unwritable]]:
     names = Names(net)
     for transition in net.transitions:
         printer = names.printer(transition.name)
@@ -174,14 +206,7 @@ def _check(net: Net, marking: Marking, spans: Mapping[str, Span | None]) -> None
                 if term is not None:
                     printer.term(term)
             except Unwritable as problem:
-                problems.setdefault((_owner(transition.name), problem.what), problem)
-    for place in net.places:
-        try:
-            marking_text(marking[place.name], place.colours) if is_written(place.colours) else None
-        except TypeError as problem:
-            problems.setdefault(("", str(problem)), Unwritable(str(problem)))
-    if problems:
-        raise ProgramError(*(_finding(s, p, spans) for (s, _), p in problems.items()))
+                yield _owner(transition.name), problem
 
 
 def _owner(name: str) -> str:
@@ -258,7 +283,7 @@ def _colour(block: Element, name: str, definition: str, ids: _Ids) -> None:
 
 
 def _write_page(page: Element, net: Net, marking: Marking, names: Names, ids: _Ids) -> None:
-    at = positions(net)
+    at = positions(net, marking)
     nodes: dict[str, str] = {}
     for place in net.places:
         nodes[f"p:{place.name}"] = _write_place(page, place, marking, at, ids)

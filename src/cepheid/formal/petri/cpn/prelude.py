@@ -59,7 +59,7 @@ fun and3 (B false, _) = B false
   | and3 (_, B false) = B false
   | and3 (B true, B true) = B true
   | and3 _ = NULL;
-fun or3 xy = not3 (and3 (not3 (#1 xy), not3 (#2 xy)));
+fun or3 (x, y) = not3 (and3 (not3 x, not3 y));
 fun oneOf (x, []) = B false | oneOf (x, y :: rest) = or3 (eq (x, y), oneOf (x, rest));
 fun fitInt n = (n + 2147483648) mod 4294967296 - 2147483648 : INT;
 fun fitLong n =
@@ -225,8 +225,10 @@ def _enter_sorted(values: Values, value: Value) -> Values:
 
 
 def _leave_first(values: Values, value: Value) -> Values:
-    place = next(n for n, v in enumerate(values) if same(v, value) or v == value)
-    return values[:place] + values[place + 1 :]
+    for place, each in enumerate(values):
+        if same(each, value) or each == value:
+            return values[:place] + values[place + 1 :]
+    return values
 
 
 def _keep(symbol: str, values: Values, value: Value) -> Values:
