@@ -152,18 +152,8 @@ def _draw_input(sheet: Sheet) -> None:
     """The places of the input, the event that is being taken, and those that wait."""
     sheet.place("Ev", INT, STRING, INT, EVENT, start=(0, "", 0, _NOTHING))
     sheet.place("in_seqn", INT, start=0)
-    sheet.place("queued", INT, start=0)
-    sheet.place("taken", INT, start=0)
-    sheet.place("queue", INT, STRING, INT, EVENT)
-    kind, number = Var("type"), succ(_Q)
-    sheet.add(
-        Transition(
-            "next_derived",
-            (Arc("taken", _Q), Arc("queue", product(number, kind, _T, _E)), Arc("Ev", _OLD)),
-            (Arc("taken", number), Arc("Ev", product(succ(_I), kind, _T, _E))),
-            priority=sheet.levels,
-        )
-    )
+    if any(sheet.is_consumed(statement.target) for statement in sheet.statements):
+        _draw_queue(sheet)
     for name in sheet.input_types:
         place = sheet.place(sheet.input_place(name), INT, INT, EVENT)
         event = Arc(place, product(succ(_N), _T, _E))
@@ -181,6 +171,22 @@ def _draw_input(sheet: Sheet) -> None:
                 priority=sheet.levels + 1,
             )
         )
+
+
+def _draw_queue(sheet: Sheet) -> None:
+    """Where derived events wait that statements take."""
+    sheet.place("queued", INT, start=0)
+    sheet.place("taken", INT, start=0)
+    sheet.place("queue", INT, STRING, INT, EVENT)
+    kind, number = Var("type"), succ(_Q)
+    sheet.add(
+        Transition(
+            "next_derived",
+            (Arc("taken", _Q), Arc("queue", product(number, kind, _T, _E)), Arc("Ev", _OLD)),
+            (Arc("taken", number), Arc("Ev", product(succ(_I), kind, _T, _E))),
+            priority=sheet.levels,
+        )
+    )
 
 
 def _draw_time(sheet: Sheet) -> None:
