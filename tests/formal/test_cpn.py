@@ -59,6 +59,8 @@ from pattern [every (a=A -> ([2] b=B(x > 1) and (c=A(k in ('u', 'v')) or not B(x
   where timer:withinmax(9 sec, 2)];
 @Name('until') insert into U select d[0].x + 1 as x
 from pattern [every (([1:3] d=A until e=B(x is null)) while (e.k != 'z')) -> timer:interval(2 sec)];
+@Name('distinct') insert into D select a.x as x
+from pattern [every-distinct(a.k, a.x, 2 sec) a=A -> every-distinct(b.x) b=B(y is null)];
 @Name('leave') select min(x) as lo, max(y) as hi, avg(x) as m, sum(y) as s, first(k) as f,
   last(k) as l, count(x) as n from B.win:time(3 sec);
 @Name('stay') select min(x) as lo, max(y) as hi, avg(x) as m, sum(x) as s, first(k) as f,
@@ -152,7 +154,7 @@ def test_every_function_that_may_be_called_is_defined() -> None:
 def test_what_has_no_form_is_named_with_its_place() -> None:
     text = """create schema A (x int, k string);
     @Name('groups') select k, sum(x) as s from A group by k;
-    @Name('distinct') select a.x as x from pattern [every-distinct(a.x) a=A];
+    @Name('at') select a.x as x from pattern [every a=A -> timer:at(*, *, *, *, *)];
     @Name('like') select x from A where k like 'u%';
     @Name('spread') select stddev(x) as s from A;"""
     program = cep.parse(text).resolve()
@@ -166,7 +168,7 @@ def test_what_has_no_form_is_named_with_its_place() -> None:
     ]
     assert [(what.rpartition(" of ")[2], line) for what, line in found] == [
         ("'groups'", 2),
-        ("'distinct'", 3),
+        ("'at'", 3),
         ("'like'", 4),
         ("'spread'", 5),
     ]

@@ -7,11 +7,12 @@ what wakes and when: (due, stage, origin, node, instance), the first to wake fir
 from __future__ import annotations
 
 from bisect import bisect_right
-from itertools import product
+from itertools import product, takewhile
 from typing import TypeAlias
 
-from cepheid.core.event import Event
+from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant, Period
+from cepheid.expr.values import group_key
 from cepheid.formal.petri.terms import Function, Term, call, plus
 from cepheid.pattern.schedule import Schedule
 
@@ -21,7 +22,9 @@ Entry: TypeAlias = tuple[Instant, int, int, str, int]
 Agenda: TypeAlias = tuple[Entry, ...]
 Sides: TypeAlias = tuple[bool, ...]
 Truths: TypeAlias = tuple[tuple[Binding, ...], ...]
-NEVER = -1  # no instant: where a schedule does not come again
+Key: TypeAlias = tuple[Value, ...]
+Seen: TypeAlias = tuple[tuple[Key, Instant], ...]
+NEVER = -1  # no instant: of a schedule that does not come again, of a key that does not expire
 
 
 def _bind(binding: Binding, tag: str, event: Event) -> Binding:
@@ -85,6 +88,37 @@ IS_OPEN = Function("isOpen", _is_open)
 COMBINE = Function("combine", _combine)
 ADD_TRUTH = Function("addTruth", _add_truth)
 ONLY_TRUTH = Function("onlyTruth", _only_truth)
+
+
+# What `every-distinct` has seen: keys, and when they expire.
+
+
+def _valid(seen: Seen, now: Instant) -> Seen:
+    """Expired keys go, the oldest first."""
+    passed = len(tuple(takewhile(lambda entry: _has_passed(entry[1], now), seen)))
+    return seen[passed:]
+
+
+def _is_new(seen: Seen, key: Key, now: Instant) -> bool:
+    """Whether a key has not been seen, or is free again."""
+    wanted = group_key(list(key))
+    found = [due for other, due in _valid(seen, now) if group_key(list(other)) == wanted]
+    return all(_has_passed(due, now) for due in found)
+
+
+def _record(seen: Seen, key: Key, due: Instant, now: Instant) -> Seen:
+    kept, wanted = _valid(seen, now), group_key(list(key))
+    if not _is_new(seen, key, now):
+        return kept
+    return (*(entry for entry in kept if group_key(list(entry[0])) != wanted), (key, due))
+
+
+def _has_passed(due: Instant, now: Instant) -> bool:
+    return due != NEVER and due <= now
+
+
+RECORD = Function("record", _record)
+IS_NEW = Function("isNew", _is_new)
 
 
 # Lists.

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from cepheid.core.event import Event
+from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
 from cepheid.core.types import Scalar
 from cepheid.expr.aggregates import Aggregator, make_aggregator
@@ -16,6 +16,7 @@ from cepheid.expr.jsonvalue import decode_value, encode_value
 from cepheid.expr.printing import print_expr
 from cepheid.expr.tree import Aggregate, Expr
 from cepheid.expr.typing import aggregates_in
+from cepheid.expr.values import group_key
 from cepheid.formal.petri.multiset import Colour
 from cepheid.formal.petri.net import STRING, Simple
 from cepheid.formal.petri.terms import Names, Term, Var
@@ -115,6 +116,31 @@ class IsNull(Evaluated):
 
     def __str__(self) -> str:
         return f"{print_expr(self.expr)} is null"
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluations(Evaluated):
+    """The values of some expressions, as a list; what is no scalar becomes a key that stands for it."""
+
+    exprs: tuple[Expr, ...]
+    row: Row
+
+    def function(self) -> Callable[..., tuple[object, ...]]:
+        evaluators, frame = [compile_expr(e) for e in self.exprs], self.row.frame()
+
+        def evaluate(*values: object) -> tuple[object, ...]:
+            given = frame(*values)
+            found = (evaluator(given) for evaluator in evaluators)
+            return tuple(v if _is_scalar(v) else group_key(v) for v in found)
+
+        return evaluate
+
+    def __str__(self) -> str:
+        return f"[{', '.join(map(print_expr, self.exprs))}]"
+
+
+def _is_scalar(value: Value) -> bool:
+    return value is None or isinstance(value, str | int | float)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ PRODUCTS: dict[str, tuple[str, ...]] = {
     "TAG": ("STRING", "BOUND"),
     "SUM": ("INT", "VALUE"),
     "ENTRY": ("INT", "INT", "INT", "STRING", "INT"),
+    "SEEN_KEY": ("VALUES", "INT"),
 }
 LISTS = {
     "STRINGS": "STRING",
@@ -29,6 +30,7 @@ LISTS = {
     "SIDES": "BOOL",
     "AGENDA": "ENTRY",
     "KEY": "STRING",
+    "SEEN": "SEEN_KEY",
 }
 UNIONS: dict[str, tuple[tuple[str, str | None], ...]] = {
     "VALUE": (("NULL", None), ("I", "INT"), ("R", "REAL"), ("S", "STRING"), ("B", "BOOL")),
@@ -38,7 +40,7 @@ SIMPLE = {"UNIT": "unit", "INT": "intinf", "STRING": "string", "BOOL": "bool", "
 _ORDER = (
     *SIMPLE,
     *("VALUE", "ATTR", "ATTRS", "EVENT", "EVENTS", "BOUND", "TAG", "BINDING", "BINDINGS"),
-    *("TRUTHS", "SIDES", "ENTRY", "AGENDA", "KEY", "STRINGS", "VALUES", "SUM"),
+    *("TRUTHS", "SIDES", "ENTRY", "AGENDA", "KEY", "STRINGS", "VALUES", "SUM", "SEEN_KEY", "SEEN"),
 )
 
 

@@ -178,7 +178,6 @@ _CLAUSES = "'group by', 'having', a batch, an output rate, a limit or a context"
 # What stands behind the colour sets that have no text.
 _WITHOUT_TEXT = {
     **dict.fromkeys(("ROWS", "REMEMBERED", "RESULTS"), _CLAUSES),
-    "SEEN": "'every-distinct'",
     "KEYS": "a context",
 }
 

@@ -135,6 +135,19 @@ fun products [] = [[]] : BINDINGS
   | products (side :: sides) =
       List.concat (map (fn b => map (fn rest => override (b, rest)) (products sides)) side);
 fun combine (truths, n, b) = products (onlyTruth (truths, n, b));
+fun alike ([], []) = true
+  | alike (x :: xs, y :: ys) = truth (is (x, y)) andalso alike (xs, ys)
+  | alike _ = false;
+fun hasPassed (due : INT, now) = due <> ~1 andalso due <= now;
+fun valid ([] : SEEN, _) = []
+  | valid ((key, due) :: seen, now) =
+      if hasPassed (due, now) then valid (seen, now) else (key, due) :: seen;
+fun isNew (seen, key, now) =
+  List.all (fn (k, due) => not (alike (k, key)) orelse hasPassed (due, now)) (valid (seen, now));
+fun record (seen, key, due, now) =
+  if isNew (seen, key, now)
+  then List.filter (fn (k, _) => not (alike (k, key))) (valid (seen, now)) ^^ [(key, due)]
+  else valid (seen, now);
 fun earlier ((d, s, g, _, _) : ENTRY, (d', s', g', _, _) : ENTRY) =
   d < d' orelse (d = d' andalso (s < s' orelse (s = s' andalso g < g')));
 fun arm ([] : AGENDA, entry) = [entry]
@@ -305,6 +318,8 @@ _OF_PATTERNS = (
     f.COMBINE,
     f.ADD_TRUTH,
     f.ONLY_TRUTH,
+    f.RECORD,
+    f.IS_NEW,
     f.LENGTH,
     f.HEAD,
     f.TAIL,

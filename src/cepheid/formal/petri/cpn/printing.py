@@ -14,7 +14,15 @@ from cepheid.expr import tree as exprs
 from cepheid.expr.functions import common_type
 from cepheid.formal.petri.cpn.colours import plain, string, text_of, value_text
 from cepheid.formal.petri.cpn.prelude import FUNCTIONS
-from cepheid.formal.petri.inscriptions import Derived, Folded, Holds, IsNull, Row, Told
+from cepheid.formal.petri.inscriptions import (
+    Derived,
+    Evaluations,
+    Folded,
+    Holds,
+    IsNull,
+    Row,
+    Told,
+)
 from cepheid.formal.petri.terms import Apply, Call, Const, If, Product, Term, Var
 
 
@@ -82,6 +90,10 @@ class Printer:
     @_term.register
     def _(self, term: IsNull) -> str:
         return f"isNull({self.expr(term.expr, term.row)})"
+
+    @_term.register
+    def _(self, term: Evaluations) -> str:
+        return f"[{', '.join(self.expr(expr, term.row) for expr in term.exprs)}]"
 
     @_term.register
     def _(self, term: Derived) -> str:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
-
-from cepheid.core.time import Instant, Period
-from cepheid.expr.evaluate import Frame, compile_expr, group_key
 from cepheid.formal.petri.agenda import T
-from cepheid.formal.petri.functions import COLLECT, OVERRIDE, Binding
-from cepheid.formal.petri.inscriptions import BINDING
+from cepheid.formal.petri.functions import COLLECT, IS_NEW, NEVER, OVERRIDE, RECORD
+from cepheid.formal.petri.functions import after as when
+from cepheid.formal.petri.inscriptions import BINDING, Evaluations, Row
 from cepheid.formal.petri.instances import (
     CHILD,
     EMPTY_LIST,
@@ -31,7 +28,6 @@ from cepheid.formal.petri.sheet import Effect
 from cepheid.formal.petri.terms import (
     Apply,
     Const,
-    Function,
     If,
     Term,
     Var,
@@ -89,8 +85,9 @@ def draw_every_distinct(net: Instances, part: Part) -> None:
     begun = Effect(outputs=(seen(_NEW, EMPTY_LIST),))
     net.start(part, "start", (YES, NO), Start(child), _SPAWNED, also=begun)
     net.on(part, "true_at_once", true, _BUSY, (YES, YES))
-    record, is_new = _recording(pattern)
-    after, new = call(record, _S, X, T), call(is_new, _S, X, T)
+    key = Evaluations(pattern.keys, Row(T, None, binding=X))
+    due = Const(NEVER) if pattern.expiry is None else when(pattern.expiry, T)
+    after, new = call(RECORD, _S, key, due, T), call(IS_NEW, _S, key, T)
     for title, told, guard in (
         ("again", (Tell(X, NO),), new),
         ("again_seen", (), negation(new)),
@@ -133,42 +130,6 @@ def draw_every_distinct(net: Instances, part: Part) -> None:
         also=forgotten,
     )
     net.draw_quit(part, place)
-
-
-Seen = tuple[tuple[object, Instant | None], ...]
-
-
-def _recording(pattern: tree.EveryDistinct) -> tuple[Function, Function]:
-    """The keys seen after a truth, and whether its key is a new one."""
-    evaluators = [compile_expr(key) for key in pattern.keys]
-    expiry: Period | None = pattern.expiry
-
-    def key_of(binding: Binding, now: Instant) -> object:
-        frame = Frame(tags=dict(binding), now=now)
-        return tuple(group_key(evaluate(frame)) for evaluate in evaluators)
-
-    def valid(seen: Seen, now: Instant) -> Seen:
-        """Expired keys go, the oldest first."""
-        passed = len(tuple(takewhile(lambda entry: _has_passed(entry[1], now), seen)))
-        return seen[passed:]
-
-    def is_new(seen: Seen, binding: Binding, now: Instant) -> bool:
-        due = dict(valid(seen, now)).get(key_of(binding, now), now)
-        return _has_passed(due, now)
-
-    def record(seen: Seen, binding: Binding, now: Instant) -> Seen:
-        kept = valid(seen, now)
-        if not is_new(seen, binding, now):
-            return kept
-        key = key_of(binding, now)
-        due = expiry.after(now) if expiry else None
-        return (*(entry for entry in kept if entry[0] != key), (key, due))
-
-    return Function("record", record), Function("isNew", is_new)
-
-
-def _has_passed(due: Instant | None, now: Instant) -> bool:
-    return due is not None and due <= now
 
 
 def draw_repeat(net: Instances, part: Part) -> None:
