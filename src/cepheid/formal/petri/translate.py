@@ -6,10 +6,12 @@ nothing else is left to do, and `next_derived` those that statements derive, fir
 Results lie in places with the names of their types. Where time matters, it passes by `tick`, from
 one multiple of `time_interval` to the next, after everything of an instant has happened.
 
-What belongs to one statement has its name before a dot: see `patterns` and `windows`. Priorities:
+What belongs to one statement has its name before a dot: see `sources`. Priorities (`sheet.Level`):
 
-    P_HIGH                 what follows at once: rows leave windows, matches go on
-    two for each rank      the statements, one after the other; first what starts a run
+    P_HIGH                 what follows at once: rows enter and leave windows, parts of patterns end
+    then                   what parts of a pattern tell each other
+    one for each rank      timers of the statements, one statement after the other
+    three for each rank    the statements: new partitions, what starts a run, the rest
     then                   `next_derived`
     then                   `incr_seqn`
     last                   `tick`
