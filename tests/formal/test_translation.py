@@ -252,6 +252,16 @@ def test_what_is_not_translated_is_named_all_at_once() -> None:
     assert "'one' has a timer and takes events" in raised.value.diagnostics[0].message
 
 
+def test_values_that_are_lists_and_events() -> None:
+    text = """create schema A (x int, xs int[]);
+    @Name('held') select b, first(b[0].xs) as xs from pattern [every [2] b=A] output every 2 events;
+    @Name('seen') select a from pattern [every-distinct(a.xs) a=A];
+    @Name('grouped') select xs, first(xs) as f from A.win:length_batch(2) group by xs;
+    @Name('last') select last(xs) as l from A.win:length(2);"""
+    events = [Event("A", n, {"x": n, "xs": [n % 2]}, n) for n in range(8)]
+    agree(cep.parse(text).resolve(), events, 0, 8)
+
+
 MONTHS = """create schema A (x int);
 @Name('window') select irstream x from A.win:time(1 month);
 @Name('batch') select count(*) as n from A.win:time_batch(1 month);

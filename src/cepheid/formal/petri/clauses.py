@@ -20,7 +20,7 @@ from cepheid.formal.petri.functions import APPEND, HEAD, LENGTH, NEVER, TAIL, af
 from cepheid.formal.petri.inscriptions import BINDING, EVENT
 from cepheid.formal.petri.multiset import Colour
 from cepheid.formal.petri.net import BOOL, INT, Arc, ColourSet, ProductOf, Simple, Transition
-from cepheid.formal.petri.selecting import Remembered, Rows, Selecting
+from cepheid.formal.petri.selecting import Remembered, Result, Rows, Selecting
 from cepheid.formal.petri.sheet import NOTHING, AtStart, Effect, Level, Sheet, reading, succ
 from cepheid.formal.petri.terms import (
     Apply,
@@ -322,7 +322,7 @@ class Clauses:
         rest = self.results(call(TAIL, _RESULTS))
         one = Effect((self.results(_RESULTS),), (rest,))
         tree = self.statement.tree
-        is_old = call(Function("isOld", lambda results: results[0][0]), _RESULTS)
+        is_old = call(Function("isOld", lambda results: results[0].is_old), _RESULTS)
         both_streams = all(self.selecting.speaks.values())
         for stream, old in (("istream", False), ("rstream", True)):
             if not self.selecting.speaks[stream]:
@@ -354,8 +354,8 @@ class Clauses:
         statement = self.statement
         names = [column.name for column in statement.columns]
 
-        def derived(results: tuple[object, ...], taken: int, now: Instant, number: int) -> Event:
-            values = dict(zip(names, results[0][1], strict=True))  # type: ignore[index]
+        def derived(results: tuple[Result, ...], taken: int, now: Instant, number: int) -> Event:
+            values = dict(zip(names, results[0].values, strict=True))
             key = (now, taken, statement.rank, number)
             return Event(
                 statement.target, now, values, number, statement.name, is_old=is_old, key=key

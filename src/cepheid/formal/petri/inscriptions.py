@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
-from cepheid.core.types import Scalar
+from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG
+from cepheid.core.types import STRING as TEXT
 from cepheid.expr.aggregates import Aggregator, make_aggregator
 from cepheid.expr.evaluate import Frame, compile_condition, compile_expr
 from cepheid.expr.jsonvalue import decode_value, encode_value
@@ -231,6 +232,7 @@ class Told(Term):
 
 # The state of an aggregate in a token: count and total, or the values that it keeps; of what is not
 # made of scalars, JSON.
+_PLAIN = (INT, LONG, FLOAT, DOUBLE, TEXT, BOOLEAN)
 SUM, VALUES = Simple("SUM", tuple), Simple("VALUES", tuple)
 
 
@@ -242,7 +244,7 @@ def state_colours(aggregate: Aggregate) -> Simple:
 
 def _is_plain(aggregate: Aggregate) -> bool:
     argument = aggregate.argument
-    return not aggregate.distinct and (argument is None or isinstance(argument.type, Scalar))
+    return not aggregate.distinct and (argument is None or argument.type in _PLAIN)
 
 
 def save(aggregate: Aggregate, aggregator: Aggregator) -> Colour:

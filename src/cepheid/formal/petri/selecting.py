@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from cepheid.core.event import Event
+from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
 from cepheid.formal.petri.functions import NEVER, Binding
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
@@ -22,7 +22,14 @@ from cepheid.semantics.timers import Timer
 from cepheid.semantics.windows import Delta, Row, Window
 
 Rows: TypeAlias = tuple[Row, ...]
-Result: TypeAlias = tuple[bool, tuple[object, ...]]  # whether it is an old row, and its values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """A row that goes out; its values may be lists, which cannot be compared by hash."""
+
+    is_old: bool
+    values: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +123,7 @@ class Selecting:
 
     def results(self, owner: _Owner) -> tuple[Result, ...]:
         return tuple(
-            (is_old, output.values)
+            Result(is_old, output.values)
             for outputs in owner.delivered
             for is_old, output in self.arranged(outputs)
         )
