@@ -10,14 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from operator import itemgetter
-from typing import TypeAlias
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant, Period
 from cepheid.formal.petri.agenda import NOW, Agenda
-from cepheid.formal.petri.functions import APPEND, HEAD, LENGTH, NEVER, TAIL, after
-from cepheid.formal.petri.inscriptions import BINDING, EVENT
+from cepheid.formal.petri.functions import (
+    APPEND,
+    BIND,
+    FIRST_DUE,
+    HEAD,
+    INSERT,
+    LEAVING,
+    LENGTH,
+    NEVER,
+    STAYING,
+    TAIL,
+    after,
+    boundary,
+)
+from cepheid.formal.petri.grouping import Grouping, is_listed
+from cepheid.formal.petri.inscriptions import BINDING, BINDINGS, EVENT, STREAM, Emitted
 from cepheid.formal.petri.multiset import Colour
 from cepheid.formal.petri.net import BOOL, INT, Arc, ColourSet, ProductOf, Simple, Transition
 from cepheid.formal.petri.selecting import Remembered, Result, Rows, Selecting
@@ -38,7 +50,6 @@ from cepheid.formal.petri.terms import (
 from cepheid.program.resolved import ResolvedStatement
 from cepheid.program.tree import KeepAll, LengthBatch, LengthWindow, TimeBatch, TimeWindow
 from cepheid.semantics.windows import Row as SourceRow
-from cepheid.semantics.windows import next_boundary
 
 _I, _T, _K, _Q, _N, _PART, _ROW, _HELD = map(Var, ("i", "t", "k", "q", "n", "part", "r", "held"))
 _NEW, _OLD, _DUE, _KNOWN, _RESULTS = map(Var, ("new", "old", "due", "known", "results"))
@@ -47,6 +58,10 @@ ROWS, REMEMBERED, RESULTS = (
     Simple("ROWS", tuple),
     Simple("REMEMBERED", Remembered),
     Simple("RESULTS", tuple),
+)
+NEVER_SET = -(1 << 62)  # no instant: the periods of a batch have not begun
+HELDS, TIMEDS, GROUPS, OUTPUTS = (
+    Simple(name, tuple) for name in ("HELDS", "TIMEDS", "GROUPS", "OUTPUTS")
 )
 _EMPTY, _NEVER = Const(()), Const(NEVER)
 _YES, _NO = Const(value=True), Const(value=False)
@@ -60,10 +75,12 @@ class Clauses:
     statement: ResolvedStatement
     agenda: Agenda = field(init=False)
     selecting: Selecting = field(init=False)
+    grouping: Grouping | None = field(init=False)  # where results go out at once
 
     def __post_init__(self) -> None:
         self.agenda = Agenda(self.sheet, self.statement)
         self.selecting = Selecting(self.sheet.program, self.statement)
+        self.grouping = Grouping(self.statement) if is_listed(self.statement) else None
 
     def own(self, name: str) -> str:
         return f"{self.statement.name}.{name}"
@@ -71,6 +88,8 @@ class Clauses:
     def draw(self, part: Term, found: Term) -> Effect:
         """Draws everything, and gives what the transition does that finds a row of a partition."""
         of_row = EVENT if self.statement.pattern is None else BINDING
+        if self.grouping is not None and of_row is EVENT:
+            of_row, found = BINDING, call(BIND, _EMPTY, Const(STREAM), found)
         match = self.place("match", INT, INT, INT, of_row)
         self.draw_window(Arc(match, product(_I, _T, _PART, _ROW)))
         self.draw_select()
@@ -94,14 +113,17 @@ class Clauses:
             self.sheet.tokens[place] = [colour]
 
     def beginnings(self) -> list[tuple[str, Colour]]:
-        begun: list[tuple[str, Colour]] = [(self.aggregates, (1, AtStart(self.selecting.begin)))]
+        start = AtStart(self.selecting.begin) if self.grouping is None else ()
+        begun: list[tuple[str, Colour]] = [(self.aggregates, (1, start))]
         for place, terms in self.first_rows():
             begun.append((place, (1, *(t.value for t in terms)) if terms else 1))
         return begun
 
     def begin_partition(self, part: Term) -> tuple[Arc, ...]:
         """The arcs that give a new partition its tokens."""
-        begin = call(Function("begin", self.selecting.begin), _T)
+        begin: Term = _EMPTY
+        if self.grouping is None:
+            begin = call(Function("begin", self.selecting.begin), _T)
         firsts = [Arc(place, product(part, *terms)) for place, terms in self.first_rows()]
         return (Arc(self.aggregates, product(part, begin)), *firsts)
 
@@ -122,15 +144,24 @@ class Clauses:
 
     @property
     def aggregates(self) -> str:
-        return self.place("aggregates", INT, REMEMBERED)
+        return self.place("aggregates", INT, GROUPS if self.grouping else REMEMBERED)
 
     @property
     def held(self) -> str:
-        return self.place("DW_Ev", INT, ROWS)
+        if self.grouping is None:
+            return self.place("DW_Ev", INT, ROWS)
+        window = self.statement.tree.window
+        is_batch = isinstance(window, LengthBatch | TimeBatch)
+        is_timed = isinstance(window, TimeWindow)
+        return self.place("DW_Ev", INT, BINDINGS if is_batch else TIMEDS if is_timed else HELDS)
+
+    @property
+    def of_rows(self) -> Simple:
+        return ROWS if self.grouping is None else HELDS
 
     @property
     def released(self) -> str:
-        return self.place("released", INT, ROWS)
+        return self.place("released", INT, self.of_rows)
 
     @property
     def periods(self) -> str:
@@ -170,10 +201,15 @@ class Clauses:
         return Arc(self.held, product(_PART, _HELD))
 
     def examined(self) -> Term:
-        return call(Function("row", self.selecting.row), _ROW, _T)
+        row = Function("row", self.selecting.row)
+        return call(row if self.grouping is None else self.grouping.examine(), _ROW, _T)
+
+    def examined_all(self, rows: Term) -> Term:
+        several = Function("rows", self.selecting.rows)
+        return call(several if self.grouping is None else self.grouping.examine_all(), rows, _T)
 
     def delta(self, new: Term, old: Term) -> Arc:
-        place = self.place("delta", INT, INT, INT, ROWS, ROWS)
+        place = self.place("delta", INT, INT, INT, self.of_rows, self.of_rows)
         return Arc(place, product(_I, _T, _PART, new, old))
 
     def enter(self, match: Arc, row: Term, effect: Effect) -> None:
@@ -197,7 +233,7 @@ class Clauses:
         gathered = call(APPEND, _HELD, _ROW)
         kept = Arc(self.held, product(_PART, gathered))
         self.add("gather", Effect((match, self.holding), (kept,)), negation(full))
-        rows = call(Function("rows", self.selecting.rows), gathered, _T)
+        rows = self.examined_all(gathered)
         released = Arc(self.released, product(_PART, _RELEASED))
         self.add(
             "release",
@@ -227,26 +263,26 @@ class Clauses:
 
     def draw_time_window(self, match: Arc, period: Period) -> None:
         due, row = after(period, _T), self.examined()
-        grown = call(Function("insert", _insert), _HELD, due, row)
-        first = Function("firstDue", _first_due)
+        grown = call(INSERT, _HELD, due, row)
         kept = Arc(self.held, product(_PART, grown))
-        entering = Effect((self.holding,), (kept,)) + self.armed("DW_Ev", call(first, grown))
+        entering = Effect((self.holding,), (kept,)) + self.armed("DW_Ev", call(FIRST_DUE, grown))
         self.enter(match, row, entering)
-        leaving = call(Function("leaving", _leaving), _HELD, _T)
-        staying = call(Function("staying", _staying), _HELD, _T)
+        leaving = call(LEAVING, _HELD, _T)
+        staying = call(STAYING, _HELD, _T)
         cleared = self.woken("DW_Ev") + Effect(
             (self.holding,),
             (Arc(self.held, product(_PART, staying)), self.delta(_EMPTY, leaving)),
         )
-        left = Apply("=", staying, _EMPTY)
+        left = _is_empty(staying)
         self.add("clear_DW_Ev", cleared, left)
-        self.add("clear_DW_Ev", cleared + self.armed("DW_Ev", call(first, staying)), negation(left))
+        self.add(
+            "clear_DW_Ev", cleared + self.armed("DW_Ev", call(FIRST_DUE, staying)), negation(left)
+        )
 
     def draw_time_batch(self, match: Arc, window: TimeBatch) -> None:
         """`periods` has since when they follow each other, and whether the end of one is awaited."""
-        boundary = Function("boundary", _boundary(window.period))
         anchor = If(Apply("=", _ANCHOR, Const(NEVER_SET)), _T, _ANCHOR)
-        ends = self.armed("DW_Ev", call(boundary, anchor, _T))
+        ends = self.armed("DW_Ev", boundary(window.period, anchor, _T))
         running = Arc(self.periods, product(_PART, anchor, _YES))
         idle = Arc(self.periods, product(_PART, _ANCHOR, _NO))
         kept = Arc(self.held, product(_PART, call(APPEND, _HELD, _ROW)))
@@ -254,7 +290,7 @@ class Clauses:
         self.add("gather", gathering + Effect((idle,), (running,)) + ends)
         awaited = Arc(self.periods, product(_PART, _ANCHOR, _YES))
         self.add("gather", gathering + reading(awaited))
-        rows = call(Function("rows", self.selecting.rows), _HELD, _T)
+        rows = self.examined_all(_HELD)
         released = Arc(self.released, product(_PART, _RELEASED))
         release = self.woken("DW_Ev") + Effect(
             (self.holding, released, awaited),
@@ -264,8 +300,10 @@ class Clauses:
                 self.delta(rows, _RELEASED),
             ),
         )
-        is_empty = Const(value=False) if window.force_update else Apply("=", _HELD, _EMPTY)
-        again = Effect(outputs=(awaited,)) + self.armed("DW_Ev", call(boundary, _ANCHOR, _T))
+        is_empty = _NO if window.force_update else _is_empty(_HELD)
+        again = Effect(outputs=(awaited,)) + self.armed(
+            "DW_Ev", boundary(window.period, _ANCHOR, _T)
+        )
         self.add("release", release + again, negation(is_empty))
         self.add("release_nothing", release + Effect(outputs=(idle,)), is_empty)
         if window.start_eager:
@@ -296,6 +334,14 @@ class Clauses:
 
     def draw_select(self) -> None:
         known = Arc(self.aggregates, product(_PART, _KNOWN))
+        if self.grouping is not None:
+            groups = call(self.grouping.groups_after(), _KNOWN, _NEW, _OLD)
+            outputs = call(self.grouping.outputs(), _KNOWN, _NEW, _OLD, _T)
+            after = Arc(self.aggregates, product(_PART, groups))
+            self.add(
+                "select", Effect((self.delta(_NEW, _OLD), known), (after, self.results(outputs)))
+            )
+            return
         reading, contents = self.contents
         take = Function("select", self.selecting.take)
         step = call(take, _KNOWN, _NEW, _OLD, _T, contents)
@@ -314,7 +360,10 @@ class Clauses:
             self.add("let_out", letting + reading)
 
     def results(self, rows: Term) -> Arc:
-        return Arc(self.place("results", INT, INT, RESULTS), product(_I, _T, rows))
+        return Arc(
+            self.place("results", INT, INT, OUTPUTS if self.grouping else RESULTS),
+            product(_I, _T, rows),
+        )
 
     def draw_results(self) -> None:
         some = Apply(">", call(LENGTH, _RESULTS), Const(0))
@@ -341,11 +390,16 @@ class Clauses:
         place = self.sheet.place(self.sheet.result_place(target), INT, INT, EVENT)
         effect = Effect((Arc(seqn, _K),), (Arc(seqn, number),))
         arguments = (_RESULTS, _I, _T, number)
-        if is_reported:
+        event: Term
+        shown: Term
+        if self.grouping is not None:
+            event = shown = Emitted(self.statement, *arguments)
+        else:
             shown = call(Function(target, self.derive(is_old=is_old)), *arguments)
+            event = call(Function(target, self.derive(is_old=False)), *arguments)
+        if is_reported:
             effect += Effect(outputs=(Arc(place, product(number, _T, shown)),))
         if is_inserted and self.sheet.is_consumed(target):
-            event = call(Function(target, self.derive(is_old=False)), *arguments)
             waiting = product(succ(_Q), Const(target), _T, event)
             effect += Effect((Arc("queued", _Q),), (Arc("queued", succ(_Q)), Arc("queue", waiting)))
         return effect
@@ -364,32 +418,9 @@ class Clauses:
         return derived
 
 
-# Rows in a time window are held with the instants at which they leave.
-
-Held: TypeAlias = tuple[tuple[Instant, SourceRow], ...]
-NEVER_SET = -(1 << 62)  # no instant: the periods of a batch have not begun
+def _is_empty(rows: Term) -> Term:
+    return Apply("=", call(LENGTH, rows), Const(0))
 
 
-def _insert(held: Held, due: Instant, row: SourceRow) -> Held:
-    return (*held, (due, row))
-
-
-def _first_due(held: Held) -> Instant:
-    return min(due for due, _ in held)
-
-
-def _leaving(held: Held, now: Instant) -> Rows:
-    """Rows of one instant leave together; months may turn the order of rows round."""
-    return tuple(row for _, row in sorted((e for e in held if e[0] <= now), key=itemgetter(0)))
-
-
-def _staying(held: Held, now: Instant) -> Held:
-    return tuple(entry for entry in held if entry[0] > now)
-
-
-def _rows_of(held: Held) -> Rows:
+def _rows_of(held: tuple[tuple[Instant, SourceRow], ...]) -> Rows:
     return tuple(row for _, row in held)
-
-
-def _boundary(period: Period) -> Callable[[Instant, Instant], Instant]:
-    return lambda anchor, now: next_boundary(anchor, period, now)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from itertools import product, takewhile
+from operator import itemgetter
 from typing import TypeAlias
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant, Period
 from cepheid.expr.values import group_key
-from cepheid.formal.petri.terms import Function, Term, call, plus
+from cepheid.formal.petri.terms import Apply, Const, Function, Term, call, plus
 from cepheid.pattern.schedule import Schedule
+from cepheid.semantics.windows import next_boundary
 
 Bound: TypeAlias = Event | tuple[Event, ...]
 Binding: TypeAlias = tuple[tuple[str, Bound], ...]
@@ -24,6 +26,7 @@ Sides: TypeAlias = tuple[bool, ...]
 Truths: TypeAlias = tuple[tuple[Binding, ...], ...]
 Key: TypeAlias = tuple[Value, ...]
 Seen: TypeAlias = tuple[tuple[Key, Instant], ...]
+Timed: TypeAlias = tuple[tuple[Instant, object], ...]
 NEVER = -1  # no instant: of a schedule that does not come again, of a key that does not expire
 
 
@@ -123,11 +126,48 @@ IS_NEW = Function("isNew", _is_new)
 
 # Lists.
 
+ITEM = Function("item", lambda items, place: items[place])
 LENGTH = Function("len", len)
 HEAD = Function("hd", lambda items: items[0])
 TAIL = Function("tl", lambda items: items[1:])
 MEMBER = Function("member", lambda item, items: item in items)
 APPEND = Function("append", lambda items, item: (*items, item))
+
+
+# The states of aggregates, and values: unions where there are types.
+
+OF_COUNT, OF_SUM, OF_VALUES, INTEGER = (
+    Function(name, lambda each: each) for name in ("CountS", "SumS", "ValuesS", "I")
+)
+TO_COUNT, TO_SUM, TO_VALUES = (
+    Function(name, lambda each: each) for name in ("toCount", "toSum", "toValues")
+)
+
+
+# Rows in a time window are held with the instants at which they leave.
+
+
+def _insert(held: Timed, due: Instant, row: object) -> Timed:
+    return (*held, (due, row))
+
+
+def _first_due(held: Timed) -> Instant:
+    return min(due for due, _ in held)
+
+
+def _leaving(held: Timed, now: Instant) -> tuple[object, ...]:
+    """Rows of one instant leave together; months may turn the order of rows round."""
+    return tuple(row for _, row in sorted((e for e in held if e[0] <= now), key=itemgetter(0)))
+
+
+def _staying(held: Timed, now: Instant) -> Timed:
+    return tuple(entry for entry in held if entry[0] > now)
+
+
+INSERT = Function("insert", _insert)
+FIRST_DUE = Function("firstDue", _first_due)
+LEAVING = Function("leaving", _leaving)
+STAYING = Function("staying", _staying)
 
 
 # Time.
@@ -160,6 +200,16 @@ def after(period: Period, now: Term) -> Term:
     if not period.months:
         return plus(now, period.microseconds)
     return call(Function("after", period.after), now)
+
+
+def boundary(period: Period, anchor: Term, now: Term) -> Term:
+    """The first end of a period after now, counting periods from the anchor."""
+    if period.months:
+        ends = Function("boundary", lambda since, t: next_boundary(since, period, t))
+        return call(ends, anchor, now)
+    length = Const(period.microseconds)
+    passed = Apply("div", Apply("-", now, anchor), length)
+    return Apply("+", anchor, Apply("*", plus(passed, 1), length))
 
 
 def next_of(schedule: Schedule) -> Function:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from cepheid.core.event import Event, Value
@@ -21,10 +22,12 @@ from cepheid.expr.values import group_key
 from cepheid.formal.petri.multiset import Colour
 from cepheid.formal.petri.net import STRING, Simple
 from cepheid.formal.petri.terms import Names, Term, Var
-from cepheid.program.resolved import ResolvedStatement
+from cepheid.program.resolved import OutputColumn, ResolvedStatement
 
 EVENT = Simple("EVENT", Event)
+STREAM = ""  # what binds the event of a stream, where rows are bindings
 BINDING = Simple("BINDING", tuple)  # tags and what they are bound to: an event, or several
+BINDINGS = Simple("BINDINGS", tuple)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class Row:
             bound = dict(zip(tags, values[first:after], strict=True))
             if has_binding:
                 bound = dict(values[first - 1])  # type: ignore[call-overload]
+                event = bound.get(STREAM) if event is None else event
             return Frame(event, bound, values[0], aggregates=values[after:])  # type: ignore[arg-type]
 
         return make
@@ -141,7 +145,86 @@ class Evaluations(Evaluated):
 
 
 def _is_scalar(value: Value) -> bool:
-    return value is None or isinstance(value, str | int | float)
+    """Whether a value can be compared as it is; NaN cannot."""
+    if isinstance(value, float):
+        return not math.isnan(value)
+    return value is None or isinstance(value, str | int)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyOf(Term):
+    """The attributes of an event that say which partition of a context it belongs to."""
+
+    event: Var
+    attributes: tuple[str, ...]
+
+    def python(self, names: Names) -> str:
+        def key(event: Event) -> tuple[object, ...]:
+            found = (event.values_.get(attribute) for attribute in self.attributes)
+            return tuple(v if _is_scalar(v) else group_key(v) for v in found)
+
+        return f"{names.of(key)}({self.event.python(names)})"
+
+    def variables(self) -> Iterator[str]:
+        return self.event.variables()
+
+    def __str__(self) -> str:
+        return f"[{', '.join(f'{self.event}.{a}' for a in self.attributes)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Columns(Evaluated):
+    """The select list over a row: names and values."""
+
+    columns: tuple[OutputColumn, ...]
+    row: Row
+
+    def function(self) -> Callable[..., tuple[tuple[str, Value], ...]]:
+        frame, slots = self.row.frame(), self.row.slots()
+        columns = [(c.name, compile_expr(c.expr, slots)) for c in self.columns]
+
+        def evaluate(*values: object) -> tuple[tuple[str, Value], ...]:
+            given = frame(*values)
+            return tuple((name, evaluator(given)) for name, evaluator in columns)
+
+        return evaluate
+
+    def __str__(self) -> str:
+        return f"[{', '.join(c.name for c in self.columns)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted(Term):
+    """The event of the first of some results."""
+
+    statement: ResolvedStatement = field(repr=False)
+    results: Term
+    taken: Term
+    now: Term
+    number: Term
+
+    def python(self, names: Names) -> str:
+        statement = self.statement
+
+        def emit(
+            results: Sequence[tuple[bool, tuple[tuple[str, Value], ...]]],
+            taken: int,
+            now: Instant,
+            number: int,
+        ) -> Event:
+            key = (now, taken, statement.rank, number)
+            values = dict(results[0][1])
+            return Event(statement.target, now, values, number, statement.name, key=key)
+
+        arguments = (self.results, self.taken, self.now, self.number)
+        return f"{names.of(emit)}({', '.join(term.python(names) for term in arguments)})"
+
+    def variables(self) -> Iterator[str]:
+        for term in (self.results, self.taken, self.now, self.number):
+            yield from term.variables()
+
+    def __str__(self) -> str:
+        return f"{self.statement.target}({self.results})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +293,33 @@ class Folded(Evaluated):
 
 
 @dataclass(frozen=True, slots=True)
+class Moved(Term):
+    """The state of an aggregate after a value has entered or left it."""
+
+    aggregate: Aggregate
+    state: Term
+    value: Term
+    enters: bool
+    rows_leave: bool
+
+    def python(self, names: Names) -> str:
+        def move(state: Colour, value: Value) -> Colour:
+            aggregator = load(self.aggregate, state, rows_leave=self.rows_leave)
+            (aggregator.enter if self.enters else aggregator.leave)(value)
+            return save(self.aggregate, aggregator)
+
+        arguments = f"{self.state.python(names)}, {self.value.python(names)}"
+        return f"{names.of(move)}({arguments})"
+
+    def variables(self) -> Iterator[str]:
+        yield from self.state.variables()
+        yield from self.value.variables()
+
+    def __str__(self) -> str:
+        return f"{'enter' if self.enters else 'leave'}({self.state}, {self.value})"
+
+
+@dataclass(frozen=True, slots=True)
 class Told(Term):
     """The value of an aggregate, from its state."""
 
@@ -242,6 +352,11 @@ def state_colours(aggregate: Aggregate) -> Simple:
     return SUM if aggregate.function in ("sum", "avg") else VALUES
 
 
+def is_count(aggregate: Aggregate) -> bool:
+    """Whether the state of an aggregate is just its value."""
+    return aggregate.function == "count" and not aggregate.distinct
+
+
 def _is_plain(aggregate: Aggregate) -> bool:
     argument = aggregate.argument
     return not aggregate.distinct and (argument is None or argument.type in _PLAIN)
@@ -249,6 +364,8 @@ def _is_plain(aggregate: Aggregate) -> bool:
 
 def save(aggregate: Aggregate, aggregator: Aggregator) -> Colour:
     saved = aggregator.save()
+    if is_count(aggregate):
+        return saved  # type: ignore[return-value]
     if not _is_plain(aggregate):
         return json.dumps(saved)
     return tuple(map(decode_value, saved))  # type: ignore[arg-type]
@@ -256,6 +373,9 @@ def save(aggregate: Aggregate, aggregator: Aggregator) -> Colour:
 
 def load(aggregate: Aggregate, state: Colour, *, rows_leave: bool) -> Aggregator:
     aggregator = make_aggregator(aggregate, rows_leave=rows_leave)
+    if is_count(aggregate):
+        aggregator.load(state)  # type: ignore[arg-type]
+        return aggregator
     is_plain = _is_plain(aggregate)
     aggregator.load(list(map(encode_value, state)) if is_plain else json.loads(state))  # type: ignore[call-overload, arg-type]
     return aggregator

@@ -11,14 +11,14 @@ children of an instance at once, and theirs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cepheid.formal.petri.agenda import NOW, NUMBER, Agenda, E, T
-from cepheid.formal.petri.inscriptions import BINDING
+from cepheid.formal.petri.inscriptions import BINDING, BINDINGS
 from cepheid.formal.petri.net import BOOL, INT, Arc, ColourSet, Simple, Transition
 from cepheid.formal.petri.sheet import NOTHING, Effect, Level, Sheet, reading
-from cepheid.formal.petri.terms import Apply, Const, Function, Product, Term, Var, plus, product
+from cepheid.formal.petri.terms import Apply, Const, Product, Term, Var, plus, product
 from cepheid.pattern import tree
 from cepheid.program.resolved import ResolvedStatement
 
@@ -27,7 +27,6 @@ N, ID, PARENT, P, B, X, CHILD, FINISHED = map(
 )
 M = Var("m")
 KEY = Simple("KEY", tuple)
-BINDINGS = Simple("BINDINGS", tuple)
 YES, NO = Const(value=True), Const(value=False)
 EMPTY_LIST = Const(())
 _ALL = Const(0)  # children from this id on
@@ -113,7 +112,7 @@ class Instances:
     statement: ResolvedStatement
     draws: dict[type[tree.Pattern], Callable[[Instances, Part], None]]
     states: dict[type[tree.Pattern], State]
-    key_of: Function | None = None  # the key of an event's context
+    keys: Mapping[str, Term] | None = None  # of each type: the key of its events' context
     agenda: Agenda = field(init=False)
 
     def __post_init__(self) -> None:

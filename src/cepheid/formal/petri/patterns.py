@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from cepheid.formal.petri.inscriptions import EVENT, Holds, Row
 from cepheid.formal.petri.net import INT, Arc, Priority, Transition
-from cepheid.formal.petri.sheet import Effect, Sheet, since
+from cepheid.formal.petri.sheet import NOTHING, Effect, Sheet, since
 from cepheid.formal.petri.terms import Apply, Const, Term, Var, product
 from cepheid.pattern import tree
 from cepheid.program.resolved import ResolvedStatement
@@ -49,6 +49,16 @@ def draw_pattern(
     drawing.draw(pattern, Scope(), on_true, Effect)
     first, periods = first_event(pattern)
     sheet.tokens[drawing.waits[id(first)]] = [(0, *map(since, periods)) if periods else 0]
+
+
+def draw_stream(
+    sheet: Sheet, statement: ResolvedStatement, atom: tree.Atom, found: Callable[[str], Effect]
+) -> None:
+    """Draws what takes every event of a stream; what it finds depends on the type of the event."""
+    drawing = _Drawing(sheet, statement, {})
+    again = Effect(outputs=(drawing.start(atom, Scope()),))
+    drawing.draw_atom(atom, Scope(), lambda: again, starts_runs=True, of_type=found)
+    sheet.tokens[drawing.waits[id(atom)]] = [0]
 
 
 def is_plain(pattern: tree.Pattern) -> bool:
@@ -159,7 +169,13 @@ class _Drawing:
         return Arc(self.wait(atom, scope.tags, len(dues)), product(_ARMED, *dues, *tags))
 
     def draw_atom(
-        self, atom: tree.Atom, scope: Scope, on_true: OnTrue, *, starts_runs: bool = False
+        self,
+        atom: tree.Atom,
+        scope: Scope,
+        on_true: OnTrue,
+        *,
+        starts_runs: bool = False,
+        of_type: Callable[[str], Effect] = lambda _: NOTHING,
     ) -> None:
         waiting = self.waiting(atom, scope, scope.dues)
         effect = on_true()
@@ -173,11 +189,12 @@ class _Drawing:
         types = self.sheet.counted_as(atom.event_type)
         for name in types:
             taken = Arc("Ev", product(_I, Const(name), _T, event))
+            all_of_it = effect + of_type(name)
             self.sheet.add(
                 Transition(
                     title if len(types) == 1 else f"{title} {name}",
-                    (waiting, taken, *effect.inputs),
-                    (taken, *effect.outputs),
+                    (waiting, taken, *all_of_it.inputs),
+                    (taken, *all_of_it.outputs),
                     condition,
                     self.sheet.level(self.statement, starts_runs=starts_runs),
                 )

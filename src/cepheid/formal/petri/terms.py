@@ -155,6 +155,46 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
+class Defined(Function):
+    """A function that a net brings along, by a term over its parameters."""
+
+    parameters: tuple[str, ...]
+    body: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Applied(Function):
+    """A general function that is given other functions first."""
+
+    general: str
+    functions: tuple[Function, ...]
+
+
+def define(name: str, parameters: tuple[Var, ...], body: Term) -> Defined:
+    names = Names()
+    heads = ", ".join(parameter.python(names) for parameter in parameters)
+    source = f"lambda {heads}: {body.python(names)}"
+    return Defined(name, eval(source, dict(names.values)), tuple(p.name for p in parameters), body)
+
+
+@dataclass(frozen=True, slots=True)
+class Items(Term):
+    """A list of terms."""
+
+    items: tuple[Term, ...]
+
+    def python(self, names: Names) -> str:
+        return f"({''.join(item.python(names) + ', ' for item in self.items)})"
+
+    def variables(self) -> Iterator[str]:
+        for item in self.items:
+            yield from item.variables()
+
+    def __str__(self) -> str:
+        return f"[{', '.join(map(str, self.items))}]"
+
+
+@dataclass(frozen=True, slots=True)
 class Call(Term):
     function: Function
     arguments: tuple[Term, ...]

@@ -22,6 +22,7 @@ from cepheid.formal.petri.inscriptions import (
     Told,
     aggregates_of,
     empty_state,
+    is_count,
     state_colours,
 )
 from cepheid.formal.petri.net import BOOL, INT, Arc, Priority, ProductOf, Transition
@@ -184,7 +185,7 @@ class _Drawing:
     def moved(self, state: Term, aggregate: Aggregate, row: Row, change: int) -> Term:
         if change == 0:
             return state
-        if not _is_number(aggregate):
+        if not is_count(aggregate):
             return Folded(aggregate, state, row, change > 0, self.rows_leave)
         after = Apply("+" if change > 0 else "-", state, Const(1))
         if aggregate.argument is None:
@@ -202,7 +203,7 @@ class _Drawing:
     def aggregate_place(self, number: int) -> str:
         aggregate = self.aggregates[number]
         name = self.own(f"{aggregate.function}{f'_{number + 1}' if number else ''}")
-        if _is_number(aggregate):
+        if is_count(aggregate):
             return self.sheet.place(name, INT, start=0)
         start = empty_state(aggregate, rows_leave=self.rows_leave)
         return self.sheet.place(name, state_colours(aggregate), start=start)
@@ -212,7 +213,7 @@ class _Drawing:
         if self.statement.shape is Shape.ROW:
             return self.emit(self.row)
         values = tuple(
-            (a, state if _is_number(a) else Told(a, state, self.rows_leave))
+            (a, state if is_count(a) else Told(a, state, self.rows_leave))
             for a, state in zip(self.aggregates, self.afterwards(change, old), strict=True)
         )
         is_total = self.statement.shape is Shape.TOTAL
@@ -233,8 +234,3 @@ class _Drawing:
         return effect + Effect(
             (Arc("queued", _Q),), (Arc("queued", succ(_Q)), Arc("queue", waiting))
         )
-
-
-def _is_number(aggregate: Aggregate) -> bool:
-    """Whether the state of an aggregate is just its value."""
-    return aggregate.function == "count" and not aggregate.distinct

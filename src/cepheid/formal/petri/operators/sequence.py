@@ -40,12 +40,12 @@ def draw_atom(net: Instances, part: Part) -> None:
     told = net.news(part.news("true"), Const(1), PARENT, ID, bound, YES)
     title = net.sheet.unused(net.own(f"next_{atom.tag or atom.event_type}"))
     types = net.sheet.counted_as(atom.event_type)
-    key = P if net.key_of is None else call(net.key_of, E)
-    waiting = Arc(part.name, product(ID, PARENT, key, B, SINCE))
     condition = atom.condition
     holds = None if condition is None else Holds(condition, Row(T, E, binding=B))
     for name in types:
         taken = Arc("Ev", product(NUMBER, Const(name), T, E))
+        key = P if net.keys is None else net.keys[name]
+        waiting = Arc(part.name, product(ID, PARENT, key, B, SINCE))
         for guard, starts_runs, suffix in _turns(part):
             net.sheet.add(
                 Transition(
