@@ -14,9 +14,10 @@ import cepheid as cep
 from cepheid.core.event import Event, Value
 from cepheid.errors import ProgramError, UsageError
 from cepheid.formal.petri.cpn.colours import text_of, value_text
-from cepheid.formal.petri.cpn.file import from_cpn, to_cpn
+from cepheid.formal.petri.cpn.file import to_cpn
 from cepheid.formal.petri.cpn.parsing import parse_marking, parse_term, value_of
 from cepheid.formal.petri.cpn.prelude import DEFINITIONS, FUNCTIONS
+from cepheid.formal.petri.cpn.reading import from_cpn
 from cepheid.formal.petri.inscriptions import BINDING
 from cepheid.formal.petri.net import INT, Arc, Net, Place, Transition
 from cepheid.formal.petri.simulation import final_marking, marked

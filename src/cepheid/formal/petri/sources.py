@@ -7,14 +7,14 @@ from typing import TypeAlias
 
 from cepheid.formal.petri.agenda import NUMBER, Agenda, E, T
 from cepheid.formal.petri.clauses import Clauses
-from cepheid.formal.petri.functions import APPEND, MEMBER, Binding
+from cepheid.formal.petri.functions import APPEND, BIND, MEMBER
 from cepheid.formal.petri.inscriptions import KeyOf, Row
 from cepheid.formal.petri.instances import ID, KEY, Instances, M, X
 from cepheid.formal.petri.net import INT, Arc, Simple, Transition
 from cepheid.formal.petri.operators import DRAWS, STATES
 from cepheid.formal.petri.patterns import draw_pattern, draw_stream, is_plain, tags_of
 from cepheid.formal.petri.sheet import Effect, Sheet, reading
-from cepheid.formal.petri.terms import Const, Function, Term, Var, call, negation, plus, product
+from cepheid.formal.petri.terms import Const, Term, Var, call, negation, plus, product
 from cepheid.formal.petri.windows import is_simple, results_of
 from cepheid.pattern import tree
 from cepheid.program.resolved import ResolvedStatement
@@ -32,15 +32,12 @@ def translate_source(sheet: Sheet, statement: ResolvedStatement) -> None:
     elif is_plain(pattern) and not has_context:
         tags = tags_of(pattern)
         row = Row(T, None, tags)
-        found = Function("binding", _binder(tuple(tag for tag, _ in tags)))
-        values = call(found, *(variable for _, variable in tags))
+        values: Term = Const(())
+        for tag, variable in tags:
+            values = call(BIND, values, Const(tag), variable)
         draw_pattern(sheet, statement, pattern, lambda: _results(sheet, statement, row, values))
     else:
         _draw_instances(sheet, statement, pattern)
-
-
-def _binder(tags: tuple[str, ...]) -> Callable[..., Binding]:
-    return lambda *events: tuple(zip(tags, events, strict=True))
 
 
 def _results(sheet: Sheet, statement: ResolvedStatement, row: Row, found: Term) -> Effect:

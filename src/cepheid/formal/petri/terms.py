@@ -238,3 +238,14 @@ def both(*terms: Term | None) -> Term | None:
 def product(*parts: Term) -> Term:
     """A tuple; of one term, that term."""
     return parts[0] if len(parts) == 1 else Product(parts)
+
+
+def functions_in(term: Term) -> Iterator[Function]:
+    """All functions that a term calls."""
+    if isinstance(term, Call):
+        yield term.function
+    for name in getattr(term, "__dataclass_fields__", ()):
+        value = getattr(term, name)
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, Term):
+                yield from functions_in(part)

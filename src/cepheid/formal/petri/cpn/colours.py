@@ -18,6 +18,10 @@ PRODUCTS: dict[str, tuple[str, ...]] = {
     "SUM": ("INT", "VALUE"),
     "ENTRY": ("INT", "INT", "INT", "STRING", "INT"),
     "SEEN_KEY": ("VALUES", "INT"),
+    "HELD": ("BINDING", "BOOL", "VALUES", "VALUES"),
+    "TIMED": ("INT", "HELD"),
+    "GROUP": ("VALUES", "INT", "STATES"),
+    "OUTPUT": ("BOOL", "ATTRS"),
 }
 LISTS = {
     "STRINGS": "STRING",
@@ -29,18 +33,27 @@ LISTS = {
     "TRUTHS": "BINDINGS",
     "SIDES": "BOOL",
     "AGENDA": "ENTRY",
-    "KEY": "STRING",
+    "KEY": "VALUE",
+    "KEYS": "KEY",
     "SEEN": "SEEN_KEY",
+    "HELDS": "HELD",
+    "TIMEDS": "TIMED",
+    "STATES": "STATE",
+    "GROUPS": "GROUP",
+    "OUTPUTS": "OUTPUT",
 }
 UNIONS: dict[str, tuple[tuple[str, str | None], ...]] = {
     "VALUE": (("NULL", None), ("I", "INT"), ("R", "REAL"), ("S", "STRING"), ("B", "BOOL")),
     "BOUND": (("One", "EVENT"), ("Many", "EVENTS")),
+    "STATE": (("CountS", "INT"), ("SumS", "SUM"), ("ValuesS", "VALUES")),
 }
 SIMPLE = {"UNIT": "unit", "INT": "intinf", "STRING": "string", "BOOL": "bool", "REAL": "real"}
 _ORDER = (
     *SIMPLE,
     *("VALUE", "ATTR", "ATTRS", "EVENT", "EVENTS", "BOUND", "TAG", "BINDING", "BINDINGS"),
-    *("TRUTHS", "SIDES", "ENTRY", "AGENDA", "KEY", "STRINGS", "VALUES", "SUM", "SEEN_KEY", "SEEN"),
+    *("TRUTHS", "SIDES", "ENTRY", "AGENDA", "KEY", "KEYS", "STRINGS", "VALUES", "SUM", "SEEN_KEY"),
+    *("SEEN", "HELD", "HELDS", "TIMED", "TIMEDS", "STATE", "STATES", "GROUP", "GROUPS"),
+    *("OUTPUT", "OUTPUTS"),
 )
 
 

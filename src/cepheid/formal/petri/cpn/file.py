@@ -1,4 +1,4 @@
-"""The files of CPN Tools: written, and read back as a net with its marking."""
+"""The files of CPN Tools; `reading` reads them back."""
 
 from __future__ import annotations
 
@@ -8,22 +8,19 @@ from itertools import count
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from cepheid.errors import Diagnostic, ProgramError, Span, UsageError, error
+from cepheid.errors import Diagnostic, ProgramError, Span, error
 from cepheid.formal.petri.cpn.colours import (
     LISTS,
     UNIONS,
-    colours_of,
     declarations,
     is_written,
     marking_text,
     name_of,
 )
-from cepheid.formal.petri.cpn.parsing import parse_marking, parse_term
 from cepheid.formal.petri.cpn.prelude import DEFINITIONS, FUNCTIONS
-from cepheid.formal.petri.cpn.printing import Printer, Unwritable
+from cepheid.formal.petri.cpn.printing import Printer, Unwritable, definitions
 from cepheid.formal.petri.drawing import positions
 from cepheid.formal.petri.net import (
-    Arc,
     ColourSet,
     Marking,
     Net,
@@ -31,7 +28,7 @@ from cepheid.formal.petri.net import (
     ProductOf,
     Transition,
 )
-from cepheid.formal.petri.terms import Product, Term, Var
+from cepheid.formal.petri.terms import Product, Term, Var, functions_in
 
 _DOCTYPE = (
     '<?xml version="1.0" encoding="utf-8"?>\n'
@@ -99,6 +96,7 @@ _KEYWORDS = frozenset(
         "Many",
     ]
 )
+OWN = "Functions of the program"  # the block of what a net brings along
 _DEFINED = frozenset(re.findall(r"^fun (\w+)", DEFINITIONS, re.MULTILINE))
 
 
@@ -174,11 +172,10 @@ def _check(net: Net, marking: Marking, spans: Mapping[str, Span | None]) -> None
         raise ProgramError(*(_finding(owner, p, spans) for (owner, _), p in found.items()))
 
 
-_CLAUSES = "'group by', 'having', a batch, an output rate, a limit or a context"
+_CLAUSES = "an output rate, a limit, 'distinct', 'order by', the remove stream or an aggregate"
 # What stands behind the colour sets that have no text.
 _WITHOUT_TEXT = {
     **dict.fromkeys(("ROWS", "REMEMBERED", "RESULTS"), _CLAUSES),
-    "KEYS": "a context",
 }
 
 
@@ -204,6 +201,8 @@ def _unwritten_terms(net: Net) -> Iterator[tuple[str, Unwritable]]:
             try:
                 if term is not None:
                     printer.term(term)
+                    for function in functions_in(term):
+                        definitions(function)
             except Unwritable as problem:
                 yield _owner(transition.name), problem
 
@@ -244,6 +243,19 @@ def _write_declarations(globbox: Element, net: Net, names: Names, ids: _Ids) -> 
     block = _block(globbox, "Functions", ids)
     for definition in re.split(r"\n(?=fun )", DEFINITIONS):
         _ml(block, definition, ids)
+    block = _block(globbox, OWN, ids)
+    for definition in _own_definitions(net).values():
+        _ml(block, definition, ids)
+
+
+def _own_definitions(net: Net) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for transition in net.transitions:
+        terms = [arc.term for arc in (*transition.inputs, *transition.outputs)]
+        terms += [transition.guard] if transition.guard is not None else []
+        for function in (f for term in terms for f in functions_in(term)):
+            found |= definitions(function)
+    return found
 
 
 def _priority(level: int) -> str:
@@ -338,72 +350,3 @@ def _write_transition(
     _text(element, "cond", f"[{printed}]" if printed else "", ids)
     _text(element, "priority", _priority(int(transition.priority)), ids)
     return element.attrib["id"]
-
-
-# Reading.
-
-
-def from_cpn(text: str) -> tuple[Net, Marking]:
-    """The net of a file as we write it, and its initial marking; UsageError if it is none."""
-    try:
-        root = ElementTree.fromstring(text.partition("\n")[2] if text.startswith("<?") else text)
-        return _read(root)
-    except (ElementTree.ParseError, KeyError, AttributeError) as problem:
-        fact = f"this is no file of CPN Tools as we write them: {problem}"
-        raise UsageError(error("bad-file", fact)) from None
-
-
-def _read(root: Element) -> tuple[Net, Marking]:
-    levels = {}
-    for ml in root.iter("ml"):
-        match = re.match(r"val (P_\w+) = (\d+);", ml.text or "")
-        if match:
-            levels[match[1]] = int(match[2])
-    products = {
-        _content(colour, "id"): tuple(part.text or "" for part in product)
-        for colour in root.iter("color")
-        if (product := colour.find("product")) is not None and "x" in _content(colour, "id")
-    }
-    places: dict[str, Place] = {}
-    tokens = {}
-    for element in root.iter("place"):
-        name = _content(element, "text")
-        kind = colours_of(_content(element, "type/text"), products)
-        places[element.attrib["id"]] = Place(name, kind)
-        tokens[name] = parse_marking(_content(element, "initmark/text"))
-    arcs: dict[str, dict[str, list[Arc]]] = {}
-    for element in root.iter("arc"):
-        place = places[_end(element, "placeend")].name
-        ends = arcs.setdefault(_end(element, "transend"), {"PtoT": [], "TtoP": []})
-        ends[element.attrib["orientation"]].append(
-            _read_arc(place, _content(element, "annot/text"))
-        )
-    transitions = []
-    for element in root.iter("trans"):
-        own = arcs[element.attrib["id"]]
-        guard = _content(element, "cond/text")
-        transitions.append(
-            Transition(
-                _content(element, "text"),
-                tuple(own["PtoT"]),
-                tuple(own["TtoP"]),
-                parse_term(guard[1:-1]) if guard else None,
-                levels[_content(element, "priority/text")],
-            )
-        )
-    return Net(tuple(places.values()), tuple(transitions)), Marking(tokens)
-
-
-def _content(element: Element, path: str) -> str:
-    return element.find(path).text or ""  # type: ignore[union-attr]
-
-
-def _end(element: Element, tag: str) -> str:
-    return element.find(tag).attrib["idref"]  # type: ignore[union-attr]
-
-
-def _read_arc(place: str, text: str) -> Arc:
-    match = re.match(r"(\d+)`", text)
-    if match is None:
-        return Arc(place, parse_term(text))
-    return Arc(place, parse_term(text[match.end() :]), int(match[1]))

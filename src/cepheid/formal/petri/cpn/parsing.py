@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from cepheid.errors import UsageError, error
 from cepheid.formal.petri.cpn.prelude import FUNCTIONS
+from cepheid.formal.petri.grouping import GENERAL
 from cepheid.formal.petri.multiset import Colour, Multiset
 from cepheid.formal.petri.terms import (
     OPERATORS,
+    Applied,
     Apply,
     Call,
     Const,
     Function,
     If,
+    Items,
     Names,
     Product,
     Term,
     Var,
+    define,
 )
 
 _TOKEN = re.compile(
@@ -33,16 +38,35 @@ _LEVELS = (
     ("+", "-"),
     ("*", "div", "mod"),
 )
-LIST = Function("list", lambda *items: items)
 _CONSTANTS: dict[str, Colour] = {"true": True, "false": False, "NULL": None}
 
 
-def parse_term(text: str) -> Term:
-    """An inscription; UsageError where it is not of the kind that we print."""
-    parser = _Parser(text)
+def parse_term(text: str, own: Mapping[str, Function] = MappingProxyType({})) -> Term:
+    """An inscription, which may call functions that its net brings along.
+
+    UsageError where it is not of the kind that we print.
+    """
+    parser = _Parser(text, own)
     term = parser.expression()
     parser.expect_end()
     return term
+
+
+_DEFINED = re.compile(r"fun (\w+) \(([\w, ]*)\) = (.*);", re.DOTALL)
+_APPLIED = re.compile(r"fun (\w+) z = (\w+) \(([\w, ]*)\) z;")
+
+
+def parse_definition(text: str, own: Mapping[str, Function]) -> Function:
+    """A function that a net brings along, by those that were defined before it."""
+    applied, defined = _APPLIED.fullmatch(text), _DEFINED.fullmatch(text)
+    if applied is not None and applied[2] in GENERAL:
+        functions = tuple(own[name] for name in applied[3].split(", "))
+        compute = GENERAL[applied[2]](*(function.compute for function in functions))
+        return Applied(applied[1], compute, applied[2], functions)
+    if defined is None:
+        raise UsageError(error("bad-file", f"'{text}' is no definition that we write"))
+    parameters = tuple(Var(name) for name in defined[2].split(", "))
+    return define(defined[1], parameters, parse_term(defined[3], own))
 
 
 def parse_marking(text: str) -> Multiset:
@@ -73,8 +97,9 @@ def value_of(term: Term) -> Colour:
 class _Parser:
     """By recursive descent."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, own: Mapping[str, Function] = MappingProxyType({})) -> None:
         self.text = text
+        self.own = own
         self.tokens = list(_tokens(text))
         self.place = 0
 
@@ -130,7 +155,7 @@ class _Parser:
         if self.accept("("):
             return self.parenthesis()
         if self.accept("["):
-            return Call(LIST, tuple(self.items("]")))
+            return Items(tuple(self.items("]")))
         if self.accept("if"):
             condition = self.expression()
             self.expect("then")
@@ -142,10 +167,11 @@ class _Parser:
             return Const(_CONSTANTS[name])
         if not self.accept("("):
             return Var(name)
-        if name not in FUNCTIONS:
+        function = FUNCTIONS.get(name) or self.own.get(name)
+        if function is None:
             self.place -= 2
             raise self.fail()
-        return Call(FUNCTIONS[name], tuple(self.items(")")))
+        return Call(function, tuple(self.items(")")))
 
     def parenthesis(self) -> Term:
         parts = self.items(")")

@@ -64,16 +64,16 @@ fun oneOf (x, []) = B false | oneOf (x, y :: rest) = or3 (eq (x, y), oneOf (x, r
 fun fitInt n = (n + 2147483648) mod 4294967296 - 2147483648 : INT;
 fun fitLong n =
   (n + 9223372036854775808) mod 18446744073709551616 - 9223372036854775808 : INT;
-fun whole fit operate (I a, I b) = I (fit (operate (a, b))) | whole _ _ _ = NULL;
+fun integers fit operate (I a, I b) = I (fit (operate (a, b))) | integers _ _ _ = NULL;
 fun broken operate (NULL, _) = NULL
   | broken operate (_, NULL) = NULL
   | broken operate (x, y) = R (operate (toReal x, toReal y));
-fun addInt xy = whole fitInt (op +) xy;
-fun subInt xy = whole fitInt (op -) xy;
-fun mulInt xy = whole fitInt (op * ) xy;
-fun addLong xy = whole fitLong (op +) xy;
-fun subLong xy = whole fitLong (op -) xy;
-fun mulLong xy = whole fitLong (op * ) xy;
+fun addInt xy = integers fitInt (op +) xy;
+fun subInt xy = integers fitInt (op -) xy;
+fun mulInt xy = integers fitInt (op * ) xy;
+fun addLong xy = integers fitLong (op +) xy;
+fun subLong xy = integers fitLong (op -) xy;
+fun mulLong xy = integers fitLong (op * ) xy;
 fun addDouble xy = broken (op +) xy;
 fun subDouble xy = broken (op -) xy;
 fun mulDouble xy = broken (op * ) xy;
@@ -138,6 +138,72 @@ fun combine (truths, n, b) = products (onlyTruth (truths, n, b));
 fun alike ([], []) = true
   | alike (x :: xs, y :: ys) = truth (is (x, y)) andalso alike (xs, ys)
   | alike _ = false;
+fun member (key, keys) = List.exists (fn k => alike (k, key)) (keys : KEYS);
+fun append (xs, x) = xs ^^ [x];
+fun toCount (CountS n) = n | toCount _ = 0;
+fun toSum (SumS s) = s | toSum _ = (0, NULL);
+fun toValues (ValuesS vs) = vs | toValues _ = [];
+fun countIn (n : INT, v) = if isNull v then n else n + 1;
+fun countOut (n : INT, v) = if isNull v then n else n - 1;
+fun examine (passes, key, args) (r : BINDING, t : INT) =
+  (r, passes (r, t), key (r, t), args (r, t)) : HELD;
+fun examineAll functions (rows : BINDINGS, t) = map (fn r => examine functions (r, t)) rows;
+fun passing (rows : HELDS) = List.filter (fn (_, passes, _, _) => passes) rows;
+fun statesOf ([] : GROUPS, _, none) = none 0 : STATES
+  | statesOf ((k, _, states) :: rest, key, none) =
+      if alike (k, key) then states else statesOf (rest, key, none);
+fun sizeOf ([] : GROUPS, _) = 0
+  | sizeOf ((k, n, _) :: rest, key) = if alike (k, key) then n else sizeOf (rest, key);
+fun setGroup ([] : GROUPS, group) = [group]
+  | setGroup ((k, n, s) :: rest, group) =
+      if alike (k, #1 (group : GROUP)) then group :: rest else (k, n, s) :: setGroup (rest, group);
+fun moved (move, step, none) (groups, rows : HELDS) =
+  List.foldl (fn ((_, _, key, args), g) =>
+    setGroup (g, (key, sizeOf (g, key) + step, move (statesOf (g, key, none), args)))) groups rows;
+fun applied (enter, leave, none) (groups, new, old) =
+  moved (leave, ~1, none) (moved (enter, 1, none) (groups, passing new), passing old);
+fun groupsAfter functions (groups, new, old) =
+  List.filter (fn (_, n, _) => n > 0) (applied functions (groups, new, old));
+fun firsts ([] : HELDS, _) = []
+  | firsts ((r, p, key, args) :: rest, seen) =
+      if List.exists (fn k => alike (k, key)) seen then firsts (rest, seen)
+      else (r, p, key, args) :: firsts (rest, key :: seen);
+fun told (columns, having, tell, none) (isOld, rows : HELDS, groups, t : INT) =
+  List.concat (map (fn (r, _, key, _) =>
+    let val a = tell (statesOf (groups, key, none)) : VALUES
+    in if having (r, t, a) then [(isOld, columns (r, t, a))] : OUTPUTS else [] end) rows);
+fun silent (new : HELDS, old : HELDS) =
+  not (null new andalso null old) andalso null (passing new) andalso null (passing old);
+fun newRows (columns, having, tell, enter, leave, none) (groups, new, old, t) =
+  if silent (new, old) then []
+  else told (columns, having, tell, none)
+    (false, passing new, applied (enter, leave, none) (groups, new, old), t);
+fun oldRows (columns, having, tell, enter, leave, none) (groups, new, old, t) =
+  if silent (new, old) then []
+  else told (columns, having, tell, none)
+    (true, passing old, applied (enter, leave, none) (groups, new, old), t);
+fun touched (new, old) = firsts (passing new ^^ passing old, []);
+fun newGroups (columns, having, tell, enter, leave, none) (groups, new, old, t) =
+  told (columns, having, tell, none)
+    (false, touched (new, old), applied (enter, leave, none) (groups, new, old), t);
+fun oldGroups (columns, having, tell, enter, leave, none) (groups, new, old, t) =
+  told (columns, having, tell, none) (true, touched (new, old), groups, t);
+fun whole (new, old) =
+  case passing new ^^ passing old of [] => [([], true, [], [])] : HELDS | row :: _ => [row];
+fun newTotals (columns, having, tell, enter, leave, none) (groups, new, old, t) =
+  if silent (new, old) then []
+  else told (columns, having, tell, none)
+    (false, whole (new, old), applied (enter, leave, none) (groups, new, old), t);
+fun oldTotals (columns, having, tell, enter, leave, none) (groups, new, old, t) =
+  if silent (new, old) then []
+  else told (columns, having, tell, none) (true, whole (new, old), groups, t);
+fun attrsOf (outputs : OUTPUTS) = #2 (hd outputs);
+fun isOld (outputs : OUTPUTS) = #1 (hd outputs);
+fun insert (held : TIMEDS, due, row) = held ^^ [(due, row)];
+fun firstDue (held : TIMEDS) =
+  List.foldl (fn ((due, _), least) => if due < least then due else least) (#1 (hd held)) held;
+fun leaving (held : TIMEDS, now) = map #2 (List.filter (fn (due, _) => due <= now) held);
+fun staying (held : TIMEDS, now) = List.filter (fn (due, _) => due > now) held;
 fun hasPassed (due : INT, now) = due <> ~1 andalso due <= now;
 fun valid ([] : SEEN, _) = []
   | valid ((key, due) :: seen, now) =
@@ -262,7 +328,7 @@ _TYPES: dict[str, tuple[DataType, Value]] = {
     "Double": (DOUBLE, 0.0),
 }
 _COMPUTED: dict[str, Callable[..., object]] = {
-    **dict.fromkeys(("S", "I", "R", "B", "One", "Many"), _same),
+    **dict.fromkeys(("S", "R", "B", "One", "Many"), _same),
     "event": _event,
     "attr": _attr,
     "attrOf": _attr_of,
@@ -277,6 +343,9 @@ _COMPUTED: dict[str, Callable[..., object]] = {
     "oneOf": _one_of,
     "divide": _strict(divide),
     "remainder": _strict(arithmetic("%", LONG)),
+    "countIn": lambda count, value: count + (value is not None),
+    "countOut": lambda count, value: count - (value is not None),
+    "attrsOf": lambda outputs: outputs[0][1],
     "millis": lambda now: now // 1000,
     "toDouble": _strict(float),
     "sumOf": lambda state: state[1] if state[0] else None,
@@ -318,6 +387,20 @@ _OF_PATTERNS = (
     f.COMBINE,
     f.ADD_TRUTH,
     f.ONLY_TRUTH,
+    f.ITEM,
+    f.MEMBER,
+    f.APPEND,
+    f.INTEGER,
+    f.OF_COUNT,
+    f.OF_SUM,
+    f.OF_VALUES,
+    f.TO_COUNT,
+    f.TO_SUM,
+    f.TO_VALUES,
+    f.INSERT,
+    f.FIRST_DUE,
+    f.LEAVING,
+    f.STAYING,
     f.RECORD,
     f.IS_NEW,
     f.LENGTH,

@@ -14,16 +14,35 @@ from cepheid.expr import tree as exprs
 from cepheid.expr.functions import common_type
 from cepheid.formal.petri.cpn.colours import plain, string, text_of, value_text
 from cepheid.formal.petri.cpn.prelude import FUNCTIONS
+from cepheid.formal.petri.grouping import Empty
 from cepheid.formal.petri.inscriptions import (
+    STREAM,
+    Columns,
     Derived,
+    Emitted,
     Evaluations,
     Folded,
     Holds,
     IsNull,
+    KeyOf,
+    Moved,
     Row,
     Told,
+    is_count,
 )
-from cepheid.formal.petri.terms import Apply, Call, Const, If, Product, Term, Var
+from cepheid.formal.petri.terms import (
+    Applied,
+    Apply,
+    Call,
+    Const,
+    Defined,
+    Function,
+    If,
+    Items,
+    Product,
+    Term,
+    Var,
+)
 
 
 class Unwritable(Exception):
@@ -78,9 +97,39 @@ class Printer:
 
     @_term.register
     def _(self, term: Call) -> str:
-        if FUNCTIONS.get(term.function.name) is not term.function:
+        is_own = isinstance(term.function, Defined | Applied)
+        if not is_own and FUNCTIONS.get(term.function.name) is not term.function:
             raise Unwritable(f"the function '{term.function.name}'")
         return f"{term.function.name}({', '.join(map(self.term, term.arguments))})"
+
+    @_term.register
+    def _(self, term: Items) -> str:
+        return f"[{', '.join(map(self.term, term.items))}]"
+
+    @_term.register
+    def _(self, term: Empty) -> str:
+        assert isinstance(term.value, tuple)
+        return f"({term.value[0]}, {value_text(term.value[1])})"
+
+    @_term.register
+    def _(self, term: KeyOf) -> str:
+        event = self.term(term.event)
+        return f"[{', '.join(f'attr({event}, {string(a)})' for a in term.attributes)}]"
+
+    @_term.register
+    def _(self, term: Columns) -> str:
+        pairs = (f"({string(c.name)}, {self.expr(c.expr, term.row)})" for c in term.columns)
+        return f"[{', '.join(pairs)}]"
+
+    @_term.register
+    def _(self, term: Emitted) -> str:
+        target, results = string(term.statement.target), self.term(term.results)
+        return f"event({target}, {self.term(term.now)}, attrsOf({results}))"
+
+    @_term.register
+    def _(self, term: Moved) -> str:
+        move = _moves(term.aggregate, enters=term.enters, rows_leave=term.rows_leave)
+        return f"{move}({self.term(term.state)}, {self.term(term.value)})"
 
     @_term.register
     def _(self, term: Holds) -> str:
@@ -141,6 +190,9 @@ class Printer:
         if len(expr.path) != 1 or expr.path[0].index is not None:
             raise Unwritable("a path into nested values", expr.span)
         attribute = string(expr.path[0].name)
+        if expr.tag is None and row.event is None:
+            assert row.binding is not None
+            return f"attrOf({self.term(row.binding)}, {string(STREAM)}, {attribute})"
         if expr.tag is None:
             assert row.event is not None
             return f"attr({self.term(row.event)}, {attribute})"
@@ -231,11 +283,13 @@ class Printer:
     def _(self, expr: exprs.Aggregate, row: Row) -> str:
         told = dict(row.aggregates)[expr]
         printed = self.term(told)
-        return printed if isinstance(told, Told) else f"I({printed})"
+        return printed if isinstance(told, Told | Call) else f"I({printed})"
 
 
 def _moves(aggregate: exprs.Aggregate, *, enters: bool, rows_leave: bool) -> str:
     """The function by which a value enters or leaves the state of an aggregate."""
+    if is_count(aggregate):
+        return "countIn" if enters else "countOut"
     function, argument = aggregate.function, aggregate.argument
     assert argument is not None
     way = "enter" if enters else "leave"
@@ -250,3 +304,16 @@ def _moves(aggregate: exprs.Aggregate, *, enters: bool, rows_leave: bool) -> str
             entering = "enterSorted" if function in ("min", "max") else "enterLast"
             return entering if enters else "leaveFirst"
     raise Unwritable(f"the aggregate '{function}'", aggregate.span)
+
+
+def definitions(function: Function) -> dict[str, str]:
+    """The definition of a function that a net brings along, after those that it needs."""
+    if isinstance(function, Applied):
+        found = {k: v for f in function.functions for k, v in definitions(f).items()}
+        names = ", ".join(f.name for f in function.functions)
+        return found | {function.name: f"fun {function.name} z = {function.general} ({names}) z;"}
+    if isinstance(function, Defined):
+        body = Printer(lambda name: name).term(function.body)
+        head = ", ".join(function.parameters)
+        return {function.name: f"fun {function.name} ({head}) = {body};"}
+    return {}
