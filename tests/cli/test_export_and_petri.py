@@ -35,7 +35,7 @@ def test_events_lie_in_the_net(cepheid: Run) -> None:
         (("p.epl", "--to", "svg", "-o", "p.epl"), "--out would overwrite 'p.epl'", 2),
         (("q.epl", "--to", "svg"), "q.epl", 2),
         (("p.epl", "--to", "svg", "--events", "none.jsonl"), "none.jsonl", 2),
-        (("groups.epl", "--to", "cpn", "-o", "net.cpn"), "'group by'", 1),
+        (("rate.epl", "--to", "cpn", "-o", "net.cpn"), "an output rate", 1),
         (("wrong.epl", "--to", "svg", "-o", "net.cpn"), "y", 1),
     ],
 )
@@ -43,7 +43,7 @@ def test_what_cannot_be_exported(
     cepheid: Run, folder: Path, args: tuple[str, ...], fact: str, code: int
 ) -> None:
     schema = "create schema A (x int);"
-    (folder / "groups.epl").write_text(f"{schema} select count(*) as n from A group by x;")
+    (folder / "rate.epl").write_text(f"{schema} select x from A output every 2 events;")
     (folder / "wrong.epl").write_text(f"{schema} select y from A;")
     before = (folder / "p.epl").read_text()
     outcome = cepheid("export", *args)

@@ -123,8 +123,8 @@ fun collect (c, [], _) = c : BINDING
   | collect (c, (t, x) :: rest, tags) =
       if not (has (tags, t)) then collect (c, rest, tags)
       else
-        let val before = case bound (c, t) of NONE => [] | SOME y => eventsOf y
-        in collect (override (c, [(t, Many (before ^^ eventsOf x))]), rest, tags) end;
+        let val sofar = case bound (c, t) of NONE => [] | SOME y => eventsOf y
+        in collect (override (c, [(t, Many (sofar ^^ eventsOf x))]), rest, tags) end;
 fun put ([], _ : INT, _) = []
   | put (x :: xs, n, change) = if n = 0 then change x :: xs else x :: put (xs, n - 1, change);
 fun close (sides : SIDES, n, finished) = put (sides, n, fn s => s andalso not finished);
