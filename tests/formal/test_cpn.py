@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from contextlib import suppress
 from xml.etree import ElementTree
@@ -103,8 +104,17 @@ def test_all_operators_are_read_back(events: list[Event]) -> None:
 @examples(10)
 @given(generators.programs(), generators.streams())
 def test_whatever_is_written_is_read_back(tree: ProgramTree, stream: list[Event]) -> None:
+    finite = [Event(e.type, e.instant, _finite(e), e.sequence) for e in stream]
     with suppress(ProgramError):  # what has no form is refused, see below
-        is_the_same_when_read_back(resolved(tree), stream or [Event("Z", 0, {})], 6 * SECOND)
+        is_the_same_when_read_back(resolved(tree), finite or [Event("Z", 0, {})], 6 * SECOND)
+
+
+def _finite(event: Event) -> dict[str, Value]:
+    """What CPN ML can write: no infinities, no NaN."""
+    return {
+        name: 0.5 if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in event.items()
+    }
 
 
 @examples(60)

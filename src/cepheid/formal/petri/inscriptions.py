@@ -144,11 +144,12 @@ class Evaluations(Evaluated):
         return f"[{', '.join(map(print_expr, self.exprs))}]"
 
 
+def _is_nan(value: Value) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
 def _is_scalar(value: Value) -> bool:
-    """Whether a value can be compared as it is; NaN cannot."""
-    if isinstance(value, float):
-        return not math.isnan(value)
-    return value is None or isinstance(value, str | int)
+    return value is None or isinstance(value, str | int | float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +161,9 @@ class KeyOf(Term):
 
     def python(self, names: Names) -> str:
         def key(event: Event) -> tuple[object, ...]:
+            # Tokens are found by their keys, so these must be equal as they are; NaN is not.
             found = (event.values_.get(attribute) for attribute in self.attributes)
-            return tuple(v if _is_scalar(v) else group_key(v) for v in found)
+            return tuple(v if _is_scalar(v) and not _is_nan(v) else group_key(v) for v in found)
 
         return f"{names.of(key)}({self.event.python(names)})"
 

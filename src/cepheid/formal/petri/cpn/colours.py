@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from itertools import chain
 
@@ -188,8 +189,8 @@ def value_text(value: Value) -> str:
         return f"B({plain(value)})"
     if isinstance(value, int):
         return f"I({number(value)})"
-    if isinstance(value, float):
+    if isinstance(value, float) and math.isfinite(value):
         return f"R({number(value)})"
     if isinstance(value, str):
         return f"S({string(value)})"
-    raise TypeError("a value that is not a scalar")
+    raise TypeError("a value that is no finite number, text or truth value")

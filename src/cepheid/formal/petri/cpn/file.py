@@ -204,11 +204,12 @@ def _unwritten_terms(net: Net) -> Iterator[tuple[str, Unwritable]]:
                     for function in functions_in(term):
                         definitions(function)
             except Unwritable as problem:
-                yield _owner(transition.name), problem
+                yield _owner(transition.inputs[0].place), problem
 
 
 def _owner(name: str) -> str:
-    return name.removeprefix("pattern_").partition(".")[0]
+    """The statement that a place belongs to."""
+    return name.partition(".")[0]
 
 
 def _finding(statement: str, problem: Unwritable, spans: Mapping[str, Span | None]) -> Diagnostic:

@@ -54,6 +54,11 @@ class Unwritable(Exception):
         self.span = span
 
 
+# What stands behind functions that have no definition.
+_OPAQUE = {
+    "next": "'timer:at'",
+    **dict.fromkeys(("after", "boundary"), "a period of calendar months"),
+}
 _COMPARISONS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 _ARITHMETIC = {"+": "add", "-": "sub", "*": "mul"}
 _TITLES: dict[DataType, str] = {INT: "Int", LONG: "Long", DOUBLE: "Double"}
@@ -99,7 +104,9 @@ class Printer:
     def _(self, term: Call) -> str:
         is_own = isinstance(term.function, Defined | Applied)
         if not is_own and FUNCTIONS.get(term.function.name) is not term.function:
-            raise Unwritable(f"the function '{term.function.name}'")
+            raise Unwritable(
+                _OPAQUE.get(term.function.name, f"the function '{term.function.name}'")
+            )
         return f"{term.function.name}({', '.join(map(self.term, term.arguments))})"
 
     @_term.register
