@@ -126,12 +126,23 @@ IS_NEW = Function("isNew", _is_new)
 
 # Lists.
 
+
+class Long(tuple[object, ...]):
+    """A list that may grow long: tokens are found by hash at every firing, so that is kept."""
+
+    def __hash__(self) -> int:
+        found: int | None = self.__dict__.get("hash")
+        if found is None:
+            found = self.__dict__["hash"] = super().__hash__()
+        return found
+
+
 ITEM = Function("item", lambda items, place: items[place])
 LENGTH = Function("len", len)
 HEAD = Function("hd", lambda items: items[0])
-TAIL = Function("tl", lambda items: items[1:])
+TAIL = Function("tl", lambda items: Long(items[1:]))
 MEMBER = Function("member", lambda item, items: item in items)
-APPEND = Function("append", lambda items, item: (*items, item))
+APPEND = Function("append", lambda items, item: Long((*items, item)))
 
 
 # The states of aggregates, and values: unions where there are types.
@@ -148,7 +159,7 @@ TO_COUNT, TO_SUM, TO_VALUES = (
 
 
 def _insert(held: Timed, due: Instant, row: object) -> Timed:
-    return (*held, (due, row))
+    return Long((*held, (due, row)))  # type: ignore[return-value]
 
 
 def _first_due(held: Timed) -> Instant:
@@ -161,7 +172,7 @@ def _leaving(held: Timed, now: Instant) -> tuple[object, ...]:
 
 
 def _staying(held: Timed, now: Instant) -> Timed:
-    return tuple(entry for entry in held if entry[0] > now)
+    return Long(entry for entry in held if entry[0] > now)  # type: ignore[return-value]
 
 
 INSERT = Function("insert", _insert)
