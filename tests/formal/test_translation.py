@@ -291,6 +291,18 @@ def test_types_may_have_the_names_of_places_and_events_that_nobody_takes_are_lef
     agree(cep.parse(text).resolve(), events, 0, 6 * SECOND)
 
 
+def test_statements_may_have_any_names() -> None:
+    text = """create schema A (x int); create schema B () inherits A;
+    @Name('my alarm') select 1 as y from pattern [every (A(x=1) -> A(x=2) -> A(x=3))];
+    @Name('2. alarm') select irstream count(*) as y
+    from pattern [every (A(x=1) or A(x=2) or A(x=3))].win:length(2) group by 1 = 1;
+    @Name('pattern_x') select x from A;
+    @Name('x') select x from A where x > 1;
+    @Name('time') select x from A.win:time(1 sec);"""
+    events = [Event("AB"[n % 2], n, {"x": n % 4}, n) for n in range(12)]
+    agree(cep.parse(text).resolve(), events, 0, 12)
+
+
 def test_a_cycle_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "create schema A (x int); @Name('again') insert into A select x + 1 as x from A"
     event = Event("A", 0, {"x": 1})

@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 from cepheid.core.types import BOOLEAN, DOUBLE, INT, LONG, STRING
 from cepheid.expr.tree import Aggregate, Call, Expr, Literal, walk
-from cepheid.expr.typing import aggregates_in
 from cepheid.expr.values import same
 from cepheid.formal.petri.functions import (
     INTEGER,
@@ -36,6 +35,7 @@ from cepheid.formal.petri.inscriptions import (
     Moved,
     Row,
     Told,
+    aggregates_of,
     empty_state,
     is_count,
     state_colours,
@@ -89,12 +89,6 @@ def _expressions(statement: ResolvedStatement) -> Iterator[Expr]:
     for clause in (statement.where, statement.having):
         if clause is not None:
             yield clause
-
-
-def aggregates_of(statement: ResolvedStatement) -> tuple[Aggregate, ...]:
-    exprs = [column.expr for column in statement.columns]
-    exprs += [statement.having] if statement.having is not None else []
-    return tuple(dict.fromkeys(node for e in exprs for node in aggregates_in(e)))
 
 
 class Grouping:

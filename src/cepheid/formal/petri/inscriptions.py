@@ -389,5 +389,6 @@ def empty_state(aggregate: Aggregate, *, rows_leave: bool) -> Colour:
 
 
 def aggregates_of(statement: ResolvedStatement) -> tuple[Aggregate, ...]:
-    found = (node for c in statement.columns for node in aggregates_in(c.expr))
-    return tuple(dict.fromkeys(found))
+    exprs = [column.expr for column in statement.columns]
+    exprs += [statement.having] if statement.having is not None else []
+    return tuple(dict.fromkeys(node for e in exprs for node in aggregates_in(e)))

@@ -219,7 +219,7 @@ class Instances:
         matched += reading(self.live(root, (NO,)), taken) + self.reading_now
         self.sheet.add(
             Transition(
-                matched.title or f"{root.name}.true",
+                self.sheet.unused(matched.title or f"{root.name}.true"),
                 (self.news(heard[0], N, *heard[1:]), Arc(self.stack, N), *matched.inputs),
                 (Arc(self.stack, plus(N, -1)), *matched.outputs),
                 None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import count
+from itertools import chain, count
 
 from cepheid.core.time import Instant, Period
 from cepheid.formal.petri.multiset import Colour
@@ -120,10 +120,17 @@ class Sheet:
         return name
 
     def unused(self, name: str) -> str:
-        """A name that no transition has: this one, or one that begins with it."""
-        taken = {t.name.split(" ")[0] for t in self.transitions}
+        """A name that no node has, nor the beginning of one: this one, or one that begins with it."""
+        reserved = {*self.program.types, *(place.name for place in self.places), *_OWN}
+
+        def is_taken(candidate: str) -> bool:
+            taken = (t.name for t in self.transitions)
+            return candidate in reserved or any(
+                other == candidate or other.startswith(f"{candidate} ") for other in taken
+            )
+
         names = (f"{name}_{number}" for number in count(2))
-        return name if name not in taken else next(n for n in names if n not in taken)
+        return next(each for each in chain((name,), names) if not is_taken(each))
 
     def add(self, transition: Transition) -> None:
         self.transitions.append(transition)

@@ -112,7 +112,7 @@ class _Drawing:
     def add(
         self, name: str, effect: Effect, *, guard: Term | None = None, level: int = Priority.P_HIGH
     ) -> None:
-        name = name if name.startswith("pattern_") else self.own(name)
+        name = self.sheet.unused(name if name.startswith("pattern_") else self.own(name))
         self.sheet.add(Transition(name, effect.inputs, effect.outputs, guard, level))
 
     # Windows.
