@@ -96,6 +96,7 @@ CATALOGUE: dict[str, str] = {
     "maude-failed": "Maude ended, or did not understand a specification",
     "search-limit": "a search that was stopped before it had seen everything",
     "bad-environment": "an environment that does not fit its program",
+    "not-in-cpn": "a part of a Petri net that is not written as CPN ML",
     "broken-invariant": "a Petri net that does not keep what it should",
     "usage": "a command or call that makes no sense",
 }

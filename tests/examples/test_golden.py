@@ -56,7 +56,7 @@ RUNS = (
 PROGRAMS = sorted(EXAMPLES.glob("*/*.epl"))
 
 
-@pytest.mark.parametrize("engine", ["reference", "local"])
+@pytest.mark.parametrize("engine", ["reference", "local", "petri"])
 @pytest.mark.parametrize("run", RUNS, ids=str)
 def test_an_example_gives_its_rows(run: Run, engine: str, rewrite: bool) -> None:
     files = (run.path / name for name in run.events)

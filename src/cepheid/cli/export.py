@@ -12,6 +12,8 @@ from cepheid.errors import UsageError, error
 
 if TYPE_CHECKING:
     from cepheid.engines.local.intake import Intake
+    from cepheid.formal.petri.net import Marking
+    from cepheid.formal.petri.translate import Translation
 
 STANDARD_OUTPUT = "-"
 
@@ -32,9 +34,43 @@ def _maude(intake: Intake) -> str:
     return f"{specification.source()}\n{run}"
 
 
+def _net(intake: Intake) -> tuple[Translation, Marking]:
+    """The net of a program; its input is in the marking, if there is any."""
+    from cepheid.formal.petri.translate import translate
+
+    translation = translate(intake.program)
+    first = intake.first or 0
+    return translation, translation.marking(intake.events, first, intake.last or first)
+
+
+def _cpn(intake: Intake) -> str:
+    from cepheid.formal.petri.cpn.file import to_cpn
+
+    translation, marking = _net(intake)
+    spans = {s.name: s.tree.span for s in intake.program.statements}
+    return to_cpn(translation.net, marking, spans)
+
+
+def _pnml(intake: Intake) -> str:
+    from cepheid.formal.petri.pnml import to_pnml
+
+    translation, marking = _net(intake)
+    return to_pnml(translation.net, marking)
+
+
+def _svg(intake: Intake) -> str:
+    from cepheid.formal.petri.drawing import to_svg
+
+    translation, marking = _net(intake)
+    return to_svg(translation.net, marking)
+
+
 # What a program can be turned into.
 FORMATS: dict[str, Callable[[Intake], str]] = {
     "maude": _maude,
+    "cpn": _cpn,
+    "pnml": _pnml,
+    "svg": _svg,
 }
 
 
@@ -57,10 +93,13 @@ def export(
 
     maude is a specification for Maude, whole and ready to run: event types,
     the meaning of patterns and windows as equations, a rule per statement,
-    and with events the command that takes them.
+    and with events the command that takes them. cpn is a coloured Petri net
+    for CPN Tools, pnml the same for other tools that know Petri nets, svg a
+    picture of it; events lie in the net at its start.
 
       cepheid export alarms.epl --to maude --out alarms.maude
-      cepheid export alarms.epl --to maude --events monday.jsonl -o monday.maude
+      cepheid export alarms.epl --to svg --out alarms.svg
+      cepheid export alarms.epl --to cpn --events monday.jsonl -o alarms.cpn
     """
     form = FORMATS[one_of(tuple(FORMATS), to, "--to")]
     if out in (*programs, *(events or ())):

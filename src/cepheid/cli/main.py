@@ -19,6 +19,7 @@ from cepheid.cli.export import ExportCommand, export
 from cepheid.cli.format import format_programs
 from cepheid.cli.help import PlainCommand, PlainGroup
 from cepheid.cli.new import new
+from cepheid.cli.petri import app as petri
 from cepheid.cli.run import RunCommand, run
 from cepheid.cli.search import search
 from cepheid.cli.stream import run_stream
@@ -43,6 +44,7 @@ app.command("format", cls=PlainCommand)(format_programs)
 app.command("explain", cls=PlainCommand)(explain)
 app.command("export", cls=ExportCommand)(export)
 app.command("search", cls=PlainCommand)(search)
+app.add_typer(petri, name="petri")
 app.command("new", cls=PlainCommand)(new)
 app.command("test", cls=PlainCommand)(run_cases)
 

@@ -1,43 +1,27 @@
 """Pictures of a pattern dependency graph: DOT for other tools, and SVG in levels.
 
-The SVG has a column for each level, the types from outside first. Edges that skip a level get a
-place of their own in it, so that they run between the boxes. Edges of a cycle are red.
+The SVG has a column for each level, the types from outside first. Edges of a cycle are red.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
 from itertools import pairwise
-from typing import TypeAlias
 
 from cepheid.program.graph import Graph
-
-_CHARACTER, _LINE, _PAD = 7.2, 16, 9  # of a text, in pixels
-_ROW, _LANE, _GAP, _MARGIN = 46, 22, 90, 24
-_SWEEPS = 12
-
-Key: TypeAlias = str
-Edge: TypeAlias = tuple[Key, Key]
-
-
-@dataclass(frozen=True, slots=True)
-class _Box:
-    """`lines` is empty for the place of an edge that passes through a level."""
-
-    key: Key
-    level: int
-    lines: tuple[str, ...] = ()
-    is_input: bool = False
-
-    @property
-    def width(self) -> float:
-        return max((len(line) for line in self.lines), default=0) * _CHARACTER + 2 * _PAD
-
-    @property
-    def height(self) -> float:
-        return len(self.lines) * _LINE + 10
+from cepheid.program.layers import (
+    LINE,
+    MARGIN,
+    Box,
+    Edge,
+    Key,
+    Placed,
+    ordered,
+    path_of,
+    place_boxes,
+    route_of,
+    text_at,
+)
 
 
 def to_dot(graph: Graph) -> str:
@@ -62,12 +46,12 @@ def _dot_text(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _boxes(graph: Graph) -> list[_Box]:
+def _boxes(graph: Graph) -> list[Box]:
     taken = dict.fromkeys(n for s in range(len(graph.statements)) for n in graph.inputs_of(s))
-    boxes = [_Box(f"type:{name}", 0, (name,), is_input=True) for name in taken]
+    boxes = [Box(f"type:{name}", 0, (name,), is_input=True) for name in taken]
     for number, statement in enumerate(graph.statements):
         into = (f"into {statement.target}",) if statement.target != statement.name else ()
-        boxes.append(_Box(_key(graph, number), graph.levels[number], (statement.name, *into)))
+        boxes.append(Box(_key(graph, number), graph.levels[number], (statement.name, *into)))
     return boxes
 
 
@@ -93,87 +77,20 @@ def _key(graph: Graph, number: int) -> Key:
 # SVG.
 
 
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    box: _Box
-    x: float  # of its left side
-    y: float  # of its middle
-    width: float  # that of its column, so that edges begin beside all boxes
-
-    @property
-    def right(self) -> float:
-        return self.x + self.width
-
-
 def to_svg(graph: Graph) -> str:
     """A picture that needs no other tool."""
     boxes, edges, red = _boxes(graph), _edges(graph), _cyclic(graph)
-    routes = {edge: _route(edge, {b.key: b for b in boxes}) for edge in edges if edge not in red}
+    routes = {edge: route_of(edge, {b.key: b for b in boxes}) for edge in edges if edge not in red}
     lanes = [box for route in routes.values() for box in route[1:-1]]
     steps = [(a.key, b.key) for route in routes.values() for a, b in pairwise(route)]
-    columns = _ordered([*boxes, *lanes], steps)
-    placed, width, height = _place(columns)
+    columns = ordered([*boxes, *lanes], steps)
+    placed, width, height = place_boxes(columns)
     parts = [_head(width, height), *_titles(columns, placed)]
     for edge, route in routes.items():
-        parts.append(_path(edge, [placed[box.key] for box in route]))
+        parts.append(path_of(edge, [placed[box.key] for box in route]))
     parts += [_arc(placed[start], placed[end]) for start, end in sorted(red)]
     parts += [_rectangle(place) for place in placed.values() if place.box.lines]
     return "\n".join([*parts, "</svg>", ""])
-
-
-def _route(edge: Edge, boxes: Mapping[Key, _Box]) -> list[_Box]:
-    """The boxes at both ends, and a place in each level between them."""
-    start, end = boxes[edge[0]], boxes[edge[1]]
-    between = range(start.level + 1, end.level)
-    # All edges that leave a box share its places: they part where they must.
-    return [start, *(_Box(f"{start.key}@{level}", level) for level in between), end]
-
-
-def _ordered(boxes: Sequence[_Box], steps: Sequence[Edge]) -> list[list[_Box]]:
-    """The boxes of each level, in an order in which few edges cross."""
-    unique = {box.key: box for box in boxes}
-    count = 1 + max((box.level for box in unique.values()), default=0)
-    columns = [[b for b in unique.values() if b.level == level] for level in range(count)]
-    before: dict[Key, list[Key]] = {key: [] for key in unique}
-    after: dict[Key, list[Key]] = {key: [] for key in unique}
-    for start, end in dict.fromkeys(steps):
-        before[end].append(start)
-        after[start].append(end)
-    for sweep in range(_SWEEPS):
-        neighbours, order = (before, columns) if sweep % 2 == 0 else (after, columns[::-1])
-        rank = {b.key: (i + 0.5) / len(c) for c in columns for i, b in enumerate(c)}
-        for column in order:
-            means = {
-                b.key: _mean([rank[n] for n in neighbours[b.key]], rank[b.key]) for b in column
-            }
-            column.sort(key=lambda box: means[box.key])
-            rank |= {box.key: (i + 0.5) / len(column) for i, box in enumerate(column)}
-    return columns
-
-
-def _mean(values: Sequence[float], otherwise: float) -> float:
-    return sum(values) / len(values) if values else otherwise
-
-
-def _place(columns: Sequence[Sequence[_Box]]) -> tuple[dict[Key, _Placed], float, float]:
-    """Columns side by side, each spread over the height of the tallest."""
-    tallest = max(sum(map(_room, column)) for column in columns)
-    placed: dict[Key, _Placed] = {}
-    x: float = _MARGIN
-    for column in columns:
-        widest = max((box.width for box in column), default=0)
-        stretch = tallest / (sum(map(_room, column)) or 1)
-        y: float = 2 * _MARGIN
-        for box in column:
-            height = _room(box) * stretch
-            placed[box.key] = _Placed(box, x, y + height / 2, widest)
-            y += height
-        x += widest + _GAP
-    return placed, x - _GAP + 3 * _MARGIN, tallest + 3 * _MARGIN
-
-
-def _room(box: _Box) -> float:
-    return _ROW if box.lines else _LANE
 
 
 def _head(width: float, height: float) -> str:
@@ -192,25 +109,18 @@ def _head(width: float, height: float) -> str:
     )
 
 
-def _titles(columns: Sequence[Sequence[_Box]], placed: Mapping[Key, _Placed]) -> list[str]:
+def _titles(columns: Sequence[Sequence[Box]], placed: Mapping[Key, Placed]) -> list[str]:
     titles = []
     for level, column in enumerate(columns):
         if column:
             first = placed[column[0].key]
             middle = first.x + first.width / 2
             text = "input" if level == 0 else f"level {level}"
-            titles.append(_text(middle, 1.2 * _MARGIN, text, "level", 12))
+            titles.append(text_at(middle, 1.2 * MARGIN, text, "level", 12))
     return titles
 
 
-def _text(x: float, y: float, text: str, kind: str, size: int) -> str:
-    return (
-        f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" font-size="{size}" '
-        f'text-anchor="middle">{escape(text)}</text>'
-    )
-
-
-def _rectangle(place: _Placed) -> str:
+def _rectangle(place: Placed) -> str:
     box, top = place.box, place.y - place.box.height / 2
     kind = "box input" if box.is_input else "box"
     parts = [
@@ -218,27 +128,13 @@ def _rectangle(place: _Placed) -> str:
         f'height="{box.height:.1f}" rx="{9 if box.is_input else 3}"/>'
     ]
     for number, line in enumerate(box.lines):
-        y = top + 17 + number * _LINE - (1 if number else 0)
+        y = top + 17 + number * LINE - (1 if number else 0)
         middle = place.x + place.width / 2
-        parts.append(_text(middle, y, line, "into" if number else "name", 11 if number else 13))
+        parts.append(text_at(middle, y, line, "into" if number else "name", 11 if number else 13))
     return "\n".join(parts)
 
 
-def _path(edge: Edge, places: Sequence[_Placed]) -> str:
-    """A smooth line from the right side of the first box to the left side of the last."""
-    x, y = places[0].right, places[0].y
-    drawn = f"M{x:.1f},{y:.1f}"
-    for place in places[1:]:
-        bend = (place.x - x) / 2
-        drawn += f" C{x + bend:.1f},{y:.1f} {place.x - bend:.1f},{place.y:.1f} {place.x:.1f},{place.y:.1f}"
-        x, y = place.right, place.y
-        if not place.box.lines:
-            drawn += f" L{x:.1f},{y:.1f}"
-    title = escape(" → ".join(key.partition(":")[2] for key in edge))
-    return f'<path class="edge" marker-end="url(#arrow)" d="{drawn}"><title>{title}</title></path>'
-
-
-def _arc(start: _Placed, end: _Placed) -> str:
+def _arc(start: Placed, end: Placed) -> str:
     """An edge inside a cycle, whose boxes stand above each other: around their right sides."""
     rise = -12 if start is end else 0
     from_y, to_y = start.y + 5, end.y - 5 + rise / 2

@@ -55,6 +55,28 @@ class Plan:
             return None
         return tuple(compile_expr(c.expr) for c in statement.columns)
 
+    def arrange(self, outputs: tuple[Output, ...]) -> tuple[Output, ...]:
+        """distinct, then order by, then limit."""
+        statement = self.statement.tree
+        if statement.distinct:
+            first_of: dict[Key, Output] = {}
+            for output in outputs:
+                first_of.setdefault(tuple(map(group_key, output.values)), output)
+            outputs = tuple(first_of.values())
+        # Sorting is stable, so the last criterion is applied first.
+        for place in reversed(range(len(self.descending))):
+            outputs = tuple(
+                sorted(
+                    outputs,
+                    key=lambda o: sort_key(o.order[place]),
+                    reverse=self.descending[place],
+                )
+            )
+        if statement.limit is not None:
+            first = statement.limit.offset
+            outputs = outputs[first : first + statement.limit.count]
+        return outputs
+
     def consumes(self, event_type: str) -> bool:
         return bool(self.lineage.get(event_type))
 
@@ -178,26 +200,5 @@ class Running:
 
     def deliver(self, outputs: Outputs) -> None:
         if outputs:
-            self.engine.emit(self.plan, self.arrange(outputs.new), self.arrange(outputs.old))
-
-    def arrange(self, outputs: tuple[Output, ...]) -> tuple[Output, ...]:
-        """distinct, then order by, then limit."""
-        statement = self.plan.statement.tree
-        if statement.distinct:
-            first_of: dict[Key, Output] = {}
-            for output in outputs:
-                first_of.setdefault(tuple(map(group_key, output.values)), output)
-            outputs = tuple(first_of.values())
-        # Sorting is stable, so the last criterion is applied first.
-        for place in reversed(range(len(self.plan.descending))):
-            outputs = tuple(
-                sorted(
-                    outputs,
-                    key=lambda o: sort_key(o.order[place]),
-                    reverse=self.plan.descending[place],
-                )
-            )
-        if statement.limit is not None:
-            first = statement.limit.offset
-            outputs = outputs[first : first + statement.limit.count]
-        return outputs
+            arrange = self.plan.arrange
+            self.engine.emit(self.plan, arrange(outputs.new), arrange(outputs.old))

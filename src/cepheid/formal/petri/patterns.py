@@ -1,4 +1,4 @@
-"""From the source of a statement to the part of the net that finds its rows.
+"""Patterns of events, `every`, `->` and `timer:within`, as the paper draws them.
 
 Each event of a pattern has a place where partial matches wait for it: `control` for the first one,
 then `Ev_a1` for those that have a1. A token there has the number of the event that put it there,
@@ -15,16 +15,16 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from cepheid.formal.petri.inscriptions import EVENT, Holds, Row
-from cepheid.formal.petri.net import INT, Arc, Priority, ProductOf, Transition
-from cepheid.formal.petri.sheet import Sheet
+from cepheid.formal.petri.net import INT, Arc, Priority, Transition
+from cepheid.formal.petri.sheet import NOTHING, Effect, Sheet, since
 from cepheid.formal.petri.terms import Apply, Const, Term, Var, product
-from cepheid.formal.petri.windows import Effect, results_of
 from cepheid.pattern import tree
 from cepheid.program.resolved import ResolvedStatement
 
 Tags: TypeAlias = tuple[tuple[str, Var], ...]
 OnTrue: TypeAlias = Callable[[], Effect]
 OnFail: TypeAlias = Callable[[], Effect]
+_PLAIN = (tree.Atom, tree.Every, tree.FollowedBy, tree.Within)
 _I, _T, _E, _ARMED = Var("i"), Var("t"), Var("e"), Var("armed")
 _TAKEN = Arc("Ev", product(_I, Var("type"), Var("since"), _E))
 
@@ -41,26 +41,40 @@ class Scope:
         return tuple(Var(f"due{number}") for number, _ in enumerate(self.ends))
 
 
-@dataclass(frozen=True, slots=True)
-class Since:
-    """In a token at the start: the start and so much time."""
-
-    microseconds: int
-
-
-def translate_source(sheet: Sheet, statement: ResolvedStatement) -> None:
-    """Draws a whole statement."""
-    if statement.pattern is not None:
-        pattern = statement.pattern
-        row = Row(_T, None, _tags(pattern))
-    else:  # a stream is a pattern that takes every event, and calls none by a name
-        assert statement.event_type is not None
-        pattern = tree.Every(tree.Atom(statement.event_type, None, statement.condition))
-        row = Row(_T, _E)
+def draw_pattern(
+    sheet: Sheet, statement: ResolvedStatement, pattern: tree.Pattern, on_true: OnTrue
+) -> None:
+    """Draws a pattern of events, `every`, `->` and `timer:within`."""
     drawing = _Drawing(sheet, statement, {})
-    drawing.draw(pattern, Scope(), lambda: results_of(sheet, statement, row), Effect)
+    drawing.draw(pattern, Scope(), on_true, Effect)
     first, periods = first_event(pattern)
-    sheet.tokens[drawing.waits[id(first)]] = [(0, *map(Since, periods))]
+    sheet.tokens[drawing.waits[id(first)]] = [(0, *map(since, periods)) if periods else 0]
+
+
+def draw_stream(
+    sheet: Sheet, statement: ResolvedStatement, atom: tree.Atom, found: Callable[[str], Effect]
+) -> None:
+    """Draws what takes every event of a stream; what it finds depends on the type of the event."""
+    drawing = _Drawing(sheet, statement, {})
+    again = Effect(outputs=(drawing.start(atom, Scope()),))
+    drawing.draw_atom(atom, Scope(), lambda: again, starts_runs=True, of_type=found)
+    sheet.tokens[drawing.waits[id(atom)]] = [0]
+
+
+def is_plain(pattern: tree.Pattern) -> bool:
+    """Whether a pattern can be drawn so: none of its parts ends another one."""
+    return all(isinstance(p, _PLAIN) for p in tree.walk(pattern)) and _ends_well(pattern)
+
+
+def _ends_well(pattern: tree.Pattern, *, is_repeated: bool = False) -> bool:
+    """Under `every`, the end of many partial matches is one failure, which tokens do not know."""
+    if isinstance(pattern, tree.Within):
+        if pattern.period.is_zero or pattern.period.months or pattern.most is not None:
+            return False
+        if is_repeated and any(isinstance(p, tree.Every) for p in tree.walk(pattern)):
+            return False
+    is_repeated = is_repeated or isinstance(pattern, tree.Every)
+    return all(_ends_well(child, is_repeated=is_repeated) for child in tree.children(pattern))
 
 
 def first_event(pattern: tree.Pattern) -> tuple[tree.Atom, tuple[int, ...]]:
@@ -77,7 +91,7 @@ def finishes(pattern: tree.Pattern) -> bool:
     return not any(isinstance(part, tree.Every) for part in tree.walk(pattern))
 
 
-def _tags(pattern: tree.Pattern) -> Tags:
+def tags_of(pattern: tree.Pattern) -> Tags:
     tags = dict.fromkeys(a.tag for a in tree.atoms(pattern) if a.tag is not None)
     return tuple((tag, _variable(tag)) for tag in tags)
 
@@ -125,7 +139,7 @@ class _Drawing:
         if not rest:
             self.draw(first, scope, on_true, on_fail)
             return
-        after = replace(scope, tags=scope.tags + _tags(first))
+        after = replace(scope, tags=scope.tags + tags_of(first))
         next_one = Effect(outputs=(self.start(rest[0], after),))
         self.draw(first, scope, lambda: next_one, on_fail)
         # A part that goes on keeps the chain alive, whatever fails behind it.
@@ -145,8 +159,8 @@ class _Drawing:
             name = f"{self.statement.name}.{name}"
             if name in self.waits.values():
                 name += f"_{len(self.waits)}"
-            colours = ProductOf((INT, *(INT for _ in range(dues)), *(EVENT for _ in bound)))
-            self.waits[id(atom)] = self.sheet.place(name, colours)
+            colours = (INT, *(INT for _ in range(dues)), *(EVENT for _ in bound))
+            self.waits[id(atom)] = self.sheet.place(name, *colours)
         return self.waits[id(atom)]
 
     def waiting(self, atom: tree.Atom, scope: Scope, dues: Sequence[Var]) -> Arc:
@@ -155,7 +169,13 @@ class _Drawing:
         return Arc(self.wait(atom, scope.tags, len(dues)), product(_ARMED, *dues, *tags))
 
     def draw_atom(
-        self, atom: tree.Atom, scope: Scope, on_true: OnTrue, *, starts_runs: bool = False
+        self,
+        atom: tree.Atom,
+        scope: Scope,
+        on_true: OnTrue,
+        *,
+        starts_runs: bool = False,
+        of_type: Callable[[str], Effect] = lambda _: NOTHING,
     ) -> None:
         waiting = self.waiting(atom, scope, scope.dues)
         effect = on_true()
@@ -169,11 +189,12 @@ class _Drawing:
         types = self.sheet.counted_as(atom.event_type)
         for name in types:
             taken = Arc("Ev", product(_I, Const(name), _T, event))
+            all_of_it = effect + of_type(name)
             self.sheet.add(
                 Transition(
                     title if len(types) == 1 else f"{title} {name}",
-                    (waiting, taken, *effect.inputs),
-                    (taken, *effect.outputs),
+                    (waiting, taken, *all_of_it.inputs),
+                    (taken, *all_of_it.outputs),
                     condition,
                     self.sheet.level(self.statement, starts_runs=starts_runs),
                 )

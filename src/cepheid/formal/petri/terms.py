@@ -7,7 +7,7 @@ A term has variables, and a value for every binding of them. For speed, terms be
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from cepheid.core.checks import need
@@ -146,5 +146,106 @@ class If(Term):
         return f"(if {self.condition} then {self.then} else {self.otherwise})"
 
 
-def product(*parts: Term) -> Product:
-    return Product(parts)
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function that inscriptions may call: its name, and what it computes."""
+
+    name: str
+    compute: Callable[..., object]
+
+
+@dataclass(frozen=True, slots=True)
+class Defined(Function):
+    """A function that a net brings along, by a term over its parameters."""
+
+    parameters: tuple[str, ...]
+    body: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Applied(Function):
+    """A general function that is given other functions first."""
+
+    general: str
+    functions: tuple[Function, ...]
+
+
+def define(name: str, parameters: tuple[Var, ...], body: Term) -> Defined:
+    names = Names()
+    heads = ", ".join(parameter.python(names) for parameter in parameters)
+    source = f"lambda {heads}: {body.python(names)}"
+    return Defined(name, eval(source, dict(names.values)), tuple(p.name for p in parameters), body)
+
+
+@dataclass(frozen=True, slots=True)
+class Items(Term):
+    """A list of terms."""
+
+    items: tuple[Term, ...]
+
+    def python(self, names: Names) -> str:
+        return f"({''.join(item.python(names) + ', ' for item in self.items)})"
+
+    def variables(self) -> Iterator[str]:
+        for item in self.items:
+            yield from item.variables()
+
+    def __str__(self) -> str:
+        return f"[{', '.join(map(str, self.items))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Term):
+    function: Function
+    arguments: tuple[Term, ...]
+
+    def python(self, names: Names) -> str:
+        arguments = ", ".join(term.python(names) for term in self.arguments)
+        return f"{names.of(self.function.compute)}({arguments})"
+
+    def variables(self) -> Iterator[str]:
+        for term in self.arguments:
+            yield from term.variables()
+
+    def __str__(self) -> str:
+        return f"{self.function.name}({', '.join(map(str, self.arguments))})"
+
+
+def call(function: Function, *arguments: Term) -> Call:
+    return Call(function, arguments)
+
+
+def plus(term: Term, number: int) -> Term:
+    """So much more; nothing to add changes nothing."""
+    if not number:
+        return term
+    return Apply("+" if number > 0 else "-", term, Const(abs(number)))
+
+
+def negation(term: Term) -> Term:
+    return Apply("=", term, Const(value=False))
+
+
+def both(*terms: Term | None) -> Term | None:
+    """All of some guards; None is no guard."""
+    found: Term | None = None
+    for term in terms:
+        if term is not None:
+            found = term if found is None else Apply("andalso", found, term)
+    return found
+
+
+def product(*parts: Term) -> Term:
+    """A tuple; of one term, that term."""
+    return parts[0] if len(parts) == 1 else Product(parts)
+
+
+def functions_in(term: Term) -> Iterator[Function]:
+    """All functions that a term calls."""
+    if isinstance(term, Call):
+        yield term.function
+    for name in getattr(term, "__dataclass_fields__", ()):
+        value = getattr(term, name)
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, Term):
+                yield from functions_in(part)

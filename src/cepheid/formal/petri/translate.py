@@ -6,10 +6,12 @@ nothing else is left to do, and `next_derived` those that statements derive, fir
 Results lie in places with the names of their types. Where time matters, it passes by `tick`, from
 one multiple of `time_interval` to the next, after everything of an instant has happened.
 
-What belongs to one statement has its name before a dot: see `patterns` and `windows`. Priorities:
+What belongs to one statement has its name before a dot: see `sources`. Priorities (`sheet.Level`):
 
-    P_HIGH                 what follows at once: rows leave windows, matches go on
-    two for each rank      the statements, one after the other; first what starts a run
+    P_HIGH                 what follows at once: rows enter and leave windows, parts of patterns end
+    then                   what parts of a pattern tell each other
+    one for each rank      timers of the statements, one statement after the other
+    three for each rank    the statements: new partitions, what starts a run, the rest
     then                   `next_derived`
     then                   `incr_seqn`
     last                   `tick`
@@ -18,11 +20,11 @@ What belongs to one statement has its name before a dot: see `patterns` and `win
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cepheid.core.event import Event
-from cepheid.core.time import Instant
+from cepheid.core.time import MICROSECONDS, Instant
 from cepheid.errors import ProgramError, RunError, error
 from cepheid.formal.petri.gaps import gaps
 from cepheid.formal.petri.inscriptions import EVENT
@@ -35,11 +37,12 @@ from cepheid.formal.petri.net import (
     Net,
     Transition,
 )
-from cepheid.formal.petri.patterns import Since, translate_source
-from cepheid.formal.petri.sheet import Sheet, periods_of, succ
+from cepheid.formal.petri.sheet import AtStart, Sheet, has_schedules, periods_of, succ
 from cepheid.formal.petri.simulation import Simulation, Stop
+from cepheid.formal.petri.sources import translate_source
 from cepheid.formal.petri.terms import Apply, Const, Var, product
 from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.tree import TimeBatch
 
 MOST_TICKS = 10_000_000
 RUNAWAY = 300_000  # firings for one event
@@ -76,8 +79,8 @@ class Translation:
 
     def time_interval(self, events: Iterable[Event], start: Instant, end: Instant) -> int:
         """The longest tick that meets every instant at which something happens."""
-        periods = periods_of(self.program)
-        interval = math.gcd(end - start, *(e.instant - start for e in events), *periods)
+        instants = (event.instant - start for event in events)
+        interval = math.gcd(end - start, *instants, *_strides(self.program, start)) or 1
         if (end - start) // interval > MOST_TICKS:
             fact = f"from the start to the end there are more than {MOST_TICKS:,} ticks"
             hint = f"ticks are {interval} microseconds apart; round the times of the events"
@@ -90,11 +93,25 @@ class Translation:
         return sorted((token[2] for token in tokens), key=lambda row: row.key)  # type: ignore[index]
 
 
+def _strides(program: ResolvedProgram, start: Instant) -> Iterator[int]:
+    """What divides the time from the start to every instant at which something may happen."""
+    for period in periods_of(program):
+        yield period.microseconds
+        if period.months:
+            yield MICROSECONDS["days"]
+    if has_schedules(program):
+        yield from (MICROSECONDS["seconds"], start % MICROSECONDS["seconds"])
+    for statement in program.statements:
+        window = statement.tree.window
+        if isinstance(window, TimeBatch) and window.reference is not None:
+            yield window.reference * 1000 - start
+
+
 def _begun(token: Colour, start: Instant) -> Colour:
     """A token at the start, when that is known."""
     if not isinstance(token, tuple):
         return token
-    return tuple(start + c.microseconds if isinstance(c, Since) else c for c in token)
+    return tuple(part.make(start) if isinstance(part, AtStart) else part for part in token)
 
 
 def translate(program: ResolvedProgram) -> Translation:
@@ -137,18 +154,8 @@ def _draw_input(sheet: Sheet) -> None:
     """The places of the input, the event that is being taken, and those that wait."""
     sheet.place("Ev", INT, STRING, INT, EVENT, start=(0, "", 0, _NOTHING))
     sheet.place("in_seqn", INT, start=0)
-    sheet.place("queued", INT, start=0)
-    sheet.place("taken", INT, start=0)
-    sheet.place("queue", INT, STRING, INT, EVENT)
-    kind, number = Var("type"), succ(_Q)
-    sheet.add(
-        Transition(
-            "next_derived",
-            (Arc("taken", _Q), Arc("queue", product(number, kind, _T, _E)), Arc("Ev", _OLD)),
-            (Arc("taken", number), Arc("Ev", product(succ(_I), kind, _T, _E))),
-            priority=sheet.levels,
-        )
-    )
+    if any(sheet.is_consumed(statement.target) for statement in sheet.statements):
+        _draw_queue(sheet)
     for name in sheet.input_types:
         place = sheet.place(sheet.input_place(name), INT, INT, EVENT)
         event = Arc(place, product(succ(_N), _T, _E))
@@ -166,6 +173,22 @@ def _draw_input(sheet: Sheet) -> None:
                 priority=sheet.levels + 1,
             )
         )
+
+
+def _draw_queue(sheet: Sheet) -> None:
+    """Where derived events wait that statements take."""
+    sheet.place("queued", INT, start=0)
+    sheet.place("taken", INT, start=0)
+    sheet.place("queue", INT, STRING, INT, EVENT)
+    kind, number = Var("type"), succ(_Q)
+    sheet.add(
+        Transition(
+            "next_derived",
+            (Arc("taken", _Q), Arc("queue", product(number, kind, _T, _E)), Arc("Ev", _OLD)),
+            (Arc("taken", number), Arc("Ev", product(succ(_I), kind, _T, _E))),
+            priority=sheet.levels,
+        )
+    )
 
 
 def _draw_time(sheet: Sheet) -> None:

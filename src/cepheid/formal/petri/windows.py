@@ -2,7 +2,7 @@
 
 The rows of a window lie in `DW_Ev`. `enter` brings a row into it; `clear_DW_Ev` takes those out whose
 time is over, as soon as a `tick` has said so, and `slide` the one that a new row drives out. Each
-aggregate has a place with its state: for `count` a number, for others JSON. Results are numbered by `out_seqn`.
+aggregate has a place with its state: for `count` a number, for others what they keep of the rows. Results are numbered by `out_seqn`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cepheid.expr.tree import Aggregate
+from cepheid.expr.typing import aggregates_in
 from cepheid.formal.petri.inscriptions import (
+    BINDING,
     EVENT,
     Derived,
     Folded,
@@ -20,29 +22,36 @@ from cepheid.formal.petri.inscriptions import (
     Told,
     aggregates_of,
     empty_state,
+    is_count,
+    state_colours,
 )
-from cepheid.formal.petri.net import BOOL, INT, STRING, Arc, Priority, ProductOf, Transition
-from cepheid.formal.petri.sheet import Sheet, succ
+from cepheid.formal.petri.net import BOOL, INT, Arc, Priority, ProductOf, Transition
+from cepheid.formal.petri.sheet import Effect, Sheet, succ
 from cepheid.formal.petri.terms import Apply, Const, If, Term, Var, product
 from cepheid.program.resolved import ResolvedStatement, Shape
-from cepheid.program.tree import LengthWindow, TimeWindow
+from cepheid.program.tree import KeepAll, LengthWindow, TimeWindow
 
 _I, _T, _K, _Q, _D = map(Var, ("i", "t", "k", "q", "d"))
 _ENTERED = Var("entered")
 _YES, _NO = Const(value=True), Const(value=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """What a transition does besides; the first title is its name."""
-
-    inputs: tuple[Arc, ...] = ()
-    outputs: tuple[Arc, ...] = ()
-    title: str | None = None
-
-    def __add__(self, other: Effect) -> Effect:
-        inputs, outputs = self.inputs + other.inputs, self.outputs + other.outputs
-        return Effect(inputs, outputs, self.title or other.title)
+def is_simple(statement: ResolvedStatement) -> bool:
+    """Whether each row can be taken by itself: no groups, no batches, nothing held back."""
+    tree = statement.tree
+    clauses = (tree.output, tree.limit, statement.having, statement.context, tree.distinct)
+    if any(clauses) or statement.shape.is_grouped:
+        return False
+    if {tree.stream, tree.insert_stream} != {"istream"}:
+        return False
+    if any(any(aggregates_in(item.expr)) for item in statement.order_by):
+        return False
+    window = tree.window
+    if isinstance(window, LengthWindow):
+        return statement.where is None
+    if isinstance(window, TimeWindow):
+        return not window.period.months
+    return window is None or isinstance(window, KeepAll)
 
 
 def results_of(sheet: Sheet, statement: ResolvedStatement, row: Row) -> Effect:
@@ -67,8 +76,16 @@ class _Drawing:
     @property
     def bound(self) -> tuple[Var, ...]:
         """The variables of the events of a row."""
+        if isinstance(self.row.binding, Var):
+            return (self.row.binding,)
         tags = tuple(variable for _, variable in self.row.tags)
         return tags if self.row.event is None else (self.row.event,)
+
+    @property
+    def colours(self) -> ProductOf:
+        """Of the tokens that stand for rows."""
+        of_row = BINDING if self.row.binding is not None else EVENT
+        return ProductOf((INT, INT, *(of_row for _ in self.bound)))
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
@@ -76,8 +93,7 @@ class _Drawing:
 
     def draw(self) -> Effect:
         """Rows wait in `match` for the transition that lets them enter, and for no other."""
-        colours = ProductOf((INT, INT, *(EVENT for _ in self.bound)))
-        match = Arc(self.sheet.place(self.own("match"), colours), product(_I, _T, *self.bound))
+        match = Arc(self.sheet.place(self.own("match"), self.colours), product(_I, _T, *self.bound))
         where = self.statement.where
         if where is not None:
             rejected = Holds(where, self.row, negated=True)
@@ -96,15 +112,14 @@ class _Drawing:
     def add(
         self, name: str, effect: Effect, *, guard: Term | None = None, level: int = Priority.P_HIGH
     ) -> None:
-        name = name if name.startswith("pattern_") else self.own(name)
+        name = self.sheet.unused(name if name.startswith("pattern_") else self.own(name))
         self.sheet.add(Transition(name, effect.inputs, effect.outputs, guard, level))
 
     # Windows.
 
     def held(self, key: Term, entered: Term) -> Arc:
         """A row in the window: what it leaves by, when it entered, its events."""
-        colours = ProductOf((INT, INT, *(EVENT for _ in self.bound)))
-        place = self.sheet.place(self.own("DW_Ev"), colours)
+        place = self.sheet.place(self.own("DW_Ev"), self.colours)
         return Arc(place, product(key, entered, *self.bound))
 
     def enter(self, match: Arc, key: Term) -> Effect:
@@ -123,7 +138,7 @@ class _Drawing:
         self.add("clear_DW_Ev", cleared)
         taken = Arc("Ev", product(_I, Var("type"), Var("since"), Var("e")))
         told = Effect((Arc(changed, _YES), now, taken), (Arc(changed, _NO), now, taken))
-        level = self.sheet.level(self.statement)
+        level = self.sheet.timer_level(self.statement)
         self.add("return", told + self.count(0) + self.result(0), level=level)
 
     def draw_length_window(self, match: Arc, size: int) -> None:
@@ -143,6 +158,8 @@ class _Drawing:
         """The row with other variables, as it was when it entered."""
         if self.row.event is not None:
             return replace(self.row, now=_ENTERED, event=variables[0])
+        if self.row.binding is not None:
+            return replace(self.row, now=_ENTERED, binding=variables[0])
         tags = zip((tag for tag, _ in self.row.tags), variables, strict=True)
         return replace(self.row, now=_ENTERED, tags=tuple(tags))
 
@@ -168,7 +185,7 @@ class _Drawing:
     def moved(self, state: Term, aggregate: Aggregate, row: Row, change: int) -> Term:
         if change == 0:
             return state
-        if not _is_number(aggregate):
+        if not is_count(aggregate):
             return Folded(aggregate, state, row, change > 0, self.rows_leave)
         after = Apply("+" if change > 0 else "-", state, Const(1))
         if aggregate.argument is None:
@@ -186,18 +203,17 @@ class _Drawing:
     def aggregate_place(self, number: int) -> str:
         aggregate = self.aggregates[number]
         name = self.own(f"{aggregate.function}{f'_{number + 1}' if number else ''}")
-        if _is_number(aggregate):
+        if is_count(aggregate):
             return self.sheet.place(name, INT, start=0)
-        return self.sheet.place(
-            name, STRING, start=empty_state(aggregate, rows_leave=self.rows_leave)
-        )
+        start = empty_state(aggregate, rows_leave=self.rows_leave)
+        return self.sheet.place(name, state_colours(aggregate), start=start)
 
     def result(self, change: int, old: Row | None = None) -> Effect:
         """The result for the row that enters, or for all rows together."""
         if self.statement.shape is Shape.ROW:
             return self.emit(self.row)
         values = tuple(
-            (a, state if _is_number(a) else Told(a, state, self.rows_leave))
+            (a, state if is_count(a) else Told(a, state, self.rows_leave))
             for a, state in zip(self.aggregates, self.afterwards(change, old), strict=True)
         )
         is_total = self.statement.shape is Shape.TOTAL
@@ -218,8 +234,3 @@ class _Drawing:
         return effect + Effect(
             (Arc("queued", _Q),), (Arc("queued", succ(_Q)), Arc("queue", waiting))
         )
-
-
-def _is_number(aggregate: Aggregate) -> bool:
-    """Whether the state of an aggregate is just its value."""
-    return aggregate.function == "count" and not aggregate.distinct

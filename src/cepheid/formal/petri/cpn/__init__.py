@@ -1,0 +1,1 @@
+"""Nets in CPN ML: inscriptions as text and back, and the files of CPN Tools."""
