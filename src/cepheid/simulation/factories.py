@@ -1,0 +1,327 @@
+"""The events of one run, made all at once from a scenario and the run's own seed.
+
+Each attribute of each factory draws from a generator of its own, which depends on nothing but the
+seed, the number of the run, the place of the factory and the attribute's name. So a run is the same
+wherever it is made, and two scenarios that differ in one attribute agree in all others.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from cepheid.core.event import Event, Value
+from cepheid.core.time import MICROSECONDS, SECOND, Instant, TimeUnit, format_instant
+from cepheid.core.types import (
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    STRING,
+    DataType,
+    EventType,
+    is_integral,
+)
+from cepheid.errors import Diagnostic, InputError, RunError, error, suggest
+from cepheid.io.arrow import arrow_type
+from cepheid.matcher.operator import Column, columns_of
+from cepheid.program.resolved import ResolvedProgram
+from cepheid.simulation.distributions import Numbers
+from cepheid.simulation.scenario import Factory, Scenario
+from cepheid.simulation.sources import Constant, Scalar
+
+Words: TypeAlias = npt.NDArray[np.int64]
+Array: TypeAlias = Any  # of Arrow, whose stubs know less than it does
+MOST = 50_000_000  # events of a run
+_FIRST_LOOK = 32  # gaps from which it is guessed how many a run has
+_GAPS = 0  # which generator draws the gaps; those of attributes have names
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From when to when a run lasts, and how many events it has at most."""
+
+    start: Instant
+    end: Instant | None  # None: until its events are made
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """The events of one factory, in no particular order, and what its attributes are."""
+
+    maker: _Maker
+    instants: Words
+    values: dict[str, Numbers]
+
+    def __len__(self) -> int:
+        return len(self.instants)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The events of a run, in their order; `end` is when its clock stops."""
+
+    made: tuple[_Made, ...]
+    order: Words
+    instants: Words
+    end: Instant
+
+    def __len__(self) -> int:
+        return len(self.instants)
+
+    def counts(self, types: Sequence[str]) -> Words:
+        """How many events there are of each type."""
+        places = np.concatenate([np.full(len(m), types.index(m.maker.type.name)) for m in self.made])
+        return np.bincount(places[self.order], minlength=len(types))
+
+    def table(self, columns: Sequence[Column], program: ResolvedProgram) -> pa.Table:
+        """The events as an operator takes them."""
+        names = [made.maker.type.name for made in self.made]
+        kinds = np.repeat(np.arange(len(names), dtype=np.int32), [len(m) for m in self.made])
+        found = {
+            "@type": pa.DictionaryArray.from_arrays(pa.array(kinds[self.order]), pa.array(names)),
+            "@time": pa.array(self.instants),
+            "@sequence": pa.array(np.arange(len(self))),
+        }
+        for column in columns:
+            found[column.name] = self._column(column, program)
+        return pa.table(found)
+
+    def _column(self, column: Column, program: ResolvedProgram) -> Array:
+        type = arrow_type(column.data_type, program.types)
+        pieces = [
+            made.maker.array(made, column.attribute, type)
+            if made.maker.type.name in column.types
+            else pa.nulls(len(made), type)
+            for made in self.made
+        ]
+        joined: Array = pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
+        return joined.take(pa.array(self.order))
+
+    def events(self) -> list[Event]:
+        """The events one by one, with all their attributes."""
+        rows = [row for made in self.made for row in made.maker.rows(made)]
+        return [
+            Event(name, instant, values, sequence)
+            for sequence, (name, instant, values) in enumerate(rows[n] for n in self.order.tolist())
+        ]
+
+
+class Maker:
+    """Makes runs of a scenario for a program; InputError where the two do not agree."""
+
+    def __init__(
+        self, scenario: Scenario, program: ResolvedProgram, *, all_attributes: bool = False
+    ) -> None:
+        problems = [p for f in scenario.factories for p in _problems(f, program)]
+        if problems:
+            raise InputError(*dict.fromkeys(problems))
+        self.columns = columns_of(program)
+        self._program = program
+        wanted = None if all_attributes else self.columns
+        self._makers = tuple(
+            _Maker(number, factory, program.types[factory.type], _wanted(factory, wanted))
+            for number, factory in enumerate(scenario.factories)
+        )
+
+    def run(self, seed: int, number: int, span: Span) -> Run:
+        """The events of a run by its number."""
+        made = tuple(maker.make(seed, number, span) for maker in self._makers)
+        joined = np.concatenate([m.instants for m in made])
+        order = np.argsort(joined, kind="stable")
+        if span.most is not None:
+            order = order[: span.most]
+        instants = joined[order]
+        is_cut = len(order) < len(joined) or span.end is None
+        last = int(instants[-1]) if len(instants) else span.start
+        return Run(made, order, instants, last if is_cut else cast("int", span.end))
+
+    def table(self, run: Run) -> pa.Table:
+        return run.table(self.columns, self._program)
+
+
+def _wanted(factory: Factory, columns: Sequence[Column] | None) -> frozenset[str]:
+    """The attributes that somebody looks at."""
+    if columns is None:
+        return frozenset(factory.attributes)
+    return frozenset(c.attribute for c in columns if factory.type in c.types)
+
+
+class _Maker:
+    """One factory."""
+
+    def __init__(
+        self, number: int, factory: Factory, type: EventType, wanted: frozenset[str]
+    ) -> None:
+        self.type = type
+        self._number = number
+        self._factory = factory
+        self._sources = {n: s for n, s in factory.attributes.items() if n in wanted}
+        self._unit = 1
+        if type.time is not None and is_integral(type.find(type.time.attribute) or DOUBLE):
+            self._unit = MICROSECONDS[cast("TimeUnit", type.time.unit)]
+
+    def make(self, seed: int, run: int, span: Span) -> _Made:
+        instants, happens = self._instants(self._generator(seed, run, _GAPS), span)
+        values = {}
+        for name, source in self._sources.items():
+            if isinstance(source, Constant):
+                values[name] = np.broadcast_to(np.array(source.value), int(happens.sum()))
+            else:
+                generator = self._generator(seed, run, zlib.crc32(name.encode()))
+                values[name] = source.draw(generator, happens.shape)[happens]
+        return _Made(self, instants[happens], values)
+
+    def _generator(self, seed: int, run: int, stream: int) -> np.random.Generator:
+        seeds = np.random.SeedSequence(seed, spawn_key=(run, self._number, stream))
+        return np.random.Generator(np.random.PCG64(seeds))
+
+    def _instants(self, generator: np.random.Generator, span: Span) -> tuple[Words, Any]:
+        """The instants of all readings, a row for each factory of the kind, and which happen."""
+        limits = [n for n in (self._factory.max_events, span.most) if n is not None]
+        most = min(limits, default=MOST)
+        elapsed = np.zeros((self._factory.count, 0))
+        width = min(_FIRST_LOOK, most)
+        while True:
+            gaps = np.maximum(self._factory.every.draw(generator, (self._factory.count, width)), 0)
+            last = elapsed[:, -1:] if elapsed.shape[1] else 0.0
+            elapsed = np.concatenate([elapsed, last + np.cumsum(gaps, axis=1)], axis=1)
+            left = most - elapsed.shape[1]
+            missing = self._missing(elapsed, span)
+            if left <= 0 or missing <= 0:
+                break
+            width = min(missing, left)
+            if elapsed.size + width * self._factory.count > MOST:
+                raise RunError(_too_many(self._factory))
+        first = span.start + -span.start % self._unit  # an attribute may count whole units only
+        instants = first + np.rint(elapsed * SECOND).astype(np.int64) // self._unit * self._unit
+        happens = np.ones(instants.shape, dtype=bool)
+        if span.end is not None:
+            happens = instants <= span.end
+        width = int(happens.sum(axis=1).max())
+        return instants[:, :width], happens[:, :width]
+
+    def _missing(self, elapsed: Numbers, span: Span) -> int:
+        """About how many more readings the slowest of the factories needs to reach the end."""
+        if span.end is None:
+            return MOST
+        reached = float(elapsed[:, -1].min()) * SECOND
+        left = span.end - span.start - reached
+        if left < 0:
+            return 0
+        pace = max(reached / elapsed.shape[1], 1.0)
+        return int(1.1 * left / pace) + _FIRST_LOOK
+
+    # What was made, in other forms.
+
+    def array(self, made: _Made, attribute: str, type: pa.DataType) -> Array:
+        if self.type.time is not None and self.type.time.attribute == attribute:
+            return pa.array(self._times(made.instants), type)
+        if attribute not in made.values:
+            return pa.nulls(len(made), type)
+        return pa.array(self._fitting(made, attribute), type)
+
+    def _fitting(self, made: _Made, attribute: str) -> Numbers:
+        return fitting(made.values[attribute], self.type.find(attribute))
+
+    def rows(self, made: _Made) -> Iterator[tuple[str, Instant, dict[str, Value]]]:
+        names = [a.name for a in self.type.attributes]
+        columns: list[list[Value]] = []
+        for name in names:
+            if self.type.time is not None and self.type.time.attribute == name:
+                columns.append(list(self._times(made.instants)))
+            elif name in made.values:
+                columns.append(self._fitting(made, name).tolist())
+            else:
+                columns.append([None] * len(made))
+        rows = zip(*columns, strict=True) if columns else iter([()] * len(made))
+        for instant, row in zip(made.instants.tolist(), rows, strict=True):
+            yield self.type.name, instant, dict(zip(names, row, strict=True))
+
+    def _times(self, instants: Words) -> Any:
+        """What the attribute that holds the time says."""
+        assert self.type.time is not None
+        type = self.type.find(self.type.time.attribute)
+        unit = MICROSECONDS[cast("TimeUnit", self.type.time.unit)]
+        if type == STRING:
+            return [format_instant(instant) for instant in instants.tolist()]
+        found = instants // unit if is_integral(type or DOUBLE) else instants / unit
+        return fitting(found, type)
+
+
+_INTEGERS = {INT: np.int32, LONG: np.int64}
+_REALS = {FLOAT: np.float32, DOUBLE: np.float64}
+
+
+def fitting(values: Numbers, type: DataType | None) -> Numbers:
+    """Values of an attribute's type: whole numbers are rounded, and end where the type ends."""
+    if type in _INTEGERS:
+        kind = np.iinfo(_INTEGERS[type])
+        whole = np.rint(values) if values.dtype.kind == "f" else values.astype(np.int64)
+        if whole.dtype.kind == "f" and kind.bits == 64:
+            # The largest long is no double: the next smaller one is.
+            whole = np.clip(whole, -(2.0**63), np.nextafter(2.0**63, 0))
+        return np.clip(whole, kind.min, kind.max).astype(kind.dtype)
+    if type in _REALS:
+        return values.astype(_REALS[type])
+    return values.astype(bool if type == BOOLEAN else object)
+
+
+# Whether a scenario and a program agree.
+
+
+def _problems(factory: Factory, program: ResolvedProgram) -> Iterator[Diagnostic]:
+    type = program.types.get(factory.type)
+    if type is None:
+        hint = suggest(factory.type, program.input_types, "event types")
+        yield error("unknown-type", f"the scenario makes '{factory.type}', no event type", hint=hint)
+        return
+    if type.is_open:
+        fact = f"type '{factory.type}' has no schema"
+        yield error("no-schema", fact, hint=f"create schema {factory.type} (...)")
+        return
+    for name, source in factory.attributes.items():
+        yield from _attribute_problems(type, name, source.scalars())
+
+
+def _attribute_problems(
+    type: EventType, name: str, scalars: Sequence[Scalar]
+) -> Iterator[Diagnostic]:
+    wanted = type.find(name)
+    if wanted is None:
+        hint = suggest(name, [a.name for a in type.attributes], f"attributes of {type.name}")
+        yield error("unknown-attribute", f"no attribute '{name}' in {type.name}", hint=hint)
+    elif type.time is not None and type.time.attribute == name:
+        fact = f"attribute '{name}' of {type.name} is the time of an event, which `every` decides"
+        yield error("bad-scenario", fact)
+    elif wanted not in _FITTING:
+        fact = f"attribute '{name}' of {type.name} is of type {wanted}, which no scenario makes"
+        yield error("bad-scenario", fact)
+    else:
+        for scalar in scalars:
+            if not isinstance(scalar, _FITTING[wanted]) or (
+                isinstance(scalar, bool) and wanted != BOOLEAN
+            ):
+                fact = f"attribute '{name}' of {type.name} is of type {wanted}"
+                yield error("bad-scenario", f"{fact}, and {scalar!r} is not")
+                return
+
+
+_FITTING: dict[DataType | None, Any] = {
+    STRING: str,
+    BOOLEAN: bool,
+    **dict.fromkeys((INT, LONG, FLOAT, DOUBLE), int | float),
+}
+
+
+def _too_many(factory: Factory) -> Diagnostic:
+    fact = f"a run has more than {MOST:,} events of {factory.type}"
+    return error("bad-scenario", fact, hint="let them come less often, or set max_events")

@@ -1,0 +1,247 @@
+"""Properties over many runs: how probable it is that one is broken, and a trace that breaks it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cepheid.engines.local.run import Progress, no_progress
+from cepheid.errors import Diagnostic, UsageError, error, suggest
+from cepheid.program.graph import graph_of
+from cepheid.program.properties import ALWAYS, EVENTUALLY, kind_of, negated
+from cepheid.program.resolve import resolve_program
+from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.tree import PatternSource, ProgramTree
+from cepheid.simulation.factories import Words
+from cepheid.simulation.runs import Job
+from cepheid.simulation.scenario import Scenario
+from cepheid.simulation.simulate import Until, Where, job_of, take_all, trace_of
+from cepheid.simulation.statistics import (
+    Difference,
+    Interval,
+    Method,
+    Plan,
+    SequentialTest,
+    difference,
+    proportion,
+)
+from cepheid.simulation.traces import Trace, smallest
+
+Truths: TypeAlias = npt.NDArray[np.bool_]  # one for each run
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property, and the statement whose rows decide about it, in its program."""
+
+    name: str
+    kind: str
+    statement: str
+    program: ResolvedProgram
+
+    @property
+    def is_broken_by_rows(self) -> bool:
+        return self.kind != EVENTUALLY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What the runs say of a property.
+
+    `estimate` is the share of runs in which its pattern matched, of an invariant its negation. With a
+    bound, `holds` says whether the property is broken in at most that share of all runs, None where
+    the runs leave it open; else whether no run broke it.
+    """
+
+    name: str
+    kind: str
+    hits: int
+    runs: int
+    interval: Interval
+    confidence: float
+    method: Method
+    bound: float
+    holds: bool | None
+    plan: Plan
+    is_sequential: bool
+    trace: Trace | None
+    against: Verdict | None = None
+    difference: Difference | None = None
+
+    @property
+    def estimate(self) -> float:
+        return self.hits / self.runs
+
+    def to_json(self) -> dict[str, object]:
+        found: dict[str, object] = {
+            "property": self.name,
+            "kind": self.kind,
+            "estimate": self.estimate,
+            "low": self.interval.low,
+            "high": self.interval.high,
+            "runs": self.runs,
+            "holds": self.holds,
+            "trace": None if self.trace is None else self.trace.records(),
+        }
+        if self.against is not None and self.difference is not None:
+            gap = self.difference
+            found["against"] = self.against.to_json()
+            found["difference"] = {
+                "estimate": gap.estimate,
+                "low": gap.low,
+                "high": gap.high,
+                "p_value": gap.p_value,
+            }
+        return found
+
+
+def property_of(program: ResolvedProgram, name: str | None) -> Property:
+    """A property by its name, or the only one there is; UsageError where there is none such."""
+    kinds = {s.name: kind for s in program.statements if (kind := kind_of(s.tree)) is not None}
+    if name is None and len(kinds) == 1:
+        name = next(iter(kinds))
+    if name is None or name not in kinds:
+        raise UsageError(_unknown(program, name, list(kinds)))
+    if kinds[name] != ALWAYS:
+        return Property(name, kinds[name], name, program)
+    other = f"not {name}"
+    statement = next(s.tree for s in program.statements if s.name == name)
+    tree = ProgramTree((*program.tree.declarations, negated(statement, other)))
+    return Property(name, ALWAYS, other, resolve_program(tree, program.given))
+
+
+def _unknown(program: ResolvedProgram, name: str | None, known: list[str]) -> Diagnostic:
+    named = next((s for s in program.statements if s.name == name), None)
+    hint = suggest(name or "", known, "properties") or "annotate a pattern: @Property(kind='never')"
+    if name is None:
+        fact = "the program has several properties" if known else "the program has no property"
+    elif named is not None and isinstance(named.tree.source, PatternSource):
+        fact, hint = f"'{name}' is a pattern without @Property", "@Property(kind='never')"
+    elif named is not None or name in program.types:
+        fact = f"'{name}' is {'a statement' if named else 'an event type'}, and no pattern"
+    else:
+        fact = f"no property '{name}'"
+    return error("unknown-property", fact, hint=hint)
+
+
+def verify(
+    program: ResolvedProgram,
+    scenario: Scenario,
+    property: str | None,
+    *,
+    plan: Plan,
+    runs: int | None,
+    until: Until,
+    events: int | None,
+    seed: int,
+    bound: float,
+    is_sequential: bool,
+    method: Method,
+    against: Scenario | None,
+    where: Where,
+    progress: Progress = no_progress,
+) -> Verdict:
+    wanted = property_of(program, property)
+    most = plan.runs if runs is None else runs
+    inquiry = _Inquiry(wanted, plan, most, bound, is_sequential, method, where, progress)
+    names = _needed(wanted)
+    job, *others = [
+        job_of(wanted.program, s, until=until, events=events, seed=seed, statements=names)
+        for s in (scenario, against)
+        if s is not None
+    ]
+    for each in (job, *others):
+        each.maker()  # both are right before either is run
+    found = inquiry.verdict(job)
+    if not others:
+        return found
+    other = inquiry.verdict(others[0])
+    gap = difference(found.hits, other.hits, found.runs, plan.confidence)
+    return replace(found, against=other, difference=gap)
+
+
+def _needed(wanted: Property) -> list[str]:
+    """The statements without which the property would be another, in text order."""
+    graph = graph_of(wanted.program)
+    names = [s.name for s in wanted.program.statements]
+    own = names.index(wanted.statement)
+    return [names[n] for n in sorted({own, *graph.upstream(own)})]
+
+
+@dataclass(frozen=True, slots=True)
+class _Inquiry:
+    """How a property is looked into."""
+
+    property: Property
+    plan: Plan
+    runs: int
+    bound: float
+    is_sequential: bool
+    method: Method
+    where: Where
+    progress: Progress
+
+    def verdict(self, job: Job) -> Verdict:
+        column = len(job.scenario.types) + job.statements.index(self.property.statement)
+
+        def is_enough(lines: Words) -> bool:
+            return self._decided(lines[:, column] > 0) is not None
+
+        lines = take_all(job, self.where, self.runs, self.progress, is_enough)
+        matched = lines[:, column] > 0
+        decided = self._decided(matched)
+        if decided is not None:
+            matched = matched[: decided[1]]
+        hits, runs, confidence = int(matched.sum()), len(matched), self.plan.confidence
+        interval = proportion(hits, runs, confidence, self.method)
+        return Verdict(
+            name=self.property.name,
+            kind=self.property.kind,
+            hits=hits,
+            runs=runs,
+            interval=interval,
+            confidence=confidence,
+            method=self.method,
+            bound=self.bound,
+            holds=self._holds(matched, interval) if decided is None else decided[0],
+            plan=self.plan,
+            is_sequential=self.is_sequential,
+            trace=self._trace(job, self._broken(matched)),
+        )
+
+    def _broken(self, matched: Truths) -> Truths:
+        return matched if self.property.is_broken_by_rows else ~matched
+
+    def _holds(self, matched: Truths, interval: Interval) -> bool | None:
+        broken = self._broken(matched)
+        if not self.bound:
+            return not broken.any()
+        low, high = interval.low, interval.high
+        if not self.property.is_broken_by_rows:
+            low, high = 1 - high, 1 - low
+        return True if high <= self.bound else False if low > self.bound else None
+
+    def _decided(self, matched: Truths) -> tuple[bool, int] | None:
+        """The answer of a sequential test and how many runs it took; None: there is none yet."""
+        if not self.is_sequential:
+            return None
+        broken = self._broken(matched)
+        if not self.bound:  # one counterexample is enough
+            found = np.flatnonzero(broken)
+            return (False, int(found[0]) + 1) if len(found) else None
+        test = SequentialTest(self.bound, self.plan.precision, self.plan.confidence)
+        keeps, runs = test.decide(broken)
+        return None if keeps is None else (keeps, runs)
+
+    def _trace(self, job: Job, broken: Truths) -> Trace | None:
+        """The first run that broke the property, made small; what did not happen stays whole."""
+        found = np.flatnonzero(broken)
+        if not len(found):
+            return None
+        trace = trace_of(job, int(found[0]))
+        if not self.property.is_broken_by_rows:
+            return trace
+        return smallest(trace, job.program(), self.property.statement)
