@@ -63,7 +63,8 @@ def _invariant(statement: Statement) -> Atom | None:
 def negated(statement: Statement, name: str) -> Statement:
     """A statement of that name that matches whenever an event breaks an invariant."""
     atom = _invariant(statement)
-    assert atom is not None and atom.condition is not None
+    assert atom is not None
+    assert atom.condition is not None
     broken = replace(atom, condition=Not(atom.condition))
     return replace(
         statement,

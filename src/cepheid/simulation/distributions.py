@@ -33,17 +33,21 @@ def _positive(*values: float) -> bool:
     return all(value > 0 for value in values)
 
 
+def _has_spread(_mean: float, sd: float) -> bool:
+    return sd >= 0
+
+
 _KNOWN: dict[str, _Known] = {
     "normal": _Known(
         ("mean", "sd"),
         lambda g, shape, mean, sd: g.normal(mean, sd, shape),
-        lambda mean, sd: sd >= 0,
+        _has_spread,
         "sd is not negative",
     ),
     "lognormal": _Known(
         ("mean", "sd"),
         lambda g, shape, mean, sd: g.lognormal(mean, sd, shape),
-        lambda mean, sd: sd >= 0,
+        _has_spread,
         "sd, of the logarithm, is not negative",
     ),
     "exponential": _Known(

@@ -35,13 +35,14 @@ from cepheid.matcher.operator import Column, columns_of
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.simulation.distributions import Numbers
 from cepheid.simulation.scenario import Factory, Scenario
-from cepheid.simulation.sources import Constant, Scalar
+from cepheid.simulation.sources import ByMode, Constant, Scalar, Source
 
 Words: TypeAlias = npt.NDArray[np.int64]
 Array: TypeAlias = Any  # of Arrow, whose stubs know less than it does
 MOST = 50_000_000  # events of a run
 _FIRST_LOOK = 32  # gaps from which it is guessed how many a run has
-_GAPS = 0  # which generator draws the gaps; those of attributes have names
+_MANY = 1 << 16  # readings that are made at once where nothing says how many there will be
+_GAPS, _MODES = range(2)  # which generators draw them; those of attributes have names
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +80,18 @@ class Run:
 
     def counts(self, types: Sequence[str]) -> Words:
         """How many events there are of each type."""
-        places = np.concatenate([np.full(len(m), types.index(m.maker.type.name)) for m in self.made])
+        places = np.concatenate(
+            [np.full(len(m), types.index(m.maker.type.name)) for m in self.made]
+        )
         return np.bincount(places[self.order], minlength=len(types))
 
     def table(self, columns: Sequence[Column], program: ResolvedProgram) -> pa.Table:
         """The events as an operator takes them."""
         names = [made.maker.type.name for made in self.made]
         kinds = np.repeat(np.arange(len(names), dtype=np.int32), [len(m) for m in self.made])
-        found = {
-            "@type": pa.DictionaryArray.from_arrays(pa.array(kinds[self.order]), pa.array(names)),
+        numbers: Array = pa.array(kinds[self.order])
+        found: dict[str, Array] = {
+            "@type": pa.DictionaryArray.from_arrays(numbers, pa.array(names)),
             "@time": pa.array(self.instants),
             "@sequence": pa.array(np.arange(len(self))),
         }
@@ -96,7 +100,7 @@ class Run:
         return pa.table(found)
 
     def _column(self, column: Column, program: ResolvedProgram) -> Array:
-        type = arrow_type(column.data_type, program.types)
+        type: Any = arrow_type(column.data_type, program.types)
         pieces = [
             made.maker.array(made, column.attribute, type)
             if made.maker.type.name in column.types
@@ -170,59 +174,71 @@ class _Maker:
             self._unit = MICROSECONDS[cast("TimeUnit", type.time.unit)]
 
     def make(self, seed: int, run: int, span: Span) -> _Made:
-        instants, happens = self._instants(self._generator(seed, run, _GAPS), span)
+        instants, happens, modes = self._readings(seed, run, span)
         values = {}
         for name, source in self._sources.items():
             if isinstance(source, Constant):
                 values[name] = np.broadcast_to(np.array(source.value), int(happens.sum()))
             else:
                 generator = self._generator(seed, run, zlib.crc32(name.encode()))
-                values[name] = source.draw(generator, happens.shape)[happens]
+                values[name] = self._draw(source, generator, modes)[happens]
         return _Made(self, instants[happens], values)
+
+    def _draw(self, source: Source, generator: np.random.Generator, modes: Words) -> Numbers:
+        if not isinstance(source, ByMode):
+            return source.draw(generator, modes.shape)
+        assert self._factory.modes is not None
+        return source.draw_in(generator, modes, self._factory.modes.states)
 
     def _generator(self, seed: int, run: int, stream: int) -> np.random.Generator:
         seeds = np.random.SeedSequence(seed, spawn_key=(run, self._number, stream))
         return np.random.Generator(np.random.PCG64(seeds))
 
-    def _instants(self, generator: np.random.Generator, span: Span) -> tuple[Words, Any]:
-        """The instants of all readings, a row for each factory of the kind, and which happen."""
-        limits = [n for n in (self._factory.max_events, span.most) if n is not None]
-        most = min(limits, default=MOST)
-        elapsed = np.zeros((self._factory.count, 0))
-        width = min(_FIRST_LOOK, most)
-        while True:
-            gaps = np.maximum(self._factory.every.draw(generator, (self._factory.count, width)), 0)
-            last = elapsed[:, -1:] if elapsed.shape[1] else 0.0
-            elapsed = np.concatenate([elapsed, last + np.cumsum(gaps, axis=1)], axis=1)
-            left = most - elapsed.shape[1]
-            missing = self._missing(elapsed, span)
-            if left <= 0 or missing <= 0:
-                break
-            width = min(missing, left)
-            if elapsed.size + width * self._factory.count > MOST:
-                raise RunError(_too_many(self._factory))
+    def _readings(self, seed: int, run: int, span: Span) -> tuple[Words, Any, Words]:
+        """When readings are due, which of them happen, and in which mode, a row for each factory."""
+        elapsed, modes = self._elapsed(seed, run, span)
         first = span.start + -span.start % self._unit  # an attribute may count whole units only
         instants = first + np.rint(elapsed * SECOND).astype(np.int64) // self._unit * self._unit
         happens = np.ones(instants.shape, dtype=bool)
         if span.end is not None:
             happens = instants <= span.end
         width = int(happens.sum(axis=1).max())
-        return instants[:, :width], happens[:, :width]
+        return instants[:, :width], happens[:, :width], modes[:, :width]
+
+    def _elapsed(self, seed: int, run: int, span: Span) -> tuple[Numbers, Words]:
+        """Seconds from the start to each reading, beyond the end of the run, and their modes."""
+        factory = self._factory
+        gaps, turns = (self._generator(seed, run, stream) for stream in (_GAPS, _MODES))
+        most = min((n for n in (factory.max_events, span.most) if n is not None), default=MOST)
+        elapsed = np.zeros((factory.count, 1))
+        modes = np.full((factory.count, 1), factory.modes.start if factory.modes else 0)
+        width = min(_FIRST_LOOK, most)
+        while width > 0:
+            if elapsed.size + width * factory.count > MOST:
+                raise RunError(_too_many(factory))
+            turn = np.zeros((factory.count, width), dtype=np.int64)
+            if factory.modes is not None:
+                turn = factory.modes.path(turns, turn.shape, modes[:, -1])
+            passing = np.maximum(self._draw(factory.every, gaps, turn), 0)
+            elapsed = np.concatenate([elapsed, elapsed[:, -1:] + np.cumsum(passing, 1)], axis=1)
+            modes = np.concatenate([modes, turn], axis=1)
+            width = min(self._missing(elapsed, span), most - elapsed.shape[1] + 1)
+        return elapsed[:, 1:], modes[:, 1:]
 
     def _missing(self, elapsed: Numbers, span: Span) -> int:
         """About how many more readings the slowest of the factories needs to reach the end."""
         if span.end is None:
-            return MOST
+            return _MANY
         reached = float(elapsed[:, -1].min()) * SECOND
         left = span.end - span.start - reached
         if left < 0:
             return 0
-        pace = max(reached / elapsed.shape[1], 1.0)
+        pace = max(reached / (elapsed.shape[1] - 1), 1.0)
         return int(1.1 * left / pace) + _FIRST_LOOK
 
     # What was made, in other forms.
 
-    def array(self, made: _Made, attribute: str, type: pa.DataType) -> Array:
+    def array(self, made: _Made, attribute: str, type: Any) -> Array:
         if self.type.time is not None and self.type.time.attribute == attribute:
             return pa.array(self._times(made.instants), type)
         if attribute not in made.values:
@@ -237,7 +253,7 @@ class _Maker:
         columns: list[list[Value]] = []
         for name in names:
             if self.type.time is not None and self.type.time.attribute == name:
-                columns.append(list(self._times(made.instants)))
+                columns.append(self._times(made.instants).tolist())
             elif name in made.values:
                 columns.append(self._fitting(made, name).tolist())
             else:
@@ -246,19 +262,19 @@ class _Maker:
         for instant, row in zip(made.instants.tolist(), rows, strict=True):
             yield self.type.name, instant, dict(zip(names, row, strict=True))
 
-    def _times(self, instants: Words) -> Any:
+    def _times(self, instants: Words) -> Numbers:
         """What the attribute that holds the time says."""
         assert self.type.time is not None
         type = self.type.find(self.type.time.attribute)
         unit = MICROSECONDS[cast("TimeUnit", self.type.time.unit)]
         if type == STRING:
-            return [format_instant(instant) for instant in instants.tolist()]
+            return np.array([format_instant(n) for n in instants.tolist()], dtype=object)
         found = instants // unit if is_integral(type or DOUBLE) else instants / unit
         return fitting(found, type)
 
 
-_INTEGERS = {INT: np.int32, LONG: np.int64}
-_REALS = {FLOAT: np.float32, DOUBLE: np.float64}
+_INTEGERS: dict[DataType | None, Any] = {INT: np.int32, LONG: np.int64}
+_REALS: dict[DataType | None, Any] = {FLOAT: np.float32, DOUBLE: np.float64}
 
 
 def fitting(values: Numbers, type: DataType | None) -> Numbers:
@@ -269,7 +285,8 @@ def fitting(values: Numbers, type: DataType | None) -> Numbers:
         if whole.dtype.kind == "f" and kind.bits == 64:
             # The largest long is no double: the next smaller one is.
             whole = np.clip(whole, -(2.0**63), np.nextafter(2.0**63, 0))
-        return np.clip(whole, kind.min, kind.max).astype(kind.dtype)
+        found: Numbers = np.clip(whole, kind.min, kind.max).astype(kind.dtype)
+        return found
     if type in _REALS:
         return values.astype(_REALS[type])
     return values.astype(bool if type == BOOLEAN else object)
@@ -282,7 +299,9 @@ def _problems(factory: Factory, program: ResolvedProgram) -> Iterator[Diagnostic
     type = program.types.get(factory.type)
     if type is None:
         hint = suggest(factory.type, program.input_types, "event types")
-        yield error("unknown-type", f"the scenario makes '{factory.type}', no event type", hint=hint)
+        yield error(
+            "unknown-type", f"the scenario makes '{factory.type}', no event type", hint=hint
+        )
         return
     if type.is_open:
         fact = f"type '{factory.type}' has no schema"

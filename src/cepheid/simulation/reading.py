@@ -10,6 +10,7 @@ from cepheid.core.time import SECOND, parse_period
 from cepheid.errors import suggest
 from cepheid.simulation.distributions import distribution
 from cepheid.simulation.sources import (
+    ByMode,
     Choice,
     Constant,
     Drawn,
@@ -45,6 +46,14 @@ class Reader:
             self._problems.append(f"{place}: {problem}")
             return None
 
+    def modes(self, given: object, place: str) -> Markov | None:
+        """The modes of a factory, a Markov chain whose states have names."""
+        try:
+            return markov(given)
+        except ValueError as problem:
+            self._problems.append(f"{place}: {problem}")
+            return None
+
     def gap(self, given: object, place: str) -> Source | None:
         """The same for seconds, which may be written as a period."""
         if isinstance(given, str):
@@ -73,6 +82,8 @@ def read_source(given: object) -> Source:
         raise Wrong(f"a value needs one of {', '.join(_KINDS)}")
     flip, fault = table.pop("flip", None), table.pop("fault", None)
     limits = _limits(table) if kind != "walk" else {}
+    if kind == "modes" and (limits or flip is not None or fault is not None):
+        raise Wrong("limits and faults go into the modes")
     source = _KINDS[kind](table)
     if table:
         name = next(iter(table))
@@ -96,10 +107,15 @@ def _limits(table: Table) -> dict[str, float]:
     """A distribution between bounds keeps to them by itself."""
     if table.get("distribution") in ("uniform", "triangular"):
         return {}
-    limits = {name: _number(table.pop(name), name) for name in ("min", "max") if name in table}
+    limits = _bounds(table)
     if limits.get("min", -math.inf) > limits.get("max", math.inf):
         raise Wrong("min is above max")
     return limits
+
+
+def _bounds(table: Table) -> dict[str, float]:
+    names = [name for name in ("min", "max") if name in table]
+    return {str(name): _number(table.pop(name), name) for name in names}
 
 
 # The kinds of sources; each takes out of the table what it understands.
@@ -139,7 +155,7 @@ def _drawn(table: Table) -> Source:
 
 def _walk(table: Table) -> Source:
     step = read_source(table.pop("walk"))
-    bounds = {n: _number(table.pop(n), n) for n in ("min", "max") if n in table}
+    bounds = _bounds(table)
     start = _number(table.pop("start", 0), "start")
     low, high = bounds.get("min", -math.inf), bounds.get("max", math.inf)
     if not low <= start <= high or low == high:
@@ -157,10 +173,21 @@ def _following(table: Table) -> Source:
 
 
 def _markov(table: Table) -> Source:
-    given = table.pop("markov")
+    chain = markov(table.pop("markov"))
+    start = table.pop("start", chain.states[0])
+    start = str(start).lower() if isinstance(start, bool) else str(start)
+    if start not in chain.states:
+        raise Wrong(f"no state {start!r}; {suggest(start, map(str, chain.states), 'states')}")
+    return Markov(
+        tuple(_state(str(s)) for s in chain.states), chain.rows, chain.states.index(start)
+    )
+
+
+def markov(given: object) -> Markov:
+    """A Markov chain whose states are texts, the first of them the one before all readings."""
     if not isinstance(given, Mapping) or not given:
         raise Wrong("a Markov chain is a table of states, each a table of the next ones")
-    states = list(given)
+    states = [str(state) for state in given]
     rows = []
     for state, row in given.items():
         if not isinstance(row, Mapping) or not row:
@@ -169,11 +196,7 @@ def _markov(table: Table) -> Source:
             if name not in given:
                 raise Wrong(f"no state {name!r}; {suggest(str(name), states, 'states')}")
         rows.append(_shares([row.get(name, 0) for name in states]))
-    start = table.pop("start", states[0])
-    start = str(start).lower() if isinstance(start, bool) else str(start)
-    if start not in states:
-        raise Wrong(f"no state {start!r}; {suggest(start, states, 'states')}")
-    return Markov(tuple(map(_state, states)), tuple(rows), states.index(start))
+    return Markov(tuple(states), tuple(rows))
 
 
 def _mixture(table: Table) -> Source:
@@ -188,8 +211,19 @@ def _mixture(table: Table) -> Source:
     return Mixture(tuple(parts), _shares(weights))
 
 
+def _by_mode(table: Table) -> Source:
+    given = table.pop("modes")
+    if not isinstance(given, Mapping) or not given:
+        raise Wrong("modes is a table with a value for each mode")
+    parts = {name: read_source(own) for name, own in given.items()}
+    if any(isinstance(part, ByMode) for part in parts.values()):
+        raise Wrong("a mode has no modes")
+    return ByMode(tuple(parts.items()))
+
+
 # Where two of these stand in one table, the first says what it is.
 _KINDS: dict[str, Callable[[Table], Source]] = {
+    "modes": _by_mode,
     "previous": _following,
     "walk": _walk,
     "markov": _markov,

@@ -27,7 +27,7 @@ from pathlib import Path
 from cepheid.core.time import Instant, Period, parse_instant, parse_period
 from cepheid.errors import Diagnostic, InputError, Span, UsageError, error, reason_of, suggest
 from cepheid.simulation.reading import Reader
-from cepheid.simulation.sources import Source
+from cepheid.simulation.sources import ByMode, Markov, Source
 
 START: Instant = parse_instant("2026-01-01")
 
@@ -41,6 +41,7 @@ class Factory:
     count: int = 1
     max_events: int | None = None  # of each of them in a run
     attributes: Mapping[str, Source] = field(default_factory=dict)
+    modes: Markov | None = None  # what all its attributes may depend on
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ def _factory(table: object, place: str, problems: list[str]) -> Factory | None:
         problems.append(f"{place} needs the type of its events, a text")
         return None
     place = f"{place} ({name})"
-    known = ("type", "count", "every", "max_events", "attributes")
+    known = ("type", "count", "every", "max_events", "modes", "attributes")
     _expect_keys(table, known, place, problems)
     attributes = table.get("attributes", {})
     if not isinstance(attributes, Mapping):
@@ -149,17 +150,29 @@ def _factory(table: object, place: str, problems: list[str]) -> Factory | None:
     every = reader.gap(table["every"], f"{place}, every") if "every" in table else None
     if "every" not in table:
         problems.append(f"{place} needs `every`, the seconds from one event to the next")
+    modes = reader.modes(table["modes"], f"{place}, modes") if "modes" in table else None
+    if "modes" not in table or modes is not None:
+        _check_modes({**sources, "every": every}, modes, place, problems)
     count = _whole(table, "count", place, problems)
     most = _whole(table, "max_events", place, problems)
     if every is None:
         return None
     described = {a: source for a, source in sources.items() if source is not None}
-    return Factory(name, every, 1 if count is None else count, most, described)
+    return Factory(name, every, 1 if count is None else count, most, described, modes)
 
 
-def _whole(
-    table: Mapping[str, object], name: str, place: str, problems: list[str]
-) -> int | None:
+def _check_modes(
+    sources: Mapping[str, Source | None], modes: Markov | None, place: str, problems: list[str]
+) -> None:
+    """A source by mode has one for each mode of its factory."""
+    names = {str(state) for state in modes.states} if modes else set()
+    for attribute, source in sources.items():
+        if isinstance(source, ByMode) and {name for name, _ in source.parts} != names:
+            wanted = ", ".join(sorted(names)) or "none"
+            problems.append(f"{place}, {attribute}: the modes of the factory are {wanted}")
+
+
+def _whole(table: Mapping[str, object], name: str, place: str, problems: list[str]) -> int | None:
     value = table.get(name)
     if value is None:
         return None

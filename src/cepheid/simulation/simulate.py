@@ -85,7 +85,9 @@ class Simulation:
         """A single run, from 0: what happened in it, to be kept or to be run again."""
         if not 0 <= number < self.runs:
             fact = f"there is no run {number}"
-            raise UsageError(error("usage", fact, hint=f"runs have the numbers 0 to {self.runs - 1}"))
+            raise UsageError(
+                error("usage", fact, hint=f"runs have the numbers 0 to {self.runs - 1}")
+            )
         return trace_of(self.job, number)
 
     def derived(self, number: int) -> list[Event]:
@@ -99,7 +101,9 @@ class Simulation:
     def to_csv(self) -> str:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["Event", "Min", "Max", "Median", "Mean", "Std.Dev", "Low", "High", "Ratio"])
+        writer.writerow(
+            ["Event", "Min", "Max", "Median", "Mean", "Std.Dev", "Low", "High", "Ratio"]
+        )
         for name, s in self.events.items():
             numbers = (s.min, s.max, s.median, s.mean, s.sd, s.ci.low, s.ci.high)
             ratio = self.ratios.get(name)

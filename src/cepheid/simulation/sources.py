@@ -14,6 +14,7 @@ import numpy as np
 from cepheid.simulation.distributions import Distribution, Numbers, Shape
 
 Scalar: TypeAlias = bool | int | float | str
+Names: TypeAlias = tuple[Scalar, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,12 @@ class Markov(Source):
     start: int = 0  # the state before the first reading
 
     def draw(self, generator: np.random.Generator, shape: Shape) -> Numbers:
+        before = np.full(shape[0], self.start)
+        found: Numbers = _array(self.states)[self.path(generator, shape, before)]
+        return found
+
+    def path(self, generator: np.random.Generator, shape: Shape, before: Numbers) -> Numbers:
+        """The numbers of the states, row by row, after those that were before."""
         chance = generator.random(shape)
         # What each step does to every state; then what all steps up to it do, by doubling.
         steps = np.stack([_places(chance, row) for row in self.rows], axis=-1)
@@ -156,7 +163,7 @@ class Markov(Source):
             joined = np.take_along_axis(steps[:, done:], steps[:, :-done], axis=2)
             steps = np.concatenate([steps[:, :done], joined], axis=1)
             done *= 2
-        return _array(self.states)[steps[:, :, self.start]]
+        return np.take_along_axis(steps, before[:, None, None], axis=2)[:, :, 0]
 
     def scalars(self) -> tuple[Scalar, ...]:
         return self.states
@@ -210,6 +217,21 @@ class Limited(Source):
 
     def scalars(self) -> tuple[Scalar, ...]:
         return self.source.scalars()
+
+
+@dataclass(frozen=True, slots=True)
+class ByMode(Source):
+    """A source for each mode of the factory, which decides about all its attributes together."""
+
+    parts: tuple[tuple[str, Source], ...]
+
+    def draw_in(self, generator: np.random.Generator, modes: Numbers, names: Names) -> Numbers:
+        """The readings of a factory whose modes, by their numbers, are known."""
+        drawn = [(names.index(n), s.draw(generator, modes.shape)) for n, s in self.parts]
+        return np.select([modes == mode for mode, _ in drawn], [found for _, found in drawn])
+
+    def scalars(self) -> tuple[Scalar, ...]:
+        return tuple(value for _, part in self.parts for value in part.scalars())
 
 
 def _array(values: tuple[Scalar, ...]) -> Numbers:

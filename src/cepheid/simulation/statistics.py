@@ -148,9 +148,7 @@ class Plan:
         }
 
 
-def plan(
-    confidence: float, precision: float, expected: float = 0.5, z: Quantile = "exact"
-) -> Plan:
+def plan(confidence: float, precision: float, expected: float = 0.5, z: Quantile = "exact") -> Plan:
     """n = z² p (1 - p) / d². Where nothing is known of p, a half needs the most runs."""
     for name, value in (
         ("confidence", confidence),
