@@ -55,7 +55,10 @@ class _Compiled(Compiled):
 
     def run(self, events: pa.Table, start: Instant, end: Instant) -> Words:
         self._counts[:] = 0
-        self._memory = self._fresh.copy()
+        if len(self._memory) == len(self._fresh):
+            np.copyto(self._memory, self._fresh)
+        else:
+            self._memory = self._fresh.copy()
         self._ended = None
         self.start(start)
         self.take(events)

@@ -18,14 +18,9 @@ from typing import Protocol
 
 import numpy as np
 
-from cepheid.core.event import Event
-from cepheid.core.types import EventType
-from cepheid.engines.local.intake import runnable
 from cepheid.errors import RunError, error
 from cepheid.matcher.tally import open_tally
-from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
-from cepheid.program.tree import ProgramTree
 from cepheid.simulation.factories import Maker, Run, Span, Words
 from cepheid.simulation.scenario import Scenario
 
@@ -35,49 +30,41 @@ _WAVE = 16  # runs of a worker between two reports
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be run: some statements of a program over a scenario, from a seed."""
+    """What is to be run: a program that can run, over a scenario, from a seed."""
 
-    tree: ProgramTree
-    given: tuple[EventType, ...]
-    statements: tuple[str, ...]
+    program: ResolvedProgram
     scenario: Scenario
     span: Span
     seed: int
 
-    def program(self) -> ResolvedProgram:
-        given = {type.name: type for type in self.given}
-        return runnable(resolve_program(self.tree, given)).part(self.statements)
-
-    def maker(self, *, all_attributes: bool = False) -> Maker:
-        return Maker(self.scenario, self.program(), all_attributes=all_attributes)
+    def check(self) -> None:
+        """InputError where scenario and program do not agree."""
+        Maker(self.scenario, self.program)
 
     def run(self, number: int) -> Run:
         """A single run, with all attributes of its events."""
-        return self.maker(all_attributes=True).run(self.seed, number, self.span)
-
-    def events(self, number: int) -> list[Event]:
-        return self.run(number).events()
+        maker = Maker(self.scenario, self.program, all_attributes=True)
+        return maker.run(self.seed, number, self.span)
 
 
 class Counter:
     """Does runs and counts: first events of each type of the scenario, then rows of statements."""
 
     def __init__(self, job: Job) -> None:
-        program = job.program()
-        self._job = job
+        self.job = job
         self._types = job.scenario.types
-        self._maker = Maker(job.scenario, program)
-        self._tally = open_tally(program)
+        self._maker = Maker(job.scenario, job.program)
+        self._tally = open_tally(job.program)
 
     def counts(self, number: int) -> Words:
-        job = self._job
+        job = self.job
         run = self._maker.run(job.seed, number, job.span)
         rows = self._tally.run(self._maker.table(run), job.span.start, run.end)
         return np.concatenate([run.counts(self._types), rows])
 
     def table(self, numbers: Sequence[int]) -> Words:
         """A line for each run."""
-        width = len(self._types) + len(self._job.statements)
+        width = len(self._types) + len(self.job.program.statements)
         lines = [self.counts(number) for number in numbers]
         return np.array(lines, dtype=np.int64).reshape(len(numbers), width)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -46,9 +46,12 @@ class Simulation:
     """How often events of each type happened in each run; those of the scenario come first."""
 
     job: Job
-    program: ResolvedProgram
     counts: Words  # a line for each run, a column for each type
     confidence: float
+
+    @property
+    def program(self) -> ResolvedProgram:
+        return self.job.program
 
     @property
     def runs(self) -> int:
@@ -60,7 +63,7 @@ class Simulation:
 
     @cached_property
     def types(self) -> tuple[str, ...]:
-        return types_of(self.job, self.program)
+        return types_of(self.job)
 
     @cached_property
     def events(self) -> dict[str, Summary]:
@@ -116,15 +119,15 @@ class Simulation:
         return f"<Simulation: {self.runs} runs, on average {means}>"
 
 
-def types_of(job: Job, program: ResolvedProgram) -> tuple[str, ...]:
-    derived = (statement.target for statement in program.statements)
+def types_of(job: Job) -> tuple[str, ...]:
+    derived = (statement.target for statement in job.program.statements)
     return tuple(dict.fromkeys((*job.scenario.types, *derived)))
 
 
-def by_type(lines: Words, job: Job, program: ResolvedProgram) -> Words:
+def by_type(lines: Words, job: Job) -> Words:
     """Counts of statements as those of the types that they derive."""
-    types = types_of(job, program)
-    names = (*job.scenario.types, *(statement.target for statement in program.statements))
+    types = types_of(job)
+    names = (*job.scenario.types, *(statement.target for statement in job.program.statements))
     joined = np.zeros((len(lines), len(types)), dtype=np.int64)
     for column, name in enumerate(names):
         joined[:, types.index(name)] += lines[:, column]
@@ -150,8 +153,7 @@ def simulate(
 ) -> Simulation:
     job = job_of(program, scenario, until=until, events=events, seed=seed)
     lines = take_all(job, where, runs, progress)
-    part = job.program()
-    return Simulation(job, part, by_type(lines, job, part), confidence)
+    return Simulation(job, by_type(lines, job), confidence)
 
 
 def take_all(
@@ -162,7 +164,7 @@ def take_all(
     is_enough: Callable[[Words], bool] | None = None,
 ) -> Words:
     """The counts of runs, all of them or until they are enough."""
-    job.maker()  # what is wrong is said here, not by a worker
+    job.check()  # what is wrong is said here, not by a worker
     found: list[Words] = []
     done = 0
     with where.open(job) as spread:
@@ -182,14 +184,12 @@ def job_of(
     until: Until,
     events: int | None,
     seed: int,
-    statements: Sequence[str] | None = None,
 ) -> Job:
-    """A job for some statements of a program, or for all of them."""
-    with_schemas(runnable(program))
-    names = [s.name for s in program.statements] if statements is None else statements
-    given = tuple(program.given.values())
-    span = _span(scenario, until, events)
-    return Job(program.tree, given, tuple(names), scenario, span, seed)
+    """A job for a program; ProgramError where it cannot run."""
+    program = with_schemas(runnable(program))
+    # Jobs travel to other processes, where a plain dictionary arrives.
+    program = replace(program, types=dict(program.types), given=dict(program.given))
+    return Job(program, scenario, _span(scenario, until, events), seed)
 
 
 def _span(scenario: Scenario, until: Until, events: int | None) -> Span:

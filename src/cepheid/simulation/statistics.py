@@ -14,6 +14,7 @@ from cepheid.simulation.factories import Words
 
 Method: TypeAlias = Literal["exact", "wilson"]
 Quantile: TypeAlias = Literal["exact", "paper"]
+Sample: TypeAlias = tuple[int, int]  # in how many runs something happened, and of how many
 METHODS: tuple[Method, ...] = ("exact", "wilson")
 QUANTILES: tuple[Quantile, ...] = ("exact", "paper")
 
@@ -94,16 +95,18 @@ class Difference:
     p_value: float
 
 
-def difference(hits: int, other_hits: int, runs: int, confidence: float) -> Difference:
+def difference(one: Sample, other: Sample, confidence: float) -> Difference:
     """Of the first and the second proportion, by Newcombe's interval and Fisher's exact test."""
     from scipy.stats import fisher_exact
 
-    one, other = hits / runs, other_hits / runs
-    own, others = (_wilson(n, runs, confidence) for n in (hits, other_hits))
-    low = one - other - math.hypot(one - own.low, others.high - other)
-    high = one - other + math.hypot(own.high - one, other - others.low)
-    table = [[hits, runs - hits], [other_hits, runs - other_hits]]
-    return Difference(one - other, low, high, float(fisher_exact(table).pvalue))
+    (hits, runs), (other_hits, other_runs) = one, other
+    own, others = (_wilson(*sample, confidence) for sample in (one, other))
+    share, other_share = hits / runs, other_hits / other_runs
+    gap = share - other_share
+    low = gap - math.hypot(share - own.low, others.high - other_share)
+    high = gap + math.hypot(own.high - share, other_share - others.low)
+    table = [[hits, runs - hits], [other_hits, other_runs - other_hits]]
+    return Difference(gap, low, high, float(fisher_exact(table).pvalue))
 
 
 # How many runs.

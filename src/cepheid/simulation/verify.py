@@ -147,28 +147,28 @@ def verify(
     wanted = property_of(program, property)
     most = plan.runs if runs is None else runs
     inquiry = _Inquiry(wanted, plan, most, bound, is_sequential, method, where, progress)
-    names = _needed(wanted)
+    needed = _needed(wanted)
     job, *others = [
-        job_of(wanted.program, s, until=until, events=events, seed=seed, statements=names)
+        job_of(needed, s, until=until, events=events, seed=seed)
         for s in (scenario, against)
         if s is not None
     ]
     for each in (job, *others):
-        each.maker()  # both are right before either is run
+        each.check()  # both are right before either is run
     found = inquiry.verdict(job)
     if not others:
         return found
     other = inquiry.verdict(others[0])
-    gap = difference(found.hits, other.hits, found.runs, plan.confidence)
+    gap = difference((found.hits, found.runs), (other.hits, other.runs), plan.confidence)
     return replace(found, against=other, difference=gap)
 
 
-def _needed(wanted: Property) -> list[str]:
-    """The statements without which the property would be another, in text order."""
+def _needed(wanted: Property) -> ResolvedProgram:
+    """The statements without which the property would be another."""
     graph = graph_of(wanted.program)
     names = [s.name for s in wanted.program.statements]
     own = names.index(wanted.statement)
-    return [names[n] for n in sorted({own, *graph.upstream(own)})]
+    return wanted.program.part([names[n] for n in (own, *graph.upstream(own))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,8 @@ class _Inquiry:
     progress: Progress
 
     def verdict(self, job: Job) -> Verdict:
-        column = len(job.scenario.types) + job.statements.index(self.property.statement)
+        names = [statement.name for statement in job.program.statements]
+        column = len(job.scenario.types) + names.index(self.property.statement)
 
         def is_enough(lines: Words) -> bool:
             return self._decided(lines[:, column] > 0) is not None
@@ -244,4 +245,4 @@ class _Inquiry:
         trace = trace_of(job, int(found[0]))
         if not self.property.is_broken_by_rows:
             return trace
-        return smallest(trace, job.program(), self.property.statement)
+        return smallest(trace, job.program, self.property.statement)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from cepheid.engines.spark.failures import failure_of
@@ -44,7 +45,7 @@ def scatter(
         try:
             table = rows.toArrow()
             break
-        except PySparkException as problem:
+        except (PySparkException, Py4JError) as problem:
             failure = failure_of(problem)
             if not left or not _is_death(failure):
                 raise failure from None
