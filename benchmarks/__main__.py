@@ -12,7 +12,7 @@ from benchmarks import alone
 from benchmarks.measure import Sizes, machine
 from benchmarks.report import Figure, save, show
 
-NAMES = ("oracle", "push", "startup", "floor", "streaming", "growth", "peer", "nets")
+NAMES = ("oracle", "push", "startup", "floor", "streaming", "growth", "peer", "nets", "simulation")
 
 
 def main(

@@ -9,7 +9,7 @@ The info string of a fence says what its block is:
     console              `$ command` lines, each with what the command prints
     sh                   `make` targets, which must exist
     text                 a drawing; nothing to check
-    ... file=NAME        any of epl, json, csv, events: also put into the working folder
+    ... file=NAME        any of epl, json, csv, events, toml: also put into the working folder
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-KINDS = ("epl", "python", "output", "console", "sh", "text", "json", "csv", "events")
+KINDS = ("epl", "python", "output", "console", "sh", "text", "json", "csv", "events", "toml")
 
 _FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")

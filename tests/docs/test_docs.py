@@ -128,6 +128,7 @@ RUNNERS: dict[str, Callable[[Page, Block], str]] = {
     "python": Page.python,
     "sh": Page.sh,
     "text": Page.data,
+    "toml": Page.data,
 }
 
 

@@ -143,9 +143,10 @@ def _short(number: float) -> str:
 
 
 def _remark(found: Simulation, taken: float) -> None:
-    from cepheid.cli.console import counted
+    """What the table is made of; how long it took, for those who have waited."""
+    from cepheid.cli.console import counted, err
     from cepheid.cli.remarks import remark
 
     simple = int(found.counts[:, : len(found.job.scenario.types)].sum())
-    made = f"{counted(found.runs, 'run')}, {counted(simple, 'simple event')}"
-    remark(f"{made}, seed {found.seed}, {taken:.1f} s")
+    made = f"{counted(found.runs, 'run')}, {counted(simple, 'simple event')}, seed {found.seed}"
+    remark(f"{made}, {taken:.1f} s" if err().is_terminal else made)

@@ -175,12 +175,12 @@ def _print(found: Verdict, *, is_planned: bool, trace: str | None) -> None:
     if found.difference is not None:
         lines.append(comparison(found))
     for line in lines:
-        console.print(line)
+        console.print(line, soft_wrap=not console.is_terminal)
     if found.trace is None:
         return
     if trace is not None:
         count = counted(len(found.trace.events), "event")
-        console.print(f"The run that breaks it, {count}: {trace}")
+        console.print(f"A trace that breaks it, {count}: {trace}")
         return
     texts = found.trace.lines()
     console.print("Events that break it:" if len(texts) <= _SHOWN else _too_long(len(texts)))
