@@ -51,7 +51,10 @@ def beside_one_pass(runs: int) -> Iterator[Figure]:
         counter, table = Counter(work), one_table(work, runs)
         counter.counts(0)
         taken = in_turn(
-            {"runs": lambda c=counter: c.table(range(runs)), "pass": partial(one_pass, work, table)}
+            {
+                "runs": partial(counter.table, range(runs)),
+                "pass": partial(one_pass, work, table),
+            }
         )
         yield Figure(
             name=f"{runs} one-day runs of the {scenario.stem} scenario, beside one pass over them",

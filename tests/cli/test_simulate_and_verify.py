@@ -162,6 +162,8 @@ def test_a_sequential_test_stops_early(cepheid: Run) -> None:
         ((*SIMULATE, "--format", "xml"), 2, "'xml' is no value of --format"),
         ((*SIMULATE, "--engine", "flink"), 2, "'flink' is no value of --engine"),
         ((*SIMULATE, "--save-run", "20", "run.jsonl"), 2, "there is no run 20"),
+        ((*SIMULATE, "--save-run", "0", "./p.epl"), 2, "--save-run would overwrite 'p.epl'"),
+        ((*VERIFY, "-p", "TwoBig", "--trace", "s.toml"), 2, "--trace would overwrite 's.toml'"),
         ((*SIMULATE, "--plots", "p.epl"), 1, "cannot write into 'p.epl'"),
         ((*VERIFY, "--property", "Tiny"), 2, "no property 'Tiny'"),
         ((*VERIFY, "--property", "A"), 2, "'A' is an event type, and no pattern"),

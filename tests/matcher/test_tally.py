@@ -43,7 +43,7 @@ def assert_each_alone(program: ResolvedProgram, runs: Sequence[list[Event]]) -> 
         assert found == alone(program, stream, end)
 
 
-@examples(60)
+@examples(40)
 @given(programs(), st.lists(streams(), min_size=2, max_size=4))
 def test_every_run_begins_afresh(tree: ProgramTree, runs: list[list[Event]]) -> None:
     assert_each_alone(resolved(tree), runs)

@@ -13,7 +13,8 @@ import cepheid as cep
 from cepheid.core.time import Period, parse_instant
 from cepheid.errors import InputError, UsageError
 from cepheid.simulation.distributions import distribution
-from cepheid.simulation.factories import Maker, Span, fitting
+from cepheid.simulation.factories import Maker, Span
+from cepheid.simulation.fit import fitting
 from cepheid.simulation.scenario import Factory, Scenario, scenario_of
 from cepheid.simulation.sources import Constant, Drawn, Faulty, Index, Limited
 

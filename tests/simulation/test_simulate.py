@@ -177,9 +177,10 @@ def test_bad_calls_are_refused_before_anything_runs() -> None:
 
 
 def test_a_run_may_end_with_its_events() -> None:
-    found = cep.simulate(TIMED, ONE, runs=2, events=25)
-    assert found.counts[:, 0].tolist() == [25, 25]
-    assert found.counts[:, found.types.index("Tick")].tolist() == [2, 2]
+    for until in (None, "1 hour"):
+        found = cep.simulate(TIMED, ONE, runs=2, events=25, until=until)
+        assert found.counts[:, 0].tolist() == [25, 25]
+        assert found.counts[:, found.types.index("Tick")].tolist() == [2, 2]
 
 
 def test_progress_counts_runs() -> None:

@@ -73,12 +73,18 @@ def simulate(
       cepheid run alarms.epl --events run.jsonl
     """
     from cepheid import verbs
+    from cepheid.simulation.simulate import expect_run
 
     form = "json" if as_json else one_of(FORMATS, format, "--format")
     if plots is not None:
         from cepheid.simulation.plots import require_matplotlib
 
         require_matplotlib()
+    if save_run is not None:
+        from cepheid.cli.output import spare
+
+        expect_run(save_run[0], runs)
+        spare("--save-run", [save_run[1]], [*programs, scenario])
     program = load(programs)
     begin = time.perf_counter()
     with doing_runs(engine, master=master, conf=conf, remote=remote, verbose=verbose) as progress:

@@ -113,6 +113,7 @@ def verify(
       cepheid verify alarms.epl --scenario day.toml --bound 0.1 --sequential --until 1d
     """
     from cepheid import verbs
+    from cepheid.cli.output import spare
     from cepheid.simulation.scenario import read_scenario
     from cepheid.simulation.statistics import METHODS, QUANTILES
     from cepheid.simulation.statistics import plan as plan_runs
@@ -124,6 +125,8 @@ def verify(
     program = load(programs)
     property_of(program.resolve(), property)
     scenarios = [read_scenario(file) for file in (scenario, against) if file is not None]
+    if trace is not None:
+        spare("--trace", [trace], [*programs, scenario, *([against] if against else [])])
     if plan:
         _print_plan(needed, as_json=as_json)
         return

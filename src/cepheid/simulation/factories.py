@@ -18,24 +18,15 @@ import pyarrow as pa
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import MICROSECONDS, SECOND, Instant, TimeUnit, format_instant
-from cepheid.core.types import (
-    BOOLEAN,
-    DOUBLE,
-    FLOAT,
-    INT,
-    LONG,
-    STRING,
-    DataType,
-    EventType,
-    is_integral,
-)
-from cepheid.errors import Diagnostic, InputError, RunError, error, suggest
+from cepheid.core.types import DOUBLE, STRING, EventType, is_integral
+from cepheid.errors import Diagnostic, InputError, RunError, error
 from cepheid.io.arrow import arrow_type
 from cepheid.matcher.operator import Column, columns_of
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.simulation.distributions import Numbers
+from cepheid.simulation.fit import fitting, problems_of
 from cepheid.simulation.scenario import Factory, Scenario
-from cepheid.simulation.sources import ByMode, Constant, Scalar, Source
+from cepheid.simulation.sources import ByMode, Constant, Source
 
 Words: TypeAlias = npt.NDArray[np.int64]
 Array: TypeAlias = Any  # of Arrow, whose stubs know less than it does
@@ -125,7 +116,7 @@ class Maker:
     def __init__(
         self, scenario: Scenario, program: ResolvedProgram, *, all_attributes: bool = False
     ) -> None:
-        problems = [p for f in scenario.factories for p in _problems(f, program)]
+        problems = [p for f in scenario.factories for p in problems_of(f, program)]
         if problems:
             raise InputError(*dict.fromkeys(problems))
         self.columns = columns_of(program)
@@ -144,9 +135,9 @@ class Maker:
         if span.most is not None:
             order = order[: span.most]
         instants = joined[order]
-        is_cut = len(order) < len(joined) or span.end is None
         last = int(instants[-1]) if len(instants) else span.start
-        return Run(made, order, instants, last if is_cut else cast("int", span.end))
+        is_over = span.end is None or len(order) == span.most
+        return Run(made, order, instants, last if is_over else cast("int", span.end))
 
     def table(self, run: Run) -> pa.Table:
         return run.table(self.columns, self._program)
@@ -271,74 +262,6 @@ class _Maker:
             return np.array([format_instant(n) for n in instants.tolist()], dtype=object)
         found = instants // unit if is_integral(type or DOUBLE) else instants / unit
         return fitting(found, type)
-
-
-_INTEGERS: dict[DataType | None, Any] = {INT: np.int32, LONG: np.int64}
-_REALS: dict[DataType | None, Any] = {FLOAT: np.float32, DOUBLE: np.float64}
-
-
-def fitting(values: Numbers, type: DataType | None) -> Numbers:
-    """Values of an attribute's type: whole numbers are rounded, and end where the type ends."""
-    if type in _INTEGERS:
-        kind = np.iinfo(_INTEGERS[type])
-        whole = np.rint(values) if values.dtype.kind == "f" else values.astype(np.int64)
-        if whole.dtype.kind == "f" and kind.bits == 64:
-            # The largest long is no double: the next smaller one is.
-            whole = np.clip(whole, -(2.0**63), np.nextafter(2.0**63, 0))
-        found: Numbers = np.clip(whole, kind.min, kind.max).astype(kind.dtype)
-        return found
-    if type in _REALS:
-        return values.astype(_REALS[type])
-    return values.astype(bool if type == BOOLEAN else object)
-
-
-# Whether a scenario and a program agree.
-
-
-def _problems(factory: Factory, program: ResolvedProgram) -> Iterator[Diagnostic]:
-    type = program.types.get(factory.type)
-    if type is None:
-        hint = suggest(factory.type, program.input_types, "event types")
-        yield error(
-            "unknown-type", f"the scenario makes '{factory.type}', no event type", hint=hint
-        )
-        return
-    if type.is_open:
-        fact = f"type '{factory.type}' has no schema"
-        yield error("no-schema", fact, hint=f"create schema {factory.type} (...)")
-        return
-    for name, source in factory.attributes.items():
-        yield from _attribute_problems(type, name, source.scalars())
-
-
-def _attribute_problems(
-    type: EventType, name: str, scalars: Sequence[Scalar]
-) -> Iterator[Diagnostic]:
-    wanted = type.find(name)
-    if wanted is None:
-        hint = suggest(name, [a.name for a in type.attributes], f"attributes of {type.name}")
-        yield error("unknown-attribute", f"no attribute '{name}' in {type.name}", hint=hint)
-    elif type.time is not None and type.time.attribute == name:
-        fact = f"attribute '{name}' of {type.name} is the time of an event, which `every` decides"
-        yield error("bad-scenario", fact)
-    elif wanted not in _FITTING:
-        fact = f"attribute '{name}' of {type.name} is of type {wanted}, which no scenario makes"
-        yield error("bad-scenario", fact)
-    else:
-        for scalar in scalars:
-            if not isinstance(scalar, _FITTING[wanted]) or (
-                isinstance(scalar, bool) and wanted != BOOLEAN
-            ):
-                fact = f"attribute '{name}' of {type.name} is of type {wanted}"
-                yield error("bad-scenario", f"{fact}, and {scalar!r} is not")
-                return
-
-
-_FITTING: dict[DataType | None, Any] = {
-    STRING: str,
-    BOOLEAN: bool,
-    **dict.fromkeys((INT, LONG, FLOAT, DOUBLE), int | float),
-}
 
 
 def _too_many(factory: Factory) -> Diagnostic:

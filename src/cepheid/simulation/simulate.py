@@ -86,11 +86,7 @@ class Simulation:
 
     def run(self, number: int) -> Trace:
         """A single run, from 0: what happened in it, to be kept or to be run again."""
-        if not 0 <= number < self.runs:
-            fact = f"there is no run {number}"
-            raise UsageError(
-                error("usage", fact, hint=f"runs have the numbers 0 to {self.runs - 1}")
-            )
+        expect_run(number, self.runs)
         return trace_of(self.job, number)
 
     def derived(self, number: int) -> list[Event]:
@@ -117,6 +113,13 @@ class Simulation:
     def __repr__(self) -> str:
         means = ", ".join(f"{s.mean:.4g} {name}" for name, s in self.events.items())
         return f"<Simulation: {self.runs} runs, on average {means}>"
+
+
+def expect_run(number: int, runs: int) -> None:
+    """UsageError where there is no such run."""
+    if not 0 <= number < runs:
+        fact, hint = f"there is no run {number}", f"runs have the numbers 0 to {runs - 1}"
+        raise UsageError(error("usage", fact, hint=hint))
 
 
 def types_of(job: Job) -> tuple[str, ...]:
