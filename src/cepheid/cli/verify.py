@@ -114,10 +114,10 @@ def verify(
     """
     from cepheid import verbs
     from cepheid.cli.output import spare
+    from cepheid.simulation.properties import property_of
     from cepheid.simulation.scenario import read_scenario
     from cepheid.simulation.statistics import METHODS, QUANTILES
     from cepheid.simulation.statistics import plan as plan_runs
-    from cepheid.simulation.verify import property_of
 
     chosen_z = one_of(QUANTILES, z, "--z")
     method = one_of(METHODS, interval, "--interval")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from cepheid.errors import UsageError, error
-from cepheid.simulation.factories import Words
 
 Method: TypeAlias = Literal["exact", "wilson"]
 Quantile: TypeAlias = Literal["exact", "paper"]
@@ -44,7 +44,7 @@ class Summary:
         return {**numbers, "ci": [self.ci.low, self.ci.high]}
 
 
-def summary(counts: Words, confidence: float) -> Summary:
+def summary(counts: npt.NDArray[np.int64], confidence: float) -> Summary:
     """Of one count per run; the interval is Student's."""
     from scipy.special import stdtrit
 
@@ -114,9 +114,7 @@ def difference(one: Sample, other: Sample, confidence: float) -> Difference:
 
 def quantile(confidence: float) -> float:
     """The value that a standard normal variable exceeds in size with the rest of the probability."""
-    from scipy.special import ndtri
-
-    return float(ndtri((1 + confidence) / 2))
+    return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cepheid.engines.local.run import Progress, no_progress
-from cepheid.errors import Diagnostic, UsageError, error, suggest
-from cepheid.program.graph import graph_of
-from cepheid.program.properties import ALWAYS, EVENTUALLY, kind_of, negated
-from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
-from cepheid.program.tree import PatternSource, ProgramTree
 from cepheid.simulation.factories import Words
+from cepheid.simulation.properties import Property, property_of
 from cepheid.simulation.runs import Job
 from cepheid.simulation.scenario import Scenario
 from cepheid.simulation.simulate import Until, Where, job_of, take_all, trace_of
@@ -31,20 +27,6 @@ from cepheid.simulation.statistics import (
 from cepheid.simulation.traces import Trace, smallest
 
 Truths: TypeAlias = npt.NDArray[np.bool_]  # one for each run
-
-
-@dataclass(frozen=True, slots=True)
-class Property:
-    """A property, and the statement whose rows decide about it, in its program."""
-
-    name: str
-    kind: str
-    statement: str
-    program: ResolvedProgram
-
-    @property
-    def is_broken_by_rows(self) -> bool:
-        return self.kind != EVENTUALLY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,35 +80,6 @@ class Verdict:
         return found
 
 
-def property_of(program: ResolvedProgram, name: str | None) -> Property:
-    """A property by its name, or the only one there is; UsageError where there is none such."""
-    kinds = {s.name: kind for s in program.statements if (kind := kind_of(s.tree)) is not None}
-    if name is None and len(kinds) == 1:
-        name = next(iter(kinds))
-    if name is None or name not in kinds:
-        raise UsageError(_unknown(program, name, list(kinds)))
-    if kinds[name] != ALWAYS:
-        return Property(name, kinds[name], name, program)
-    other = f"not {name}"
-    statement = next(s.tree for s in program.statements if s.name == name)
-    tree = ProgramTree((*program.tree.declarations, negated(statement, other)))
-    return Property(name, ALWAYS, other, resolve_program(tree, program.given))
-
-
-def _unknown(program: ResolvedProgram, name: str | None, known: list[str]) -> Diagnostic:
-    named = next((s for s in program.statements if s.name == name), None)
-    hint = suggest(name or "", known, "properties") or "annotate a pattern: @Property(kind='never')"
-    if name is None:
-        fact = "the program has several properties" if known else "the program has no property"
-    elif named is not None and isinstance(named.tree.source, PatternSource):
-        fact, hint = f"'{name}' is a pattern without @Property", "@Property(kind='never')"
-    elif named is not None or name in program.types:
-        fact = f"'{name}' is {'a statement' if named else 'an event type'}, and no pattern"
-    else:
-        fact = f"no property '{name}'"
-    return error("unknown-property", fact, hint=hint)
-
-
 def verify(
     program: ResolvedProgram,
     scenario: Scenario,
@@ -147,7 +100,7 @@ def verify(
     wanted = property_of(program, property)
     most = plan.runs if runs is None else runs
     inquiry = _Inquiry(wanted, plan, most, bound, is_sequential, method, where, progress)
-    needed = _needed(wanted)
+    needed = wanted.needed()
     job, *others = [
         job_of(needed, s, until=until, events=events, seed=seed)
         for s in (scenario, against)
@@ -161,14 +114,6 @@ def verify(
     other = inquiry.verdict(others[0])
     gap = difference((found.hits, found.runs), (other.hits, other.runs), plan.confidence)
     return replace(found, against=other, difference=gap)
-
-
-def _needed(wanted: Property) -> ResolvedProgram:
-    """The statements without which the property would be another."""
-    graph = graph_of(wanted.program)
-    names = [s.name for s in wanted.program.statements]
-    own = names.index(wanted.statement)
-    return wanted.program.part([names[n] for n in (own, *graph.upstream(own))])
 
 
 @dataclass(frozen=True, slots=True)
