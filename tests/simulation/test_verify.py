@@ -112,6 +112,8 @@ def test_names_and_kinds_are_checked() -> None:
         TEXT.replace("@Property(kind='always')", "").replace("@Property(kind='never')", "")
     )
     assert cep.verify(only, SCENARIO, **SMALL).name == "Warm"
+    with pytest.raises(cep.ProgramError, match="@Property needs a kind"):
+        cep.verify(cep.parse(TEXT.replace("kind='eventually'", "kind='soon'")), SCENARIO, "Warm")
     for options, fact in (
         ({"z": "rough"}, "no quantile 'rough'"),
         ({"interval": "wide"}, "no interval 'wide'"),

@@ -15,7 +15,7 @@ from dataclasses import replace
 from cepheid.errors import Diagnostic, error
 from cepheid.expr.tree import Not
 from cepheid.pattern.tree import Atom, Every
-from cepheid.program.tree import Annotation, PatternSource, Statement
+from cepheid.program.tree import Annotation, PatternSource, SelectAll, Statement
 
 NEVER, EVENTUALLY, ALWAYS = "never", "eventually", "always"
 KINDS = (NEVER, EVENTUALLY, ALWAYS)
@@ -61,15 +61,14 @@ def _invariant(statement: Statement) -> Atom | None:
 
 
 def negated(statement: Statement, name: str) -> Statement:
-    """A statement of that name that matches whenever an event breaks an invariant."""
+    """A statement of that name that gives a row whenever an event breaks an invariant."""
     atom = _invariant(statement)
     assert atom is not None
     assert atom.condition is not None
     broken = replace(atom, condition=Not(atom.condition))
-    return replace(
-        statement,
+    return Statement(
+        select=(SelectAll(),),
         source=PatternSource(Every(broken)),
-        insert_into=None,
-        insert_stream="istream",
+        context=statement.context,
         annotations=(Annotation("Name", ((None, name),)),),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cepheid.engines.local.intake import runnable
 from cepheid.errors import Diagnostic, UsageError, error, suggest
 from cepheid.program.graph import graph_of
 from cepheid.program.properties import ALWAYS, EVENTUALLY, kind_of, negated
@@ -34,7 +35,11 @@ class Property:
 
 
 def property_of(program: ResolvedProgram, name: str | None) -> Property:
-    """A property by its name, or the only one there is; UsageError where there is none such."""
+    """A property by its name, or the only one there is; UsageError where there is none such.
+
+    ProgramError where the program cannot run.
+    """
+    runnable(program)
     kinds = {s.name: kind for s in program.statements if (kind := kind_of(s.tree)) is not None}
     if name is None and len(kinds) == 1:
         name = next(iter(kinds))
