@@ -67,6 +67,20 @@ def test_a_scenario_is_the_same_however_it_is_written(tmp_path: Path) -> None:
     assert scenario_of(file) == scenario_of(tomllib.loads(TEXT)) == scenario_of(wanted) == wanted
 
 
+def test_classes_take_sources_as_dictionaries_have_them() -> None:
+    speed: Any = {"distribution": "normal", "mean": 100, "sd": 50, "min": 0}
+    seat: Any = {"value": True, "flip": 0.0001}
+    gap: Any = {"distribution": "exponential", "mean": 60}
+    attributes = {"id": Index(), "speed": speed, "seat": seat}
+    bike = Factory("Bike", gap, count=3, max_events=10, attributes=attributes)
+    start: Any = "2026-02-01"
+    until: Any = "1 day"
+    assert Scenario((bike,), start, until) == scenario_of(tomllib.loads(TEXT))
+    wrong: Any = {"distribution": "normal", "mean": 1, "sd": -1}
+    with pytest.raises(InputError, match="factory of Bike, speed: no normal distribution"):
+        Factory("Bike", gap, attributes={"speed": wrong})
+
+
 @pytest.mark.parametrize(
     ("change", "facts"),
     [

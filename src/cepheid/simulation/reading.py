@@ -49,7 +49,7 @@ class Reader:
     def modes(self, given: object, place: str) -> Markov | None:
         """The modes of a factory, a Markov chain whose states have names."""
         try:
-            return markov(given)
+            return given if isinstance(given, Markov) else markov(given)
         except ValueError as problem:
             self._problems.append(f"{place}: {problem}")
             return None

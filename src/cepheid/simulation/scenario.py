@@ -22,7 +22,9 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from cepheid.core.time import Instant, Period, parse_instant, parse_period
 from cepheid.errors import Diagnostic, InputError, Span, UsageError, error, reason_of, suggest
@@ -34,7 +36,10 @@ START: Instant = parse_instant("2026-01-01")
 
 @dataclass(frozen=True, slots=True)
 class Factory:
-    """Makes events of one type: `count` of its kind, each with a clock of its own."""
+    """Makes events of one type: `count` of its kind, each with a clock of its own.
+
+    Sources may also be given as in a dictionary.
+    """
 
     type: str
     every: Source  # seconds from one event to the next
@@ -42,6 +47,14 @@ class Factory:
     max_events: int | None = None  # of each of them in a run
     attributes: Mapping[str, Source] = field(default_factory=dict)
     modes: Markov | None = None  # what all its attributes may depend on
+
+    def __post_init__(self) -> None:
+        given = {name: getattr(self, name) for name in self.__slots__}
+        fields = _fields(
+            {n: v for n, v in given.items() if v is not None}, f"factory of {self.type}"
+        )
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +64,13 @@ class Scenario:
     factories: tuple[Factory, ...]
     start: Instant = START
     until: Period | None = None
+
+    def __post_init__(self) -> None:
+        start: object = self.start
+        if isinstance(start, str | datetime):
+            object.__setattr__(self, "start", parse_instant(start))
+        if self.until is not None:
+            object.__setattr__(self, "until", period_of(self.until))
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -141,11 +161,21 @@ def _factory(table: object, place: str, problems: list[str]) -> Factory | None:
     place = f"{place} ({name})"
     known = ("type", "count", "every", "max_events", "modes", "attributes")
     _expect_keys(table, known, place, problems)
+    try:
+        return Factory(**_fields(table, place))
+    except InputError as refused:
+        problems += [problem.message for problem in refused.diagnostics]
+        return None
+
+
+def _fields(table: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """The fields of a factory; InputError with all that is wrong with them."""
+    problems: list[str] = []
+    reader = Reader(problems)
     attributes = table.get("attributes", {})
     if not isinstance(attributes, Mapping):
         problems.append(f"{place}: attributes is a table")
         attributes = {}
-    reader = Reader(problems)
     sources = {a: reader.source(given, f"{place}, {a}") for a, given in attributes.items()}
     every = reader.gap(table["every"], f"{place}, every") if "every" in table else None
     if "every" not in table:
@@ -155,10 +185,16 @@ def _factory(table: object, place: str, problems: list[str]) -> Factory | None:
         _check_modes({**sources, "every": every}, modes, place, problems)
     count = _whole(table, "count", place, problems)
     most = _whole(table, "max_events", place, problems)
-    if every is None:
-        return None
-    described = {a: source for a, source in sources.items() if source is not None}
-    return Factory(name, every, 1 if count is None else count, most, described, modes)
+    if problems:
+        raise InputError(*(error("bad-scenario", problem) for problem in problems))
+    return {
+        "type": table["type"],
+        "every": every,
+        "count": 1 if count is None else count,
+        "max_events": most,
+        "attributes": sources,
+        "modes": modes,
+    }
 
 
 def _check_modes(
