@@ -76,6 +76,10 @@ def test_classes_take_sources_as_dictionaries_have_them() -> None:
     start: Any = "2026-02-01"
     until: Any = "1 day"
     assert Scenario((bike,), start, until) == scenario_of(tomllib.loads(TEXT))
+    soon: Any = "soon"
+    for times in ({"start": soon}, {"until": soon}):
+        with pytest.raises(InputError, match="'soon' is not"):
+            Scenario((bike,), **times)
     wrong: Any = {"distribution": "normal", "mean": 1, "sd": -1}
     with pytest.raises(InputError, match="factory of Bike, speed: no normal distribution"):
         Factory("Bike", gap, attributes={"speed": wrong})

@@ -67,10 +67,13 @@ class Scenario:
 
     def __post_init__(self) -> None:
         start: object = self.start
-        if isinstance(start, str | datetime):
-            object.__setattr__(self, "start", parse_instant(start))
-        if self.until is not None:
-            object.__setattr__(self, "until", period_of(self.until))
+        try:
+            if isinstance(start, str | datetime):
+                object.__setattr__(self, "start", parse_instant(start))
+            if self.until is not None:
+                object.__setattr__(self, "until", period_of(self.until))
+        except ValueError as problem:
+            raise InputError(error("bad-scenario", str(problem))) from None
 
     @property
     def types(self) -> tuple[str, ...]:
