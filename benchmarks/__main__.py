@@ -12,7 +12,10 @@ from benchmarks import alone
 from benchmarks.measure import Sizes, machine
 from benchmarks.report import Figure, save, show
 
-NAMES = ("oracle", "push", "startup", "floor", "streaming", "growth", "peer", "nets", "maude")
+NAMES = (
+    *("oracle", "push", "startup", "floor", "streaming", "growth", "peer"),
+    *("nets", "maude", "simulation"),
+)
 
 
 def main(

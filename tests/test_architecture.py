@@ -23,6 +23,7 @@ LAYERS = (
     {"semantics"},
     {"matcher"},
     {"engines", "formal"},
+    {"simulation"},
     {"result", "verbs", "build", "spark"},
     {"cli", "__main__"},
 )
@@ -100,7 +101,7 @@ def test_importing_the_package_loads_no_engine_and_no_library() -> None:
 
 def test_the_verbs_load_no_heavy_library() -> None:
     loaded = loaded_after("import cepheid as cep; cep.run")
-    assert not loaded & {"pyarrow", "pandas", "numpy", "pyspark", "rich", "typer", "z3"}
+    assert not loaded & {"pyarrow", "pandas", "numpy", "pyspark", "rich", "typer", "z3", "scipy"}
 
 
 def test_only_the_spark_engine_knows_pyspark() -> None:
@@ -119,6 +120,11 @@ def test_only_a_process_of_its_own_knows_maude() -> None:
     for path in sorted(ROOT.rglob("*.py")):
         if path != ROOT / "formal" / "maude" / "worker.py":
             assert "maude" not in imported_packages(path), path
+
+
+def test_what_few_need_is_loaded_late() -> None:
+    loaded = loaded_after("import cepheid.simulation.simulate, cepheid.simulation.verify")
+    assert not loaded & {"scipy.stats", "scipy.signal", "matplotlib"}
 
 
 def test_the_spark_namespace_loads_no_pyspark() -> None:

@@ -56,22 +56,32 @@ if TYPE_CHECKING:
     from cepheid.core.event import Event as Event
     from cepheid.engines.local.session import Session as Session
     from cepheid.result import Result as Result
+    from cepheid.simulation.scenario import Factory as Factory
+    from cepheid.simulation.scenario import Scenario as Scenario
+    from cepheid.simulation.simulate import Simulation as Simulation
+    from cepheid.simulation.verify import Verdict as Verdict
     from cepheid.verbs import Program as Program
     from cepheid.verbs import load as load
     from cepheid.verbs import open as open
     from cepheid.verbs import parse as parse
     from cepheid.verbs import run as run
+    from cepheid.verbs import simulate as simulate
+    from cepheid.verbs import verify as verify
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Event": "cepheid.core.event",
     "Expression": "cepheid.build.expressions",
+    "Factory": "cepheid.simulation.scenario",
     "Pattern": "cepheid.build.patterns",
     "Program": "cepheid.verbs",
     "Query": "cepheid.build.statements",
     "Result": "cepheid.result",
+    "Scenario": "cepheid.simulation.scenario",
     "Session": "cepheid.engines.local.session",
+    "Simulation": "cepheid.simulation.simulate",
+    "Verdict": "cepheid.simulation.verify",
     "agg": "cepheid.build.functions",
     "all_of": "cepheid.build.patterns",
     "any_of": "cepheid.build.patterns",
@@ -95,7 +105,9 @@ _HOMES = {
     "run": "cepheid.verbs",
     "schema": "cepheid.build.declarations",
     "sequence": "cepheid.build.patterns",
+    "simulate": "cepheid.verbs",
     "stream": "cepheid.build.statements",
+    "verify": "cepheid.verbs",
     "window": "cepheid.build.windows",
 }
 

@@ -6,6 +6,8 @@ The whole pipeline in one place:
                                            |
                                            +--run--> rows        (bounded input)
                                            +--open--> session    (events one at a time)
+                                           +--simulate--> counts (events by chance)
+                                           +--verify--> verdict  (a property, over many runs)
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from types import UnionType
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cepheid.analysis.findings import ANALYSES, check_program
 from cepheid.analysis.races import has_open_order, priorities_by_level
@@ -49,9 +51,16 @@ from cepheid.program.serialize import from_json, to_json
 from cepheid.program.tree import PatternSource, ProgramTree
 from cepheid.result import Result, Step
 
+if TYPE_CHECKING:
+    from cepheid.core.time import Period
+    from cepheid.simulation.simulate import Simulation, Where
+    from cepheid.simulation.statistics import Method, Quantile
+    from cepheid.simulation.verify import Verdict
+
 CHECKS = (*ANALYSES, "races")  # what can be left out of a check
 ENGINES = ("local", "reference", "petri", "maude", "spark")
 SESSION_ENGINES = ("local", "reference")
+RUN_ENGINES = ("local", "spark")  # where many runs are done
 LARGE = 100 * 2**20  # bytes of files that are better left to Spark
 _TABLE = "table:"  # names a table of the Spark session among the events
 
@@ -111,6 +120,14 @@ class Program:
             texts.append((file, written, "epl"))
             used += count
         return _combine(texts, self.types)
+
+    def simulate(self, scenario: object, **options: Any) -> Simulation:
+        """`cep.simulate` of this program."""
+        return simulate(self, scenario, **options)
+
+    def verify(self, scenario: object, property: str | None = None, **options: Any) -> Verdict:
+        """`cep.verify` of this program."""
+        return verify(self, scenario, property, **options)
 
     def to_json(self) -> str:
         return json.dumps(to_json(self.tree), indent=2, ensure_ascii=False)
@@ -357,6 +374,127 @@ def open(
         raise UsageError(error("usage", fact, hint="leave out start"))
     begin = None if start is None else instant_of(start)
     return Session(program.resolve(), begin, state, engine=engine, timed_out=timed_out, why=why)
+
+
+def simulate(
+    program: Program,
+    scenario: object,
+    *,
+    runs: int = 256,
+    until: str | float | Period | None = None,
+    events: int | None = None,
+    seed: int = 0,
+    confidence: float = 0.95,
+    engine: str = "local",
+    workers: int = 1,
+    partitions: int | None = None,
+    progress: Progress = no_progress,
+) -> Simulation:
+    """Runs a program many times over events made by chance, and counts what happens in each run.
+
+    The scenario is a TOML file, a dictionary of the same form, or a `Scenario`. A run lasts `until`
+    ('1 day', seconds), or until there were so many `events`; the scenario may say it, too. A run
+    depends on the `seed` and its own number alone, so `engine` ('local' or 'spark'), `workers`
+    (processes) and `partitions` (of Spark) change nothing but the time it takes.
+    """
+    from cepheid.simulation.scenario import scenario_of
+    from cepheid.simulation.simulate import simulate as run_many
+
+    _expect(program, Program, "a program", _MAKE_ONE)
+    _count(runs, "runs")
+    _share(confidence, "confidence")
+    return run_many(
+        program.resolve(),
+        scenario_of(scenario),
+        runs=runs,
+        until=until,
+        events=None if events is None else _count(events, "events"),
+        seed=_count(seed, "seed", least=0),
+        confidence=confidence,
+        where=_where(engine, workers, partitions),
+        progress=progress,
+    )
+
+
+def verify(
+    program: Program,
+    scenario: object,
+    property: str | None = None,
+    *,
+    confidence: float = 0.95,
+    precision: float = 0.03,
+    expected: float = 0.5,
+    z: Quantile = "exact",
+    runs: int | None = None,
+    until: str | float | Period | None = None,
+    events: int | None = None,
+    seed: int = 0,
+    bound: float = 0.0,
+    sequential: bool = False,
+    interval: Method = "exact",
+    against: object = None,
+    engine: str = "local",
+    workers: int = 1,
+    partitions: int | None = None,
+    progress: Progress = no_progress,
+) -> Verdict:
+    """How probable it is that a property of a program is broken, and a trace that breaks it.
+
+    There are as many runs as confidence and precision need where `expected` is the probability in
+    question; `z='paper'` counts with quantiles of two decimals. `bound` allows a property to be broken
+    in that share of the runs. `sequential` stops as soon as the answer is clear. `against` is another
+    scenario, to be compared with the first. The rest is as for `simulate`.
+    """
+    from cepheid.simulation.scenario import scenario_of
+    from cepheid.simulation.statistics import METHODS, QUANTILES, SequentialTest, plan
+    from cepheid.simulation.verify import verify as look_into
+
+    _expect(program, Program, "a program", _MAKE_ONE)
+    _choose(z, QUANTILES, "quantile")
+    _choose(interval, METHODS, "interval")
+    needed = plan(confidence, precision, expected, z)
+    if bound:
+        _share(bound, "bound")
+    if bound and sequential:
+        SequentialTest(bound, precision, confidence)  # refuses what it cannot decide
+    if against is not None and sequential:
+        fact = "a comparison needs as many runs of both scenarios"
+        raise UsageError(error("usage", fact, hint="leave out sequential"))
+    return look_into(
+        program.resolve(),
+        scenario_of(scenario),
+        property,
+        plan=needed,
+        runs=None if runs is None else _count(runs, "runs"),
+        until=until,
+        events=None if events is None else _count(events, "events"),
+        seed=_count(seed, "seed", least=0),
+        bound=bound,
+        is_sequential=sequential,
+        method=interval,
+        against=None if against is None else scenario_of(against),
+        where=_where(engine, workers, partitions),
+        progress=progress,
+    )
+
+
+def _where(engine: str, workers: int, partitions: int | None) -> Where:
+    from cepheid.simulation.simulate import Where
+
+    _choose(engine, RUN_ENGINES, "engine")
+    parts = None if partitions is None else _count(partitions, "partitions")
+    return Where(engine=engine, workers=_count(workers, "workers"), partitions=parts)
+
+
+def _count(value: object, what: str, least: int = 1) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise UsageError(error("usage", f"{what} is a whole number from {least}, not {value!r}"))
+    return value
+
+
+def _share(value: object, what: str) -> None:
+    if not isinstance(value, int | float) or not 0 < value < 1:
+        raise UsageError(error("usage", f"the {what} lies between 0 and 1, not at {value!r}"))
 
 
 _MAKE_ONE = "cep.load(path) or cep.parse(text) makes one"

@@ -57,3 +57,9 @@ def test_a_result_without_an_action_is_a_note_only_beside_actions() -> None:
     text = "create schema A (v int);" + statements
     assert found(text.format("")) == []
     assert found(text.format("@Action('mail')")) == [("note", "nothing uses the results of 'R'")]
+
+
+def test_a_property_is_there_to_be_verified() -> None:
+    text = """create schema A (v int); @Action('mail') select v from A;
+    @Property(kind='never') select a.v from pattern [every a=A]"""
+    assert found(text) == []

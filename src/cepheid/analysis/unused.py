@@ -19,6 +19,7 @@ from cepheid.analysis.keys import surely_bound
 from cepheid.core.types import lineage
 from cepheid.errors import Diagnostic, note, warning
 from cepheid.program.graph import Graph
+from cepheid.program.properties import kind_of
 from cepheid.program.resolved import ResolvedStatement
 from cepheid.program.statements import span_of_type
 
@@ -79,7 +80,8 @@ def _unused_results(graph: Graph) -> Iterator[Diagnostic]:
         return
     used = {maker for maker, _ in graph.pairs}
     for number, statement in enumerate(graph.statements):
-        if number not in used and not statement.tree.annotation("Action"):
+        is_meant = statement.tree.annotation("Action") or kind_of(statement.tree)
+        if number not in used and not is_meant:
             fact = f"nothing uses the results of '{statement.name}'"
             hint = "other statements have an @Action, or another statement that takes them"
             yield note("unused-result", fact, statement.tree.span, hint)

@@ -10,7 +10,11 @@ GOOD = 0
 FOUND = 1  # findings of severity warning or error, a failed run, a failed test
 WRONG_USE = 2
 
-_USE = {"usage", "missing-file"}  # what is wrong is the command, not what it reads
+_USE = {
+    "usage",
+    "missing-file",
+    "unknown-property",
+}  # what is wrong is the command, not what it reads
 
 
 def code_of_failure(problems: Iterable[Diagnostic]) -> int:

@@ -22,8 +22,10 @@ from cepheid.cli.new import new
 from cepheid.cli.petri import app as petri
 from cepheid.cli.run import RunCommand, run
 from cepheid.cli.search import search
+from cepheid.cli.simulate import simulate
 from cepheid.cli.stream import run_stream
 from cepheid.cli.test import run_cases
+from cepheid.cli.verify import verify
 from cepheid.errors import CepheidError, Diagnostic, error, reason_of
 
 INTERRUPTED = 130  # as shells count: 128 and the number of the signal
@@ -40,6 +42,8 @@ app = typer.Typer(
 app.command("run", cls=RunCommand)(run)
 app.command("stream", cls=PlainCommand)(run_stream)
 app.command("check", cls=PlainCommand)(check)
+app.command("simulate", cls=PlainCommand)(simulate)
+app.command("verify", cls=PlainCommand)(verify)
 app.command("format", cls=PlainCommand)(format_programs)
 app.command("explain", cls=PlainCommand)(explain)
 app.command("export", cls=ExportCommand)(export)

@@ -92,11 +92,16 @@ def _default_format(path: str, *, is_stream: bool) -> AnyFormat:
 
 
 def spare_inputs(output: Output, chosen: Sequence[str], inputs: Iterable[str]) -> None:
-    """Refuses to write over a file that the run reads, by whatever name."""
-    targets = {_identity(file) for file in output.files(chosen)} - {None}
+    spare("--out", output.files(chosen), inputs)
+
+
+def spare(option: str, files: Iterable[str | Path], inputs: Iterable[str]) -> None:
+    """Refuses to write over a file that is read, by whatever name."""
+    targets = {_identity(file) for file in files} - {None}
     for path in inputs:
         if _identity(path) in targets:
-            raise _refused(f"--out would overwrite '{path}', which is read", "choose another name")
+            fact = f"{option} would overwrite '{path}', which is read"
+            raise _refused(fact, "choose another name")
 
 
 def _identity(path: str | Path) -> tuple[int, int] | None:

@@ -19,7 +19,8 @@ _STEP = 256  # events between two looks at the clock
 class ProgressBar:
     """Called with how many events are done, of how many; None while they are read."""
 
-    def __init__(self) -> None:
+    def __init__(self, step: int = _STEP) -> None:
+        self._step = step
         self._is_seen = sys.stderr.isatty()
         self._began = time.monotonic()
         self._stack = ExitStack()
@@ -39,7 +40,7 @@ class ProgressBar:
         self._stack.close()
 
     def __call__(self, done: int, total: int | None) -> None:
-        if done % _STEP or not self._is_seen:
+        if done % self._step or not self._is_seen:
             return
         if self._bar is None and self._is_long(done, total):
             self._bar = self._shown()

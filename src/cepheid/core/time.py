@@ -167,19 +167,23 @@ def period_of(parts: list[tuple[int | float, str]]) -> Period:
     return Period(micros, months)
 
 
+# Short spellings of texts; in programs they are names.
+_SHORT = {"w": "weeks", "d": "days", "h": "hours", "s": "seconds", "ms": "milliseconds"}
 _PERIOD_TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
 
 
 def parse_period(text: str) -> Period:
-    """A period from text such as `3 seconds` or `1 min 30 sec`."""
+    """A period from text such as `3 seconds`, `1 min 30 sec` or `1d`."""
     parts: list[tuple[int | float, str]] = []
     position = 0
     while position < len(text):
         match = _PERIOD_TEXT.match(text, position)
-        if not match or match[2].lower() not in PERIOD_UNITS:
+        unit = match[2].lower() if match else ""
+        unit = _SHORT.get(unit, unit)
+        if not match or unit not in PERIOD_UNITS:
             raise ValueError(f"{text!r} is not a time period; write for example '3 seconds'")
         number = float(match[1]) if "." in match[1] else int(match[1])
-        parts.append((number, match[2].lower()))
+        parts.append((number, unit))
         position = match.end()
     if not parts:
         raise ValueError(f"{text!r} is not a time period; write for example '3 seconds'")

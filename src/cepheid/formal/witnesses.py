@@ -25,6 +25,7 @@ from cepheid.analysis.retention import speaks_with_time
 from cepheid.analysis.travel import arriving
 from cepheid.core.event import Event, Value
 from cepheid.errors import Diagnostic, RunError, Severity
+from cepheid.formal.shrink import shortest
 from cepheid.formal.streams import Probe, Step, inputs_of
 from cepheid.io.encode import encode, to_json
 from cepheid.program.graph import Graph
@@ -200,14 +201,7 @@ class _Search:
     def _shortest(
         self, name: str, steps: tuple[Step, ...], other: Sequence[str]
     ) -> tuple[Step, ...]:
-        place = 0
-        while place < len(steps):
-            shorter = steps[:place] + steps[place + 1 :]
-            if self._differ(name, shorter, self.order, other):
-                steps = shorter
-            else:
-                place += 1
-        return steps
+        return shortest(steps, lambda fewer: self._differ(name, fewer, self.order, other))
 
     def _exchange(
         self, name: str, steps: Sequence[Step], other: Sequence[str]

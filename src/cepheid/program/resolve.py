@@ -10,6 +10,7 @@ from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic, declared_twice, error, warning
 from cepheid.program.contexts import declared_contexts
 from cepheid.program.derive import Named, derive_types
+from cepheid.program.properties import property_problem
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.schemas import declared_types
 from cepheid.program.statements import (
@@ -74,6 +75,8 @@ def _check_annotations(statement: Statement, problems: list[Diagnostic]) -> None
         elif name == "priority" and (not isinstance(value, int) or isinstance(value, bool)):
             fact = "@Priority needs a whole number"
             problems.append(error("bad-annotation", fact, span, "@Priority(5)"))
+        elif name == "property" and (problem := property_problem(statement)) is not None:
+            problems.append(problem)
         elif name == "drop":
             fact = "@Drop has no effect: every statement takes every event"
             problems.append(warning("unsupported", fact, span))

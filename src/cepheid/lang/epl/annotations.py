@@ -12,7 +12,7 @@ from cepheid.lang.epl.lexer import Kind
 from cepheid.program.tree import Annotation, Scalar
 
 # Those that mean something to Cepheid, or are common in EPL; others are kept as they are.
-_KNOWN = ("Action", "Description", "EventTime", "Name", "Priority", "Hint", "Tag")
+_KNOWN = ("Action", "Description", "EventTime", "Name", "Priority", "Property", "Hint", "Tag")
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 
 

@@ -1,0 +1,146 @@
+"""Many simulated runs: beside one pass over the same events, for more days and runs, beside Maude."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+import cepheid as cep
+from benchmarks.measure import Sizes, in_turn
+from benchmarks.report import Figure, Goal
+from cepheid.core.event import Event
+from cepheid.matcher.operator import open_operator
+from cepheid.simulation.factories import Maker
+from cepheid.simulation.runs import Counter, Job
+from cepheid.simulation.scenario import read_scenario
+from cepheid.simulation.simulate import job_of
+
+FOLDER = Path(__file__).parents[1] / "examples" / "motorbike"
+PAPER, CALIBRATED = (FOLDER / "evidence" / f"{name}.toml" for name in ("paper", "calibrated"))
+RUNS = 256
+READINGS = 1_000  # for the paper's encoding, whose time for each grows with their number
+DAY = 86_400_000_000
+
+
+def run(sizes: Sizes) -> Iterator[Figure]:
+    runs = max(int(RUNS * sizes.scale), 8)
+    yield from beside_one_pass(runs)
+    yield from growth(sizes)
+    yield beside_the_paper()
+
+
+def job(days: int = 1, scenario: Path = PAPER) -> Job:
+    program = cep.load(FOLDER / "motorbike.epl").resolve()
+    until = f"{days} days"
+    return job_of(program, read_scenario(scenario), until=until, events=None, seed=0)
+
+
+def beside_one_pass(runs: int) -> Iterator[Figure]:
+    for scenario in (PAPER, CALIBRATED):
+        work = job(scenario=scenario)
+        counter, table = Counter(work), one_table(work, runs)
+        counter.counts(0)
+        taken = in_turn(
+            {
+                "runs": partial(counter.table, range(runs)),
+                "pass": partial(one_pass, work, table),
+            }
+        )
+        yield Figure(
+            name=f"{runs} one-day runs of the {scenario.stem} scenario, beside one pass over them",
+            ratio=taken["runs"] / taken["pass"],
+            goal=Goal("at most", 3),
+            of={
+                "seconds": taken["runs"],
+                "beside": taken["pass"],
+                "events": len(table),
+                "events/s": len(table) / taken["runs"],
+            },
+        )
+
+
+def one_table(work: Job, runs: int) -> pa.Table:
+    """The events of all runs, each on a day of its own."""
+    maker = Maker(work.scenario, work.program)
+    tables, taken = [], 0
+    for number in range(runs):
+        table = maker.table(maker.run(work.seed, number, work.span))
+        times = table["@time"].to_numpy() + number * DAY
+        sequence = table["@sequence"].to_numpy() + taken
+        taken += len(table)
+        table = table.set_column(1, "@time", pa.array(times))
+        tables.append(table.set_column(2, "@sequence", pa.array(sequence)))
+    return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+
+
+def one_pass(work: Job, table: pa.Table) -> None:
+    operator = open_operator(work.program)
+    operator.start(work.span.start)
+    operator.take(table)
+
+
+def growth(sizes: Sizes) -> Iterator[Figure]:
+    """Table 1 of the paper, scaled down: time grows with days and with runs as they do."""
+    few = max(int(16 * sizes.scale), 4)
+    grid = [(days, runs) for days in (1, 4) for runs in (few, 4 * few)]
+    counters = {days: Counter(job(days)) for days in (1, 4)}
+    for counter in counters.values():
+        counter.counts(0)
+    taken = in_turn(
+        {f"{d} {r}": partial(counters[d].table, range(r)) for d, r in grid},
+    )
+    base = taken[f"1 {few}"]
+    for days, runs in grid[1:]:
+        share = days * runs // few
+        yield Figure(
+            name=f"{days} days, {runs} runs: time beside {share} times that of 1 day, {few} runs",
+            ratio=taken[f"{days} {runs}"] / (share * base),
+            goal=Goal("at most", 1.5),
+            of={"seconds": taken[f"{days} {runs}"], "beside": share * base},
+        )
+
+
+def beside_the_paper() -> Figure:
+    """The same readings through the paper's encoding: rules over one list of events."""
+    name = f"time for an event in the paper's Maude encoding ({READINGS:,} readings), beside ours"
+    if find_spec("maude") is None:
+        return Figure(name=name, ratio=None, note="pip install maude first")
+    work = job()
+    few = replace(work, span=replace(work.span, most=READINGS))
+    theirs = _in_maude(few.run(0).events())["seconds"] / READINGS
+    counter = Counter(work)
+    events = int(counter.table(range(16))[:, 0].sum())
+    ours = in_turn({"ours": partial(counter.table, range(16))})["ours"] / events
+    return Figure(
+        name=name,
+        ratio=theirs / ours,
+        goal=Goal("at least", 1_000),
+        of={"microseconds": 1e6 * ours, "beside": 1e6 * theirs},
+    )
+
+
+def _in_maude(events: list[Event]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "readings.jsonl"
+        file.write_text("".join(f"{json.dumps(_reading(event))}\n" for event in events))
+        command = [sys.executable, "-m", "benchmarks.paper", str(file)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _reading(event: Event) -> list[object]:
+    values: dict[str, Any] = dict(event)
+    second = event.instant // 1_000_000 % 86_400
+    pressures = [round(100 * values[name]) for name in ("tirePressure1", "tirePressure2")]
+    return [second, values["motorbikeId"], values["speed"], values["seat"], *pressures]

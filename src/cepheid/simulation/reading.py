@@ -1,0 +1,298 @@
+"""Sources as scenarios write them: a plain value, or a table that says how a value comes about."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from cepheid.core.time import SECOND, parse_period
+from cepheid.errors import suggest
+from cepheid.simulation.distributions import distribution
+from cepheid.simulation.sources import (
+    ByMode,
+    Choice,
+    Constant,
+    Drawn,
+    Each,
+    Faulty,
+    Following,
+    Index,
+    Limited,
+    Markov,
+    Mixture,
+    Scalar,
+    Source,
+    Walk,
+)
+
+Table: TypeAlias = dict[str, Any]
+
+
+class Wrong(ValueError):
+    """A fact about a source that makes no sense."""
+
+
+class Reader:
+    """Reads sources, and gathers what is wrong with them."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self._problems = problems
+
+    def source(self, given: object, place: str) -> Source | None:
+        try:
+            return given if isinstance(given, Source) else read_source(given)
+        except ValueError as problem:
+            self._problems.append(f"{place}: {problem}")
+            return None
+
+    def modes(self, given: object, place: str) -> Markov | None:
+        """The modes of a factory, a Markov chain whose states have names."""
+        try:
+            return given if isinstance(given, Markov) else markov(given)
+        except ValueError as problem:
+            self._problems.append(f"{place}: {problem}")
+            return None
+
+    def gap(self, given: object, place: str) -> Source | None:
+        """The same for seconds, which may be written as a period."""
+        if isinstance(given, str):
+            try:
+                given = parse_period(given).microseconds / SECOND
+            except ValueError as problem:
+                self._problems.append(f"{place}: {problem}")
+                return None
+        source = self.source(given, place)
+        if source is not None and not all(map(_is_number, source.scalars())):
+            self._problems.append(f"{place}: a number of seconds is needed")
+            return None
+        if isinstance(source, Constant) and float(source.value) <= 0:
+            self._problems.append(f"{place}: events come some time after each other")
+            return None
+        return source
+
+
+def read_source(given: object) -> Source:
+    """A source; ValueError with a fact."""
+    if not isinstance(given, Mapping):
+        return Constant(_scalar(given))
+    table = dict(given)
+    kind = next((name for name in _KINDS if name in table), None)
+    if kind is None:
+        raise Wrong(f"a value needs one of {', '.join(_KINDS)}")
+    flip, fault = table.pop("flip", None), table.pop("fault", None)
+    limits = _limits(table) if kind != "walk" else {}
+    if kind == "modes" and (limits or flip is not None or fault is not None):
+        raise Wrong("limits and faults go into the modes")
+    source = _KINDS[kind](table)
+    if table:
+        name = next(iter(table))
+        hint = suggest(name, ("flip", "fault", "min", "max", *_KINDS), "there are")
+        raise Wrong(f"{name!r} says nothing beside {kind!r}; {hint}")
+    if limits:
+        source = Limited(source, **limits)
+    if flip is not None:
+        source = Faulty(source, _rate(flip, "flip"))
+    return source if fault is None else _faulty(source, fault)
+
+
+def _faulty(source: Source, given: object) -> Source:
+    if not isinstance(given, Mapping) or "rate" not in given:
+        raise Wrong("a fault is a table with a rate and a value")
+    table = dict(given)
+    return Faulty(source, _rate(table.pop("rate"), "rate"), read_source(table))
+
+
+def _limits(table: Table) -> dict[str, float]:
+    """A distribution between bounds keeps to them by itself."""
+    if table.get("distribution") in ("uniform", "triangular"):
+        return {}
+    limits = _bounds(table)
+    if limits.get("min", -math.inf) > limits.get("max", math.inf):
+        raise Wrong("min is above max")
+    return limits
+
+
+def _bounds(table: Table) -> dict[str, float]:
+    names = [name for name in ("min", "max") if name in table]
+    return {str(name): _number(table.pop(name), name) for name in names}
+
+
+# The kinds of sources; each takes out of the table what it understands.
+
+
+def _value(table: Table) -> Source:
+    return Constant(_scalar(table.pop("value")))
+
+
+def _index(table: Table) -> Source:
+    if table.pop("index") is not True:
+        raise Wrong("write index = true")
+    return Index()
+
+
+def _each(table: Table) -> Source:
+    return Each(_scalars(table.pop("each"), "each"))
+
+
+def _choice(table: Table) -> Source:
+    values = _scalars(table.pop("choice"), "choice")
+    weights = table.pop("weights", [1] * len(values))
+    if not isinstance(weights, Sequence) or len(weights) != len(values):
+        raise Wrong(f"{len(values)} values need as many weights")
+    return Choice(values, _shares(weights))
+
+
+def _drawn(table: Table) -> Source:
+    name = table.pop("distribution")
+    if not isinstance(name, str):
+        raise Wrong("the name of a distribution is a text")
+    numbers = {n: v for n, v in table.items() if n not in ("start", "previous")}
+    for parameter in numbers:
+        del table[parameter]
+    return Drawn(distribution(name, {n: _number(v, n) for n, v in numbers.items()}))
+
+
+def _walk(table: Table) -> Source:
+    step = read_source(table.pop("walk"))
+    bounds = _bounds(table)
+    start = _number(table.pop("start", 0), "start")
+    low, high = bounds.get("min", -math.inf), bounds.get("max", math.inf)
+    if not low <= start <= high or low == high:
+        raise Wrong("a walk starts between min and max")
+    return Walk(_numeric(step, "walk"), start, **bounds)
+
+
+def _following(table: Table) -> Source:
+    share = _number(table.pop("previous"), "previous")
+    start = _number(table.pop("start", 0), "start")
+    if "distribution" not in table and "value" not in table:
+        raise Wrong("what is new in each reading needs a distribution or a value")
+    news = _drawn(table) if "distribution" in table else _value(table)
+    return Following(share, _numeric(news, "previous"), start)
+
+
+def _markov(table: Table) -> Source:
+    chain = markov(table.pop("markov"))
+    start = table.pop("start", chain.states[0])
+    start = str(start).lower() if isinstance(start, bool) else str(start)
+    if start not in chain.states:
+        raise Wrong(f"no state {start!r}; {suggest(start, map(str, chain.states), 'states')}")
+    return Markov(
+        tuple(_state(str(s)) for s in chain.states), chain.rows, chain.states.index(start)
+    )
+
+
+def markov(given: object) -> Markov:
+    """A Markov chain whose states are texts, the first of them the one before all readings."""
+    if not isinstance(given, Mapping) or not given:
+        raise Wrong("a Markov chain is a table of states, each a table of the next ones")
+    states = [str(state) for state in given]
+    rows = []
+    for state, row in given.items():
+        if not isinstance(row, Mapping) or not row:
+            raise Wrong(f"state {state!r} needs a table of the next ones")
+        for name in row:
+            if name not in given:
+                raise Wrong(f"no state {name!r}; {suggest(str(name), states, 'states')}")
+        rows.append(_shares([row.get(name, 0) for name in states]))
+    return Markov(tuple(states), tuple(rows))
+
+
+def _mixture(table: Table) -> Source:
+    given = table.pop("mixture")
+    if not isinstance(given, list | tuple) or not given:
+        raise Wrong("a mixture is a list of sources")
+    parts, weights = [], []
+    for part in given:
+        own = dict(part) if isinstance(part, Mapping) else {"value": part}
+        weights.append(own.pop("weight", 1))
+        parts.append(read_source(own))
+    return Mixture(tuple(parts), _shares(weights))
+
+
+def _by_mode(table: Table) -> Source:
+    given = table.pop("modes")
+    if not isinstance(given, Mapping) or not given:
+        raise Wrong("modes is a table with a value for each mode")
+    parts = {name: read_source(own) for name, own in given.items()}
+    if any(isinstance(part, ByMode) for part in parts.values()):
+        raise Wrong("a mode has no modes")
+    return ByMode(tuple(parts.items()))
+
+
+# Where two of these stand in one table, the first says what it is.
+_KINDS: dict[str, Callable[[Table], Source]] = {
+    "modes": _by_mode,
+    "previous": _following,
+    "walk": _walk,
+    "markov": _markov,
+    "mixture": _mixture,
+    "choice": _choice,
+    "each": _each,
+    "index": _index,
+    "value": _value,
+    "distribution": _drawn,
+}
+
+
+# Plain values.
+
+
+def _state(text: str) -> Scalar:
+    """The name of a state as a value: keys of a table are always texts."""
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _scalar(value: object) -> Scalar:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise Wrong(f"{value} is no number")
+    if isinstance(value, bool | int | float | str):
+        return value
+    raise Wrong(f"{value!r} is no text, number, true or false")
+
+
+def _scalars(values: object, name: str) -> tuple[Scalar, ...]:
+    if not isinstance(values, list | tuple) or not values:
+        raise Wrong(f"{name} is a list of values")
+    return tuple(map(_scalar, values))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _numeric(source: Source, name: str) -> Source:
+    if not all(map(_is_number, source.scalars())):
+        raise Wrong(f"{name} needs numbers")
+    return source
+
+
+def _number(value: object, name: str) -> float:
+    if not _is_number(value):
+        raise Wrong(f"{name} is a number, not {value!r}")
+    assert isinstance(value, int | float)
+    return value
+
+
+def _rate(value: object, name: str) -> float:
+    rate = _number(value, name)
+    if not 0 <= rate <= 1:
+        raise Wrong(f"{name} lies between 0 and 1, not at {rate:g}")
+    return rate
+
+
+def _shares(weights: Sequence[object]) -> tuple[float, ...]:
+    """Weights as shares of one."""
+    numbers = [_number(weight, "a weight") for weight in weights]
+    total = sum(numbers)
+    if min(numbers) < 0 or not 0 < total < math.inf:
+        raise Wrong("weights are not negative, and one of them is above zero")
+    return tuple(number / total for number in numbers)

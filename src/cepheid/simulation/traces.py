@@ -1,0 +1,101 @@
+"""Traces: events and the time around them, as files that replay, and as small as they can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from cepheid.core.event import Event
+from cepheid.core.time import Instant, format_instant
+from cepheid.engines.local.runners import Runner, open_runner
+from cepheid.formal.shrink import shortest
+from cepheid.io.encode import encode, to_json
+from cepheid.program.resolved import ResolvedProgram
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Events in their order; the clock runs from `start` to `end`, else from the first to the last."""
+
+    events: tuple[Event, ...]
+    start: Instant | None = None
+    end: Instant | None = None
+
+    def records(self) -> list[dict[str, object]]:
+        """As an events file has them; a record with a time alone lets it pass."""
+        return list(self._records())
+
+    def _records(self) -> Iterator[dict[str, object]]:
+        if self.start is not None:
+            yield {"@time": format_instant(self.start)}
+        yield from map(encode, self.events)
+        if self.end is not None:
+            yield {"@time": format_instant(self.end)}
+
+    def lines(self) -> list[str]:
+        return [to_json(record) for record in self._records()]
+
+    def text(self) -> str:
+        return "".join(f"{line}\n" for line in self.lines())
+
+    def rows(self, program: ResolvedProgram) -> list[Event]:
+        """What a program derives from it."""
+        return self._through(open_runner(program))
+
+    def _through(self, runner: Runner) -> list[Event]:
+        if self.start is not None:
+            runner.start(self.start)
+        rows = runner.send_all(self.events)
+        return rows + runner.pass_time(self.end) if self.end is not None else rows
+
+
+def smallest(trace: Trace, program: ResolvedProgram, statement: str) -> Trace:
+    """A trace with as few events as possible for which a statement still gives a row."""
+    first = _first_row(trace, program, statement)
+    assert first is not None
+    trace = _up_to(trace, first)
+    behind = _behind(trace, program, statement)
+    if _speaks(replace(trace, events=behind), program, statement):
+        trace = replace(trace, events=behind)
+
+    def shows(events: Sequence[Event]) -> bool:
+        return _speaks(replace(trace, events=tuple(events)), program, statement)
+
+    trace = replace(trace, events=shortest(trace.events, shows))
+    for shorter in ({"start": None}, {"end": None}):
+        fewer = replace(trace, **shorter)  # type: ignore[arg-type]
+        if fewer.events and _speaks(fewer, program, statement):
+            trace = fewer
+    return trace
+
+
+def _speaks(trace: Trace, program: ResolvedProgram, statement: str) -> bool:
+    return _first_row(trace, program, statement) is not None
+
+
+def _first_row(trace: Trace, program: ResolvedProgram, statement: str) -> Event | None:
+    rows = trace.rows(program)
+    return next((row for row in rows if row.statement == statement and not row.is_old), None)
+
+
+def _up_to(trace: Trace, row: Event) -> Trace:
+    """Without what happens after a row."""
+    events = tuple(event for event in trace.events if event.instant <= row.instant)
+    return replace(trace, events=events, end=row.instant)
+
+
+def _behind(trace: Trace, program: ResolvedProgram, statement: str) -> tuple[Event, ...]:
+    """The events of the input from which the first row came."""
+    rows = trace._through(open_runner(program, why=True))
+    row = next(row for row in rows if row.statement == statement and not row.is_old)
+    needed: set[int] = set()
+    known: set[int] = set()
+    waiting = [row]
+    while waiting:
+        event = waiting.pop()
+        if id(event) not in known:
+            known.add(id(event))
+            waiting.extend(event.causes)
+            if event.statement is None:
+                needed.add(event.sequence)
+    return tuple(event for event in trace.events if event.sequence in needed)

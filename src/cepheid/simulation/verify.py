@@ -1,0 +1,193 @@
+"""Properties over many runs: how probable it is that one is broken, and a trace that breaks it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cepheid.engines.local.run import Progress, no_progress
+from cepheid.program.resolved import ResolvedProgram
+from cepheid.simulation.factories import Words
+from cepheid.simulation.properties import Property, property_of
+from cepheid.simulation.runs import Job
+from cepheid.simulation.scenario import Scenario
+from cepheid.simulation.simulate import Until, Where, job_of, take_all, trace_of
+from cepheid.simulation.statistics import (
+    Difference,
+    Interval,
+    Method,
+    Plan,
+    SequentialTest,
+    difference,
+    proportion,
+)
+from cepheid.simulation.traces import Trace, smallest
+
+Truths: TypeAlias = npt.NDArray[np.bool_]  # one for each run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What the runs say of a property.
+
+    `estimate` is the share of runs in which its pattern matched, of an invariant its negation. With a
+    bound, `holds` says whether the property is broken in at most that share of all runs, None where
+    the runs leave it open; else whether no run broke it.
+    """
+
+    name: str
+    kind: str
+    hits: int
+    runs: int
+    interval: Interval
+    confidence: float
+    method: Method
+    bound: float
+    holds: bool | None
+    plan: Plan
+    is_sequential: bool
+    trace: Trace | None
+    against: Verdict | None = None
+    difference: Difference | None = None
+
+    @property
+    def estimate(self) -> float:
+        return self.hits / self.runs
+
+    def to_json(self) -> dict[str, object]:
+        found: dict[str, object] = {
+            "property": self.name,
+            "kind": self.kind,
+            "estimate": self.estimate,
+            "low": self.interval.low,
+            "high": self.interval.high,
+            "runs": self.runs,
+            "holds": self.holds,
+            "trace": None if self.trace is None else self.trace.records(),
+        }
+        if self.against is not None and self.difference is not None:
+            gap = self.difference
+            found["against"] = self.against.to_json()
+            found["difference"] = {
+                "estimate": gap.estimate,
+                "low": gap.low,
+                "high": gap.high,
+                "p_value": gap.p_value,
+            }
+        return found
+
+
+def verify(
+    program: ResolvedProgram,
+    scenario: Scenario,
+    property: str | None,
+    *,
+    plan: Plan,
+    runs: int | None,
+    until: Until,
+    events: int | None,
+    seed: int,
+    bound: float,
+    is_sequential: bool,
+    method: Method,
+    against: Scenario | None,
+    where: Where,
+    progress: Progress = no_progress,
+) -> Verdict:
+    wanted = property_of(program, property)
+    most = plan.runs if runs is None else runs
+    inquiry = _Inquiry(wanted, plan, most, bound, is_sequential, method, where, progress)
+    needed = wanted.needed()
+    job, *others = [
+        job_of(needed, s, until=until, events=events, seed=seed)
+        for s in (scenario, against)
+        if s is not None
+    ]
+    for each in (job, *others):
+        each.check()  # both are right before either is run
+    found = inquiry.verdict(job)
+    if not others:
+        return found
+    other = inquiry.verdict(others[0])
+    gap = difference((found.hits, found.runs), (other.hits, other.runs), plan.confidence)
+    return replace(found, against=other, difference=gap)
+
+
+@dataclass(frozen=True, slots=True)
+class _Inquiry:
+    """How a property is looked into."""
+
+    property: Property
+    plan: Plan
+    runs: int
+    bound: float
+    is_sequential: bool
+    method: Method
+    where: Where
+    progress: Progress
+
+    def verdict(self, job: Job) -> Verdict:
+        names = [statement.name for statement in job.program.statements]
+        column = len(job.scenario.types) + names.index(self.property.statement)
+
+        def is_enough(lines: Words) -> bool:
+            return self._decided(lines[:, column] > 0) is not None
+
+        lines = take_all(job, self.where, self.runs, self.progress, is_enough)
+        matched = lines[:, column] > 0
+        decided = self._decided(matched)
+        if decided is not None:
+            matched = matched[: decided[1]]
+        hits, runs, confidence = int(matched.sum()), len(matched), self.plan.confidence
+        interval = proportion(hits, runs, confidence, self.method)
+        return Verdict(
+            name=self.property.name,
+            kind=self.property.kind,
+            hits=hits,
+            runs=runs,
+            interval=interval,
+            confidence=confidence,
+            method=self.method,
+            bound=self.bound,
+            holds=self._holds(matched, interval) if decided is None else decided[0],
+            plan=self.plan,
+            is_sequential=self.is_sequential,
+            trace=self._trace(job, self._broken(matched)),
+        )
+
+    def _broken(self, matched: Truths) -> Truths:
+        return matched if self.property.is_broken_by_rows else ~matched
+
+    def _holds(self, matched: Truths, interval: Interval) -> bool | None:
+        broken = self._broken(matched)
+        if not self.bound:
+            return not broken.any()
+        low, high = interval.low, interval.high
+        if not self.property.is_broken_by_rows:
+            low, high = 1 - high, 1 - low
+        return True if high <= self.bound else False if low > self.bound else None
+
+    def _decided(self, matched: Truths) -> tuple[bool, int] | None:
+        """The answer of a sequential test and how many runs it took; None: there is none yet."""
+        if not self.is_sequential:
+            return None
+        broken = self._broken(matched)
+        if not self.bound:  # one counterexample is enough
+            found = np.flatnonzero(broken)
+            return (False, int(found[0]) + 1) if len(found) else None
+        test = SequentialTest(self.bound, self.plan.precision, self.plan.confidence)
+        keeps, runs = test.decide(broken)
+        return None if keeps is None else (keeps, runs)
+
+    def _trace(self, job: Job, broken: Truths) -> Trace | None:
+        """The first run that broke the property, made small; what did not happen stays whole."""
+        found = np.flatnonzero(broken)
+        if not len(found):
+            return None
+        trace = trace_of(job, int(found[0]))
+        if not self.property.is_broken_by_rows:
+            return trace
+        return smallest(trace, job.program, self.property.statement)
