@@ -126,6 +126,8 @@ def integers(array: Any) -> Words:
 
 
 def check_order(instants: Words, clock: Instant) -> None:
+    if instants[0] >= clock and (instants[1:] >= instants[:-1]).all():
+        return
     before = np.maximum.accumulate(np.append(clock, instants[:-1]))
     late = np.flatnonzero(instants < before)
     if len(late):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CHUNK = 1 << 16  # events that are looked at together
-_SPARE = 1 << 18  # events that may be held beside what is needed
+_SPARE = 1 << 19  # events that may be held beside what is needed
 Plan: TypeAlias = Chain | Window
 
 

@@ -80,9 +80,7 @@ class Runs:
         self._head[[vm.FOUND, vm.MOST_FOUND]] = len(places)
 
     def pass_time(self, instant: int) -> None:
-        self._until_done(
-            lambda: vm.pass_time(self._head, self._runs, self._table, self._found, instant)
-        )
+        self._until_done(lambda: vm.pass_time(self._head, self._runs, self._found, instant))
 
     def next_due(self) -> int | None:
         first = int(self._head[vm.FIRST_DUE])
@@ -119,8 +117,10 @@ class Runs:
 
     def _more_entries(self) -> None:
         """A table for the lists that are not empty; they may be fewer than it had entries."""
-        filled = int((self._table[vm.E_FIRST :: vm.E_WIDTH] != NONE).sum())
-        self._rehash(self._table, filled)
+        self._rehash(self._table, self._cut())
+
+    def _cut(self) -> int:
+        return int(vm.cut(self._head, self._runs, self._table))
 
     def _rehash(self, table: Words, lists: int) -> None:
         """A table in which so many lists have room, and those that runs may go on to at once."""
@@ -165,6 +165,7 @@ class Runs:
 
     def pack(self, numbers: Words) -> tuple[Words, Words, Words]:
         """Single words, live runs and lists; events have other numbers in them."""
+        self._cut()
         rows = self._used()
         live = np.flatnonzero(rows[:, vm.R_LOST] != NONE)
         places = np.full(len(rows) + 1, NONE, dtype=np.int64)  # one more, as there may be none
@@ -176,8 +177,7 @@ class Runs:
         bound[bound != NONE] = numbers[bound[bound != NONE]]
         lists = self._table.reshape(-1, vm.E_WIDTH)
         lists = lists[lists[:, vm.E_FIRST] != NONE]
-        for word in (vm.E_FIRST, vm.E_LAST):
-            lists[:, word] = self._moved(lists[:, word], places)
+        lists[:, vm.E_FIRST] = self._moved(lists[:, vm.E_FIRST], places)
         head = self._head.copy()
         for word in (vm.FIRST_DUE, vm.LAST_DUE):
             head[word] = self._moved(head[word : word + 1], places)[0]

@@ -1,9 +1,14 @@
 """The runs of one chain over a batch of events.
 
 A run waits for the event of its next link, in a list with all others that wait there for the same
-value; each list has an entry in a hash table. Where time limits the last link, the runs that wait
-for it are also in a queue: all have the same period, so they fall due in the order of their arming.
-Everything lies in four arrays of words: single words, runs, hash table, matches.
+value, the newest first; each list has an entry in a hash table. Where time limits the last link, the
+runs that wait for it are also in a queue: all have the same period, so they fall due in the order of
+their arming. Everything lies in four arrays of words: single words, runs, hash table, matches.
+
+With many runs, what takes time is to reach memory that was not used for long. So a run whose time is
+up leaves the queue, but its list is not looked for: that may go on to runs that are over, or whose
+place another run has now. Such an end of a list is told by what stands there (`is_waiting`), as the
+older runs of a list are over before the newer ones.
 """
 
 from __future__ import annotations
@@ -45,8 +50,8 @@ from cepheid.matcher.vm.layout import NONE
     R_EVENTS,
 ) = range(8)
 
-# An entry of the hash table.
-E_LINK, E_VALUE, E_FIRST, E_LAST, E_WIDTH = range(5)
+# An entry of the hash table; four words of which none lies in another line of the cache.
+E_LINK, E_VALUE, E_FIRST, E_WIDTH = 0, 1, 2, 4
 
 # A match: the numbers of its events, then either the place in the batch of the event that
 # completed it, or when it fell due and as which.
@@ -87,27 +92,39 @@ def wait(head, runs, table, run, link):
         table[found + E_LINK] = link
         table[found + E_VALUE] = value
         table[found + E_FIRST] = NONE
-        table[found + E_LAST] = NONE
         head[ENTRIES] += 1
     runs[run + R_ENTRY] = found
-    runs[run + R_NEXT] = NONE
-    before = table[found + E_LAST]
-    table[found + E_LAST] = run
-    if before == NONE:
-        table[found + E_FIRST] = run
-    else:
-        runs[before + R_NEXT] = run
+    runs[run + R_NEXT] = table[found + E_FIRST]
+    table[found + E_FIRST] = run
 
 
 @part
-def stop_waiting(runs, table, run):
-    """The run's time is up, before that of all others in its list: it is the first there."""
-    found = runs[run + R_ENTRY]
-    if found == NONE:
-        return
-    table[found + E_FIRST] = runs[run + R_NEXT]
-    if table[found + E_FIRST] == NONE:
-        table[found + E_LAST] = NONE
+def is_timed(head, link):
+    """Whether runs that wait for a link may be over before its event comes."""
+    return link == head[LINKS] - 1 and head[PERIOD] != NONE
+
+
+@part
+def is_waiting(runs, run, entry, armed):
+    """Whether a run is still in a list that time limits, behind one that was armed as such."""
+    if runs[run + R_LOST] == NONE or runs[run + R_ENTRY] != entry:
+        return False
+    return runs[run + R_ARMED] < armed
+
+
+@part
+def oldest(head, runs, table, entry):
+    """Takes all runs out of a list; they follow each other from the returned one, the oldest, on."""
+    run = table[entry + E_FIRST]
+    table[entry + E_FIRST] = NONE
+    checks = is_timed(head, table[entry + E_LINK])
+    newer, armed = NONE, head[ARMED] + 1
+    while run != NONE and (not checks or is_waiting(runs, run, entry, armed)):
+        armed = runs[run + R_ARMED]
+        older = runs[run + R_NEXT]
+        runs[run + R_NEXT] = newer
+        newer, run = run, older
+    return newer
 
 
 # -- the queue of those that time limits -----------------------------------------------------------
@@ -211,7 +228,7 @@ def match(head, runs, found, run, one, other):
 
 
 @part
-def let_time_pass(head, runs, table, found, instant):
+def let_time_pass(head, runs, found, instant):
     """Runs whose time is up: they end, or match where the last event had to be absent."""
     while head[FIRST_DUE] != NONE and runs[head[FIRST_DUE] + R_DUE] <= instant:
         run = head[FIRST_DUE]
@@ -219,7 +236,6 @@ def let_time_pass(head, runs, table, found, instant):
             if head[FOUND] == head[MOST_FOUND]:
                 return MORE_FOUND
             match(head, runs, found, run, runs[run + R_DUE], runs[run + R_ARMED])
-        stop_waiting(runs, table, run)
         disarm(head, runs, run)
         end(head, runs, run)
     return DONE
@@ -251,8 +267,7 @@ def take(head, runs, table, found, mask, instant, event, count, own, given, lost
         place = place_of(head, table, link, value)
         if table[place + E_LINK] == NONE:
             continue
-        run = table[place + E_FIRST]
-        table[place + E_FIRST] = table[place + E_LAST] = NONE
+        run = oldest(head, runs, table, place)
         while run != NONE:
             following = runs[run + R_NEXT]
             if link < last:
@@ -288,7 +303,7 @@ def follow(head_, runs_, table_, found_, masks, instants, own_, given_, lost_):
     for event in range(head[CURSOR], count):
         head[CURSOR] = event
         instant = instants[event]
-        if head[FIRST_DUE] != NONE and let_time_pass(head, runs, table, found, instant) != DONE:
+        if head[FIRST_DUE] != NONE and let_time_pass(head, runs, found, instant) != DONE:
             return MORE_FOUND
         mask = masks[event]
         if mask == 0:
@@ -301,10 +316,10 @@ def follow(head_, runs_, table_, found_, masks, instants, own_, given_, lost_):
     return DONE
 
 
-@entry("int64(int64[::1], int64[::1], int64[::1], int64[::1], int64)")
-def pass_time(head_, runs_, table_, found_, instant):
-    head, runs, table, found = words_of(head_), words_of(runs_), words_of(table_), words_of(found_)
-    return let_time_pass(head, runs, table, found, instant)
+@entry("int64(int64[::1], int64[::1], int64[::1], int64)")
+def pass_time(head_, runs_, found_, instant):
+    head, runs, found = words_of(head_), words_of(runs_), words_of(found_)
+    return let_time_pass(head, runs, found, instant)
 
 
 @entry("int64(int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1])")
@@ -336,9 +351,37 @@ def follow_one(head_, runs_, found_, masks, own_, given_, lost_):
     return DONE
 
 
+@part
+def cut_list(head, runs, table, entry):
+    run, armed = table[entry + E_FIRST], head[ARMED] + 1
+    newer = NONE
+    while run != NONE and is_waiting(runs, run, entry, armed):
+        armed = runs[run + R_ARMED]
+        newer, run = run, runs[run + R_NEXT]
+    if newer == NONE:
+        table[entry + E_FIRST] = NONE
+    else:
+        runs[newer + R_NEXT] = NONE
+
+
+@entry("int64(int64[::1], int64[::1], int64[::1])")
+def cut(head_, runs_, table_):
+    """Ends all lists where their runs do; how many are not empty."""
+    head, runs, table = words_of(head_), words_of(runs_), words_of(table_)
+    filled = 0
+    for entry in range(0, len(table_), E_WIDTH):
+        if table[entry + E_LINK] == NONE or table[entry + E_FIRST] == NONE:
+            continue
+        if is_timed(head, table[entry + E_LINK]):
+            cut_list(head, runs, table, entry)
+        if table[entry + E_FIRST] != NONE:
+            filled += 1
+    return filled
+
+
 @entry("void(int64[::1], int64[::1], int64[::1], int64[::1])")
 def rehash(head_, runs_, table_, fresh_):
-    """Enters the lists that are not empty into a fresh hash table, whose size is already known."""
+    """Enters the lists that are not empty, and cut, into a fresh hash table of a known size."""
     head, runs, table, fresh = words_of(head_), words_of(runs_), words_of(table_), words_of(fresh_)
     head[ENTRIES] = 0
     for place in range(0, len(table_), E_WIDTH):
