@@ -105,21 +105,21 @@ def is_timed(head, link):
 
 
 @part
-def is_waiting(runs, run, entry, armed):
+def is_waiting(runs, run, place, armed):
     """Whether a run is still in a list that time limits, behind one that was armed as such."""
-    if runs[run + R_LOST] == NONE or runs[run + R_ENTRY] != entry:
+    if runs[run + R_LOST] == NONE or runs[run + R_ENTRY] != place:
         return False
     return runs[run + R_ARMED] < armed
 
 
 @part
-def oldest(head, runs, table, entry):
+def oldest(head, runs, table, place):
     """Takes all runs out of a list; they follow each other from the returned one, the oldest, on."""
-    run = table[entry + E_FIRST]
-    table[entry + E_FIRST] = NONE
-    checks = is_timed(head, table[entry + E_LINK])
+    run = table[place + E_FIRST]
+    table[place + E_FIRST] = NONE
+    checks = is_timed(head, table[place + E_LINK])
     newer, armed = NONE, head[ARMED] + 1
-    while run != NONE and (not checks or is_waiting(runs, run, entry, armed)):
+    while run != NONE and (not checks or is_waiting(runs, run, place, armed)):
         armed = runs[run + R_ARMED]
         older = runs[run + R_NEXT]
         runs[run + R_NEXT] = newer
@@ -352,14 +352,14 @@ def follow_one(head_, runs_, found_, masks, own_, given_, lost_):
 
 
 @part
-def cut_list(head, runs, table, entry):
-    run, armed = table[entry + E_FIRST], head[ARMED] + 1
+def cut_list(head, runs, table, place):
+    run, armed = table[place + E_FIRST], head[ARMED] + 1
     newer = NONE
-    while run != NONE and is_waiting(runs, run, entry, armed):
+    while run != NONE and is_waiting(runs, run, place, armed):
         armed = runs[run + R_ARMED]
         newer, run = run, runs[run + R_NEXT]
     if newer == NONE:
-        table[entry + E_FIRST] = NONE
+        table[place + E_FIRST] = NONE
     else:
         runs[newer + R_NEXT] = NONE
 
@@ -369,12 +369,12 @@ def cut(head_, runs_, table_):
     """Ends all lists where their runs do; how many are not empty."""
     head, runs, table = words_of(head_), words_of(runs_), words_of(table_)
     filled = 0
-    for entry in range(0, len(table_), E_WIDTH):
-        if table[entry + E_LINK] == NONE or table[entry + E_FIRST] == NONE:
+    for place in range(0, len(table_), E_WIDTH):
+        if table[place + E_LINK] == NONE or table[place + E_FIRST] == NONE:
             continue
-        if is_timed(head, table[entry + E_LINK]):
-            cut_list(head, runs, table, entry)
-        if table[entry + E_FIRST] != NONE:
+        if is_timed(head, table[place + E_LINK]):
+            cut_list(head, runs, table, place)
+        if table[place + E_FIRST] != NONE:
             filled += 1
     return filled
 
