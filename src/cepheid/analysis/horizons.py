@@ -3,8 +3,8 @@
 A note for each such type that a statement takes: rows that come later than this after an event do
 not depend on it. An event matters to a statement for a while (see `retention`), and what the
 statement derives from it matters to others; along such a path the times add up, and the longest
-path counts. It is named, or where there is no bound, the statements that set none, with the reason
-of the first.
+path counts. It is named; where there is no bound, so are the statements that set none, with the
+reason of the first.
 
 What is seen: guards, timers, time windows and batches, and conditions on the attribute that holds
 the time of a type, where it counts whole units: `b.ts - a.ts <= 5`, `a.ts + 5 > b.ts`,
@@ -12,7 +12,8 @@ the time of a type, where it counts whole units: `b.ts - a.ts <= 5`, `a.ts + 5 >
 there is no window. What is not seen: such conditions inside `or` of patterns, repetitions and
 `while`, on times that are floats or texts, or on types that statements derive; that conditions keep
 an event out of the longest path; that events of a type stop coming. So an event may matter for less
-time, never for more. How long an engine keeps an event is another matter: see `state`.
+time, never for more, but for what `retention` does not count. How long an engine keeps an event is
+another question: see `state`.
 """
 
 from __future__ import annotations
@@ -43,8 +44,7 @@ class Reach:
 def find(graph: Graph) -> Iterator[Diagnostic]:
     for name, reaches in horizons(graph).items():
         if reaches:
-            fact = f"events of {name} can matter {_how_long(graph, reaches)}"
-            yield note("retention", fact, _place(graph, name))
+            yield _finding(graph, name, reaches)
 
 
 def horizons(graph: Graph) -> dict[str, tuple[Reach, ...]]:
@@ -56,18 +56,27 @@ def horizons(graph: Graph) -> dict[str, tuple[Reach, ...]]:
     }
 
 
-def _how_long(graph: Graph, reaches: Sequence[Reach]) -> str:
+def _finding(graph: Graph, name: str, reaches: Sequence[Reach]) -> Diagnostic:
     endless = [reach for reach in reaches if reach.for_ever is not None]
+    longest = max((reach for reach in reaches if reach.span), key=_longer, default=None)
+    how_long = _for_a_while(graph, longest) if longest else "at their own instant only"
+    hint = f"otherwise {how_long}" if endless and longest else None
     if endless:
-        names = [_name(graph, reach.path[-1]) for reach in endless]
-        also = f"; also to {_listed(names[1:])}" if names[1:] else ""
-        return f"for ever to {names[0]}: {endless[0].for_ever}{also}"
-    longest = max(reaches, key=lambda reach: reach.span or 0)
-    if not longest.span:
-        return "at their own instant only"
-    *through, last = (_name(graph, number) for number in longest.path)
+        how_long = _for_ever(graph, endless)
+    return note("retention", f"events of {name} can matter {how_long}", _place(graph, name), hint)
+
+
+def _for_ever(graph: Graph, endless: Sequence[Reach]) -> str:
+    first, *others = (_name(graph, reach.path[-1]) for reach in endless)
+    also = f"; also to {_listed(others)}" if others else ""
+    return f"for ever to {first}: {endless[0].for_ever}{also}"
+
+
+def _for_a_while(graph: Graph, reach: Reach) -> str:
+    assert reach.span is not None
+    *through, last = (_name(graph, number) for number in reach.path)
     way = f", through {_listed(through)}" if through else ""
-    return f"for {Period(longest.span)} to {last}{way}"
+    return f"for {Period(reach.span)} to {last}{way}"
 
 
 def _name(graph: Graph, number: int) -> str:
