@@ -120,30 +120,19 @@ class World:
         event = SymbolicEvent(self.solver.instant())
         match.bound.append(event)
         self._bind_time(type, event, match)
-        heirs = self._heirs(type)
+        heirs = _heirs(type, self.graph)
         if depth > 0 and self.outside.isdisjoint(heirs) and not self._in_cycle(type):
             makers = [s for s in self.graph.statements if s.target in heirs]
             origins = [self._origin(maker, event, depth - 1) for maker in makers]
             match.facts.append(self.solver.z3.Or(*origins))
         return event
 
-    def _heirs(self, type: str) -> list[str]:
-        """The types whose events are of a type."""
-        return [name for name in self.types if type in lineage(name, self.types)]
-
-    def time_of(self, type: str) -> EventTime | None:
-        """Where the time of all events of a type is; derived ones have that of their cause."""
-        heirs = self._heirs(type)
-        rules = {self.types[heir].time for heir in heirs}
-        is_derived = any(s.target in heirs for s in self.graph.statements)
-        return None if is_derived or len(rules) > 1 else rules.pop()
-
     def _in_cycle(self, type: str) -> bool:
         return any(self.graph.statements[n].target == type for c in self.graph.cycles for n in c)
 
     def _bind_time(self, type: str, event: SymbolicEvent, match: Match) -> None:
         """The attribute that holds the time counts whole units of it."""
-        rule = self.time_of(type)
+        rule = _time_of(type, self.graph)
         found = self.types[type].find(rule.attribute) if rule else None
         if rule is not None and found is not None and is_integral(found):
             unit = MICROSECONDS[cast("TimeUnit", rule.unit)]
@@ -183,21 +172,21 @@ def longest_run(graph: Graph, statement: ResolvedStatement) -> int | None:
         return None
     if tree.window is not None or tree.output is not None:
         statement = replace(statement, where=None, having=None)
-    world = World(graph)
-    if not _tests_time(statement, world):
+    if not _tests_time(statement, graph):
         return None
+    world = World(graph)
     match = world.match(statement, depth=0)
     held = [world.solver.holds(expr, events) for expr, events in match.conditions]
     lasts = match.end - match.bound[0].instant
-    longest = world.solver.most(lasts, [*match.facts, *held, lasts <= _FOR_EVER])
-    return None if longest is None or longest >= _FOR_EVER else longest + 1
+    last = world.solver.most(lasts, [*match.facts, *held, lasts <= _FOR_EVER])
+    return None if last is None or last >= _FOR_EVER else last + 1
 
 
-def _tests_time(statement: ResolvedStatement, world: World) -> bool:
+def _tests_time(statement: ResolvedStatement, graph: Graph) -> bool:
     """Whether an attribute that holds a time is part of a condition, as far as names tell."""
     assert statement.pattern is not None
     parts = list(atoms(statement.pattern))
-    rules = [world.time_of(part.event_type) for part in parts]
+    rules = [_time_of(part.event_type, graph) for part in parts]
     names = {rule.attribute for rule in rules if rule is not None}
     conditions = [*(part.condition for part in parts), statement.where, statement.having]
     return any(
@@ -206,6 +195,20 @@ def _tests_time(statement: ResolvedStatement, world: World) -> bool:
         if condition is not None
         for expr in walk(condition)
     )
+
+
+def _heirs(type: str, graph: Graph) -> list[str]:
+    """The types whose events are of a type."""
+    types = graph.program.types
+    return [name for name in types if type in lineage(name, types)]
+
+
+def _time_of(type: str, graph: Graph) -> EventTime | None:
+    """Where the time of all events of a type is; derived ones have that of their cause."""
+    heirs = _heirs(type, graph)
+    rules = {graph.program.types[heir].time for heir in heirs}
+    is_derived = any(s.target in heirs for s in graph.statements)
+    return None if is_derived or len(rules) > 1 else rules.pop()
 
 
 def _add(match: Match, condition: Expr | None, events: Events) -> None:
