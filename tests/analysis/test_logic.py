@@ -159,6 +159,20 @@ def test_guards_and_the_order_of_events_bound_their_times(
     assert codes(text) == expected
 
 
+def test_what_is_inserted_has_the_time_of_its_cause_whatever_its_attribute_says() -> None:
+    text = "select b.v as x from pattern [every a=T -> b=T(b.ts < a.ts)]"
+    assert codes(text) == ["never-matches"]
+    assert codes(f"insert into T select 9L - v as ts, v from A; {text}") == []
+    heir = "@EventTime(attribute='other') create schema Heir (other long) inherits T;"
+    assert codes(f"{heir} {text}") == []
+
+
+def test_both_sides_of_and_are_there_when_it_is_true() -> None:
+    text = "select c.v as x from pattern [every a=T -> (b=T and c=T) -> (d=T({}) where timer:within(4 sec))]"
+    assert codes(text.format("d.ts - b.ts > 9 and d.ts - c.ts > 9")) == ["never-matches"]
+    assert codes(text.format("d.ts - b.ts > 9")) == []
+
+
 def test_a_timer_that_outlasts_its_guard_leaves_no_time() -> None:
     text = "select a.v as v from pattern [every (a=A -> (timer:interval({} sec) -> b=B) where timer:within(4 sec))]"
     assert codes(text.format(5)) == ["never-matches"]

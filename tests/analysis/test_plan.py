@@ -52,6 +52,13 @@ def test_a_key_needs_no_hint() -> None:
     assert (plan.context_hint, plan.key_reason) == (None, plan.split.reason)
 
 
+def test_conditions_on_the_time_say_how_long_events_matter() -> None:
+    schema = "@EventTime(attribute='ts', unit='seconds') create schema T (ts long);"
+    plan = plan_of(f"{schema} select * from pattern [every a=T -> b=T(b.ts < a.ts + 5)]")
+    assert plan.retention.spans == {"T": 5_000_000}
+    assert not plan.retention.is_bounded  # its runs are kept nevertheless
+
+
 def test_who_runs_a_statement_is_told_by_the_caller() -> None:
     program = resolved(cep.parse(SCHEMAS + "select id from A").tree)
     for engine in ("matcher", "reference"):

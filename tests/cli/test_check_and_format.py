@@ -21,10 +21,24 @@ create schema A (speed int);
 
 
 def test_a_good_program_has_no_findings(cepheid: Run) -> None:
-    outcome = cepheid("check", "p.epl")
+    outcome = cepheid("check", "p.epl", "--without", "retention")
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out == "no findings: 2 statements, 4 event types\n"
-    assert cepheid("check", "p.epl", "--json").data == []
+    assert cepheid("check", "p.epl", "--without", "retention", "--json").data == []
+
+
+def test_a_note_says_how_long_the_events_of_each_type_matter(cepheid: Run) -> None:
+    outcome = cepheid("check", "p.epl")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.splitlines() == [
+        "p.epl:1:1: note[retention]: events of A can matter for 10 seconds to 'Pair'",
+        "    create schema A (id string, x int);",
+        "    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+        "p.epl:3:1: note[retention]: events of B can matter for 10 seconds to 'Pair'",
+        "    create schema B (id string, x int);",
+        "    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+        "2 notes in 2 statements",
+    ]
 
 
 def test_a_finding_shows_its_place_its_line_and_a_hint(cepheid: Run, write: Write) -> None:
@@ -83,7 +97,7 @@ def test_notes_are_harmless(cepheid: Run, write: Write) -> None:
     write("n.epl", "@Name('S') select x from Unheard;")
     outcome = cepheid("check", "n.epl")
     assert (outcome.code, "note[no-schema]" in outcome.out) == (0, True)
-    assert outcome.out.endswith("1 note in 1 statement\n")
+    assert outcome.out.endswith("2 notes in 1 statement\n")
 
 
 def test_check_needs_a_program(cepheid: Run) -> None:
@@ -127,7 +141,8 @@ def test_a_wrong_program_gets_no_priorities(cepheid: Run, write: Write) -> None:
 
 def test_an_analysis_can_be_left_out(cepheid: Run, write: Write) -> None:
     write("d.epl", DIAMOND)
-    found = cepheid("check", "d.epl", "--without", "races", "--without", "priorities", "--json")
+    names = ("races", "priorities", "retention")
+    found = cepheid("check", "d.epl", "--json", *(f"--without={name}" for name in names))
     assert (found.code, found.data) == (0, [])
     outcome = cepheid("check", "d.epl", "--without", "rases")
     assert outcome.code == 2

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
-from cepheid.analysis import cycles, logic, races, state, unused, windows
+from cepheid.analysis import cycles, horizons, logic, races, state, unused, windows
 from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic, Severity, Span
 from cepheid.program.graph import Graph, graph_of
@@ -22,6 +22,7 @@ ANALYSES: Mapping[str, Callable[[Graph], Iterator[Diagnostic]]] = {
     "unused": unused.find,
     "logic": logic.find,
     "state": state.find,
+    "retention": horizons.find,
     "windows": windows.find,
 }
 

@@ -59,7 +59,8 @@ def most(spans: Iterable[Span]) -> Span:
     return longest_yet
 
 
-def _least(*spans: Span) -> Span:
+def least(*spans: Span) -> Span:
+    """Whichever ends first."""
     return min((span for span in spans if span is not None), default=None)
 
 
@@ -67,7 +68,7 @@ def lifetime(pattern: Pattern) -> Span:
     """How long after its start an instance has finished or failed, whatever happens."""
     match pattern:
         case Within():
-            return _least(longest(pattern.period), lifetime(pattern.child))
+            return least(longest(pattern.period), lifetime(pattern.child))
         case While():
             return lifetime(pattern.child)
         case Interval() | At():
@@ -78,7 +79,7 @@ def lifetime(pattern: Pattern) -> Span:
             # An absence ends with the other sides, at the latest.
             return most(lifetime(p) for p in pattern.parts if not isinstance(p, Absent))
         case AnyOf():
-            return _least(_time_to_finish(pattern), most(map(lifetime, pattern.parts)))
+            return least(_time_to_finish(pattern), most(map(lifetime, pattern.parts)))
         case Repeat():
             return _lifetime_of_repeat(pattern)
     return None
@@ -89,7 +90,7 @@ def _lifetime_of_repeat(repeat: Repeat) -> Span:
     if not repeat.is_exact:
         return until
     assert repeat.high is not None
-    return _least(until, add([lifetime(repeat.child)] * repeat.high))
+    return least(until, add([lifetime(repeat.child)] * repeat.high))
 
 
 def _time_to_finish(pattern: Pattern) -> Span:
@@ -106,7 +107,7 @@ def _time_to_finish(pattern: Pattern) -> Span:
         case AllOf():
             return most(map(_time_to_finish, pattern.parts))
         case AnyOf():
-            return _least(*map(_time_to_finish, pattern.parts))
+            return least(*map(_time_to_finish, pattern.parts))
     return None
 
 

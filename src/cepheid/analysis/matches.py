@@ -1,22 +1,24 @@
 """A match of a statement as formulas: its events, what must hold of them, and when.
 
 Events of types that only statements derive satisfy what one of these statements requires, three
-statements back. Times follow the order of the pattern, its guards and its timers.
+statements back. Times follow the order of the pattern, its guards and its timers, and the attribute
+that holds the time of a type.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from cepheid.analysis.keys import surely_bound
 from cepheid.analysis.lifetimes import longest
 from cepheid.analysis.solver import Events, Formula, Solver, SymbolicEvent
 from cepheid.core.time import MICROSECONDS, Period, TimeUnit
-from cepheid.core.types import DataType, is_integral, lineage
-from cepheid.expr.tree import Expr, conjuncts
+from cepheid.core.types import DataType, EventTime, is_integral, lineage
+from cepheid.expr.tree import Column, Expr, conjuncts, walk
 from cepheid.expr.typing import is_aggregated
 from cepheid.pattern.tree import (
+    Absent,
     AllOf,
     Atom,
     Every,
@@ -26,12 +28,14 @@ from cepheid.pattern.tree import (
     Pattern,
     While,
     Within,
+    atoms,
 )
 from cepheid.program.graph import Graph
 from cepheid.program.resolved import OutputColumn, ResolvedStatement
 
 _DEPTH = 3  # how many statements back what feeds a statement is known
 _DAY = MICROSECONDS["days"]
+_FOR_EVER = 50 * 365 * _DAY  # seconds in an int do not wrap around before that
 
 
 @dataclass(slots=True)
@@ -93,8 +97,10 @@ class World:
                     begin = self._pattern(part, begin, match, sure, depth)
                 match.facts.append(end == begin)
             case AllOf():
-                for part in pattern.parts:
-                    match.facts.append(end >= self._pattern(part, begin, match, sure, depth))
+                sides = [p for p in pattern.parts if not isinstance(p, Absent)]
+                ends = [self._pattern(p, begin, match, sure, depth) for p in sides] or [begin]
+                match.facts += [end >= side for side in ends]
+                match.facts.append(self.solver.z3.Or(*(end == side for side in ends)))
             case Every() | EveryDistinct():
                 again = self.solver.instant()
                 match.facts.append(again >= begin)
@@ -114,7 +120,7 @@ class World:
         event = SymbolicEvent(self.solver.instant())
         match.bound.append(event)
         self._bind_time(type, event, match)
-        heirs = [name for name in self.types if type in lineage(name, self.types)]
+        heirs = _heirs(type, self.graph)
         if depth > 0 and self.outside.isdisjoint(heirs) and not self._in_cycle(type):
             makers = [s for s in self.graph.statements if s.target in heirs]
             origins = [self._origin(maker, event, depth - 1) for maker in makers]
@@ -126,7 +132,7 @@ class World:
 
     def _bind_time(self, type: str, event: SymbolicEvent, match: Match) -> None:
         """The attribute that holds the time counts whole units of it."""
-        rule = self.types[type].time
+        rule = _time_of(type, self.graph)
         found = self.types[type].find(rule.attribute) if rule else None
         if rule is not None and found is not None and is_integral(found):
             unit = MICROSECONDS[cast("TimeUnit", rule.unit)]
@@ -153,6 +159,56 @@ class World:
     def _type_of(self, maker: ResolvedStatement, column: OutputColumn) -> DataType:
         """That of the attribute, which may hold the values of other statements, too."""
         return self.types[maker.target].find(column.name) or column.expr.type
+
+
+def longest_run(graph: Graph, statement: ResolvedStatement) -> int | None:
+    """How long after its first event a match can be complete, if conditions on the time say so.
+
+    The end is exclusive, like that of `timer:within`. A `where` counts only where a match that it
+    refuses leaves no trace: it comes after the window.
+    """
+    pattern, tree = statement.pattern, statement.tree
+    if pattern is None or next(surely_bound(pattern), None) is not next(atoms(pattern), None):
+        return None
+    if tree.window is not None or tree.output is not None:
+        statement = replace(statement, where=None, having=None)
+    if not _tests_time(statement, graph):
+        return None
+    world = World(graph)
+    match = world.match(statement, depth=0)
+    held = [world.solver.holds(expr, events) for expr, events in match.conditions]
+    lasts = match.end - match.bound[0].instant
+    last = world.solver.most(lasts, [*match.facts, *held, lasts <= _FOR_EVER])
+    return None if last is None or last >= _FOR_EVER else last + 1
+
+
+def _tests_time(statement: ResolvedStatement, graph: Graph) -> bool:
+    """Whether an attribute that holds a time is part of a condition, as far as names tell."""
+    assert statement.pattern is not None
+    parts = list(atoms(statement.pattern))
+    rules = [_time_of(part.event_type, graph) for part in parts]
+    names = {rule.attribute for rule in rules if rule is not None}
+    conditions = [*(part.condition for part in parts), statement.where, statement.having]
+    return any(
+        isinstance(expr, Column) and expr.is_attribute and expr.path[0].name in names
+        for condition in conditions
+        if condition is not None
+        for expr in walk(condition)
+    )
+
+
+def _heirs(type: str, graph: Graph) -> list[str]:
+    """The types whose events are of a type."""
+    types = graph.program.types
+    return [name for name in types if type in lineage(name, types)]
+
+
+def _time_of(type: str, graph: Graph) -> EventTime | None:
+    """Where the time of all events of a type is; derived ones have that of their cause."""
+    heirs = _heirs(type, graph)
+    rules = {graph.program.types[heir].time for heir in heirs}
+    is_derived = any(s.target in heirs for s in graph.statements)
+    return None if is_derived or len(rules) > 1 else rules.pop()
 
 
 def _add(match: Match, condition: Expr | None, events: Events) -> None:

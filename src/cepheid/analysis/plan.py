@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cepheid.analysis.keys import Split, equalities, place_of, split_of
+from cepheid.analysis.matches import longest_run
 from cepheid.analysis.retention import Retention, retention_of, speaks_with_time
 from cepheid.analysis.travel import Columns, Filters, columns_of, early_filters
 from cepheid.core.types import EventType
 from cepheid.pattern.tree import atoms
+from cepheid.program.graph import Graph, graph_of
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.tree import Context
 
@@ -35,16 +37,18 @@ class StatementPlan:
 
 def plan_program(program: ResolvedProgram, runs_on: str) -> tuple[StatementPlan, ...]:
     """A plan for each statement; the caller knows what runs them."""
-    return tuple(_plan(statement, program, runs_on) for statement in program.statements)
+    graph = graph_of(program)
+    return tuple(_plan(statement, graph, runs_on) for statement in program.statements)
 
 
-def _plan(statement: ResolvedStatement, program: ResolvedProgram, runs_on: str) -> StatementPlan:
+def _plan(statement: ResolvedStatement, graph: Graph, runs_on: str) -> StatementPlan:
+    program = graph.program
     split = split_of(statement, program.types)
     return StatementPlan(
         statement,
         split,
         _context_hint(statement, program) if split.by is None else None,
-        retention_of(statement),
+        retention_of(statement, longest_run(graph, statement)),
         runs_on,
         columns_of(statement, program.types, split),
         early_filters(statement, program.types),

@@ -8,7 +8,8 @@ window, then its result through the output rate; their spans add up.
 Patterns
 - `every a=A` (also of `A or B`): 0; each event stands for itself.
 - `every a=A -> P -> Q`: what A starts ends when the guards and timers of P and Q end it; for an
-  event of P the spans of P and Q count, for one of Q that of Q.
+  event of P the spans of P and Q count, for one of Q that of Q. Where it is known how long a match
+  can take (`matches.longest_run`), no event matters longer; but a guard tells when its time is up.
 - Whatever else ends for good in a bounded time after the start, as under `timer:within` around the
   whole: that time. Not in a context, where a key's first event decides on the start.
 - All others: without bound. A pattern without `every` matches once, and which events it took
@@ -52,6 +53,7 @@ from cepheid.analysis.lifetimes import (
     growth,
     has_timer,
     is_memoryless,
+    least,
     lifetime,
     longest,
     most,
@@ -60,7 +62,15 @@ from cepheid.analysis.lifetimes import (
 from cepheid.core.time import Period
 from cepheid.expr.tree import Aggregate
 from cepheid.expr.typing import aggregates_in
-from cepheid.pattern.tree import FollowedBy, Pattern, atoms
+from cepheid.pattern.tree import (
+    Every,
+    EveryDistinct,
+    FollowedBy,
+    Pattern,
+    Within,
+    atoms,
+    walk,
+)
 from cepheid.program.resolved import ResolvedStatement, Shape
 from cepheid.program.tree import KeepAll, LengthWindow, TimeBatch, TimeWindow
 
@@ -71,6 +81,7 @@ _KEEP_VALUES = ("median", "stddev")
 @dataclass(frozen=True, slots=True)
 class Retention:
     spans: Mapping[str, Span]  # per type that the statement consumes, in microseconds
+    for_ever: Mapping[str, str]  # why, for the types without bound
     grows: str | None  # what the state keeps more and more of; None where it is bounded
     one_per: str | None  # what there is a state for each of
 
@@ -79,10 +90,13 @@ class Retention:
         return self.grows is None
 
 
-def retention_of(statement: ResolvedStatement) -> Retention:
+def retention_of(statement: ResolvedStatement, longest_run: Span = None) -> Retention:
+    """`longest_run` is how long a match can take, where more is known than the pattern shows."""
+    sources = _source_spans(statement, longest_run)
     after_source = add((_window_span(statement), _output_span(statement)))
-    spans = {name: add((span, after_source)) for name, span in _source_spans(statement).items()}
-    return Retention(spans, _growth(statement), _one_per(statement))
+    spans = {name: add((span, after_source)) for name, span in sources.items()}
+    for_ever = {name: _reason(statement, sources[name]) for name in spans if spans[name] is None}
+    return Retention(spans, for_ever, _growth(statement), _one_per(statement))
 
 
 def needs_start(statement: ResolvedStatement) -> bool:
@@ -109,12 +123,15 @@ def speaks_with_time(statement: ResolvedStatement) -> bool:
 # The source.
 
 
-def _source_spans(statement: ResolvedStatement) -> dict[str, Span]:
+def _source_spans(statement: ResolvedStatement, longest_run: Span) -> dict[str, Span]:
     pattern = statement.pattern
     if pattern is None:
         return dict.fromkeys(statement.inputs, 0)
     if isinstance(pattern, FollowedBy) and starts_independent_runs(pattern):
-        return _spans_of_runs(pattern)
+        # A guard tells of the runs that it ends, whether they could have matched or not.
+        has_guard = any(isinstance(part, Within) for part in walk(pattern))
+        most_of_run = None if has_guard else longest_run
+        return {n: least(span, most_of_run) for n, span in _spans_of_runs(pattern).items()}
     if is_memoryless(pattern):
         return dict.fromkeys(statement.inputs, 0)
     whole = lifetime(pattern) if statement.context is None else None
@@ -183,6 +200,43 @@ def _output_span(statement: ResolvedStatement) -> Span:
         return 0
     is_after_a_time = isinstance(output.after, Period) and output.every is None
     return 0 if is_after_a_time and statement.context is None else None
+
+
+# Why there is no bound.
+
+
+def _reason(statement: ResolvedStatement, source: Span) -> str:
+    if source is None:
+        return _reason_of_pattern(statement)
+    if _window_span(statement) is None:
+        return _reason_of_window(statement)
+    return "its output rate goes by all rows before"
+
+
+def _reason_of_pattern(statement: ResolvedStatement) -> str:
+    pattern = statement.pattern
+    assert pattern is not None
+    if lifetime(pattern) is not None:
+        return "the first event of a key decides when its time begins"
+    kinds = {type(part) for part in walk(pattern)}
+    if grows := growth(pattern):
+        return grows
+    if EveryDistinct in kinds:
+        return "every-distinct goes by what came before"
+    if Every in kinds:
+        return "each match of `every` decides where the next one begins"
+    return "without `every` it matches once, and the first events decide"
+
+
+def _reason_of_window(statement: ResolvedStatement) -> str:
+    if any(a.distinct and a.function in _KEEP_PLACES for a in _aggregates(statement)):
+        return "distinct values keep the places of their first occurrences"
+    match statement.tree.window:
+        case None | KeepAll():
+            return "no window ends what its aggregates count"
+        case TimeBatch():
+            return "its first row decides where its periods begin"
+    return "its window goes by the number of rows"
 
 
 # The state.

@@ -3,7 +3,8 @@
 - A statement whose state *grows* (see `retention`) is a warning, unless what it waits for comes
   with every event that starts another wait: then only so many runs live as the pattern has steps.
 - Where conditions on the attribute that holds the time leave a run no chance after some time, it is
-  a note: the run is of no use any more, and `timer:within` would end it.
+  a note: no engine drops a run because of its conditions, but `timer:within` does, and the matches
+  stay the same.
 - A pattern that compares its events by an attribute, or a grouping, whose events no key splits, is
   a note with the context that would split them. That is another program, perhaps the one meant.
 
@@ -17,20 +18,17 @@ from collections.abc import Iterator
 
 from cepheid.analysis.keys import split_of
 from cepheid.analysis.lifetimes import waiting_runs
-from cepheid.analysis.matches import World
+from cepheid.analysis.matches import World, longest_run
 from cepheid.analysis.plan import likely_context
 from cepheid.analysis.retention import retention_of
 from cepheid.analysis.solver import Formula, SymbolicEvent
-from cepheid.core.time import MICROSECONDS, Period
+from cepheid.core.time import Period
 from cepheid.core.types import lineage
 from cepheid.errors import Diagnostic, note, warning
 from cepheid.expr.tree import Expr
 from cepheid.pattern.tree import Absent, AllOf, Atom, Every, FollowedBy, Pattern, atoms
 from cepheid.program.graph import Graph
 from cepheid.program.resolved import ResolvedStatement
-
-_SECOND = MICROSECONDS["seconds"]
-_FOR_EVER = 50 * 365 * MICROSECONDS["days"]  # seconds in an int do not wrap around before that
 
 
 def find(graph: Graph) -> Iterator[Diagnostic]:
@@ -43,12 +41,16 @@ def find(graph: Graph) -> Iterator[Diagnostic]:
 
 def _growing(graph: Graph, statement: ResolvedStatement, grows: str) -> Diagnostic:
     waits = isinstance(statement.pattern, FollowedBy) and waiting_runs(statement.pattern)
-    longest = _longest_run(graph, statement) if waits == grows else None
+    longest = longest_run(graph, statement) if waits == grows else None
     span = statement.tree.source.span or statement.tree.span
     if longest is not None:
-        period = Period(-(-longest // _SECOND) * _SECOND)
-        fact = f"runs of '{statement.name}' are kept for ever but can complete for {period} only"
-        return note("unbounded-state", fact, span, f"`where timer:within({period})` would end them")
+        period = Period(longest)
+        fact = (
+            f"runs of '{statement.name}' are kept for ever, though by conditions on the time they can"
+            f" complete for {period} only"
+        )
+        hint = f"`where timer:within({period})` around what follows their start drops them"
+        return note("unbounded-state", fact, span, f"{hint}; the matches stay the same")
     fact = f"the state of '{statement.name}' grows without bound: {grows}"
     return warning("unbounded-state", fact, span)
 
@@ -62,18 +64,6 @@ def _missing_key(graph: Graph, statement: ResolvedStatement) -> Iterator[Diagnos
 
 
 # Bounds that the pattern alone does not show.
-
-
-def _longest_run(graph: Graph, statement: ResolvedStatement) -> int | None:
-    """How long after its first event a match can be complete, if conditions bound that."""
-    world = World(graph)
-    match = world.match(statement, depth=0)
-    if not match.bound:
-        return None
-    held = [world.solver.holds(expr, events) for expr, events in match.conditions]
-    lasts = match.end - match.bound[0].instant
-    longest = world.solver.most(lasts, [*match.facts, *held, lasts <= _FOR_EVER])
-    return None if longest is None or longest >= _FOR_EVER else longest
 
 
 def _replaces_runs(graph: Graph, statement: ResolvedStatement) -> bool:
