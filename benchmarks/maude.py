@@ -6,24 +6,17 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
-from pathlib import Path
-from runpy import run_path
 
 from benchmarks.measure import Sizes
+from benchmarks.reference import are_equal, by_reference, two_pollutants
 from benchmarks.report import Figure
 from cepheid.core.event import Event
-from cepheid.engines.local.intake import take_in
 from cepheid.formal.maude.engine import run_in
 from cepheid.formal.maude.process import Maude
 from cepheid.formal.maude.specify import specify
-from cepheid.io import fail, records_of
 from cepheid.program.resolved import ResolvedProgram
-from cepheid.semantics.machine import Machine
-from cepheid.verbs import load, parse
+from cepheid.verbs import parse
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
-READINGS = 1_000
-OTHER_POLLUTANTS = ("O3", "NO2", "SO2", "CO")
 RIDES = 30_000
 BIKES = 3  # each reports once a second
 SECOND = 1_000_000
@@ -49,7 +42,7 @@ def run(sizes: Sizes) -> Iterator[Figure]:
 
 
 def _figure(what: str, program: ResolvedProgram, events: Sequence[Event]) -> Figure:
-    expected, reference = _timed(lambda: _by_reference(program, events))
+    expected, reference = _timed(lambda: by_reference(program, events))
     with Maude() as maude:
         in_maude(maude, program, events[:100])  # the first program loads the part that all share
         found, seconds = _timed(lambda: in_maude(maude, program, events))
@@ -58,7 +51,7 @@ def _figure(what: str, program: ResolvedProgram, events: Sequence[Event]) -> Fig
         ratio=seconds / reference,
         of={"s": seconds, "beside": reference},
         note=f"{len(events) / seconds:,.0f} events/s, {len(found):,} rows",
-        is_wrong=[dict(row) for row in found] != [dict(row) for row in expected],
+        is_wrong=not are_equal(found, expected),
     )
 
 
@@ -66,27 +59,10 @@ def in_maude(maude: Maude, program: ResolvedProgram, events: Sequence[Event]) ->
     return run_in(maude, specify(program), events, events[0].instant, events[-1].instant)
 
 
-def _by_reference(program: ResolvedProgram, events: Sequence[Event]) -> list[Event]:
-    machine = Machine(program)
-    machine.start(events[0].instant)
-    return [row for event in events for row in machine.take(event)]
-
-
 def _timed(job: Callable[[], list[Event]]) -> tuple[list[Event], float]:
     begin = time.perf_counter()
     rows = job()
     return rows, time.perf_counter() - begin
-
-
-def two_pollutants() -> tuple[ResolvedProgram, list[Event]]:
-    """The part of the air quality program that is about particles, and a day of seven stations."""
-    folder = EXAMPLES / "airquality"
-    measurements = run_path(str(folder / "generate.py"))["measurements"]
-    readings = list(measurements(7, 24, 1))[:READINGS]
-    program = load(folder / "airquality.epl").resolve()
-    names = [s.name for s in program.statements if not s.name.startswith(OTHER_POLLUTANTS)]
-    intake = take_in(program.part(names), records_of(readings, on_problem=fail), fail)
-    return intake.program, list(intake.events)
 
 
 def rides(count: int) -> list[Event]:

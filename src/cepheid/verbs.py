@@ -292,7 +292,7 @@ def _run_formally(
         return run_in_maude(intake.program, intake.events, first, last, progress)
     from cepheid.formal.petri.translate import run as run_net
 
-    return run_net(intake.program, intake.events, first, last)
+    return run_net(intake.program, intake.events, first, last, progress)
 
 
 def _records(

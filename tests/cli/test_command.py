@@ -174,9 +174,9 @@ def test_a_long_input_shows_its_progress_to_a_terminal(monkeypatch: pytest.Monke
         progress(512, 1000)
         assert seen.getvalue() == ""
         progress(20_480, None)
-        progress(512, 30_000)
+        progress(2_000, 30_000)
     assert "reading" in seen.getvalue()
-    assert "512/30000" in seen.getvalue()
+    assert "2000/30000" in seen.getvalue()
 
 
 def test_nobody_else_sees_progress(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ def test_events_lie_in_the_net(cepheid: Run) -> None:
     ("args", "fact", "code"),
     [
         (("p.epl", "--to", "dot"), "'dot' is no value of --to", 2),
-        (("p.epl", "--to", "svg", "-o", "p.epl"), "--out would overwrite 'p.epl'", 2),
+        (("p.epl", "--to", "svg", "-o", "./p.epl"), "--out would overwrite 'p.epl'", 2),
         (("q.epl", "--to", "svg"), "q.epl", 2),
         (("p.epl", "--to", "svg", "--events", "none.jsonl"), "none.jsonl", 2),
         (("rate.epl", "--to", "cpn", "-o", "net.cpn"), "an output rate", 1),

@@ -24,7 +24,7 @@ PLAIN = ("stream", "p.epl", "--checkpoint", "state", "--source", "rate:1")
         (("--source", "kafak://a/t"), "no source 'kafak://a/t'"),
         (("--sink", "consle"), "no sink 'consle'"),
         (("--watermark", "soon"), "--watermark: 'soon' is not a time period"),
-        (("--trigger", "1 month"), "--trigger: months are not all of one length"),
+        (("--trigger", "1 month"), "--trigger: '1 month': months are not all of one length"),
         (("--output", "@late"), "'@late' is no value of --output"),
         (("--conf", "spark.x"), "--conf 'spark.x' is no NAME=VALUE"),
     ],

@@ -204,7 +204,7 @@ def _race(text: str) -> tuple[Environment, int]:
         ({"input": [{"type": "Byke", "gaps": [1]}]}, "no input type 'Byke' (did you mean 'Bike'?)"),
         ({"input": [{"type": "Crash", "gaps": [1]}]}, "no input type 'Crash'"),
         ({"input": [{"type": "Bike"}]}, "'gaps' is a list of times"),
-        ({"input": [{"type": "Bike", "gaps": ["1 month"]}]}, "a gap has no months"),
+        ({"input": [{"type": "Bike", "gaps": ["1 month"]}]}, "months are not all of one length"),
         ({"input": [{"type": "Bike", "gaps": [-1]}]}, "-1 is no gap"),
         ({"input": [{"type": "Bike", "gaps": ["soon"]}]}, "'soon' is not a time period"),
         ({"input": [{"type": "Bike", "gap": [1]}]}, "no 'gap'; an input has gaps, type, values"),
@@ -236,6 +236,18 @@ def _race(text: str) -> tuple[Environment, int]:
                 ]
             },
             "are the most",
+        ),
+        (
+            {
+                "input": [
+                    {
+                        "type": "Bike",
+                        "gaps": [1],
+                        "values": {"id": {"min": 0, "max": 10**400, "step": 1}},
+                    }
+                ]
+            },
+            "needs the numbers",
         ),
         (
             {"input": [{"type": "Bike", "gaps": [1], "values": {"id": ["x"]}}]},
@@ -329,6 +341,7 @@ def test_order_by_the_command(cepheid: Run, write: Callable[[str, str], Path]) -
     ("args", "fact"),
     [
         (("--find", "Pair", "--within", "soon"), "'soon' is not a time period"),
+        (("--find", "Pair", "--within", "8000 years"), "the clock moves beyond the year 9999"),
         (("--find", "Nothing", "--within", "1 sec"), "no statement derives 'Nothing'"),
         (("--within", "1 sec"), "give either --find or --any-order"),
         (
@@ -339,7 +352,10 @@ def test_order_by_the_command(cepheid: Run, write: Callable[[str, str], Path]) -
             ("--find", "Pair", "--within", "1 sec", "--environment", "none.toml"),
             "cannot read 'none.toml'",
         ),
-        (("--find", "Pair", "--within", "1 sec", "--environment", "p.epl"), "'p.epl' is not TOML"),
+        (
+            ("--find", "Pair", "--within", "1 sec", "--environment", "p.epl"),
+            "p.epl:1:8: error[bad-environment]: this is not TOML",
+        ),
     ],
 )
 def test_wrong_use_is_explained(

@@ -303,6 +303,23 @@ def test_statements_may_have_any_names() -> None:
     agree(cep.parse(text).resolve(), events, 0, 12)
 
 
+def test_actions_come_after_the_place_of_the_event() -> None:
+    text = """create schema A (x int);
+    @Name('one') @Action('mail', to='me') @Action(kind='log') insert into S select x from A(x > 1);
+    @Name('two') insert into S select x from A(x < 2);
+    @Name('old') @Action('mail') select irstream x from A.win:length(1);
+    @Name('sum') @Action insert into Total select sum(x) as x from S;"""
+    program = cep.parse(text).resolve()
+    events = [Event("A", n, {"x": n}, n) for n in range(4)]
+    agree(program, events, 0, 4)
+    _, net = simulate(program, events)
+    net.run()
+    places = ("S", "one.action_mail_done", "one.action_log_done", "sum.action_done", "Total")
+    assert [net.marking[place].size for place in places] == [2, 0, 2, 4, 0]
+    assert net.marking["old.action_mail_done"].size == 4
+    assert net.marking["old"].size == 3
+
+
 def test_a_cycle_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "create schema A (x int); @Name('again') insert into A select x + 1 as x from A"
     event = Event("A", 0, {"x": 1})

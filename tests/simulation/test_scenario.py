@@ -96,6 +96,7 @@ def test_classes_take_sources_as_dictionaries_have_them() -> None:
         ({"factory": [{"type": "Bike"}]}, ["factory 1 (Bike) needs `every`"]),
         ({"factory": [{"type": "Bike", "every": 0}]}, ["every: events come some time after"]),
         ({"factory": [{"type": "Bike", "every": "a while"}]}, ["every: 'a while' is not a time"]),
+        ({"factory": [{"type": "Bike", "every": "1 month"}]}, ["months are not all of one length"]),
         ({"factory": [{"type": "Bike", "every": True}]}, ["every: a number of seconds is needed"]),
         (
             {"factory": [{"type": "Bike", "every": 1, "count": 0, "max_events": 1.5}]},
@@ -207,8 +208,18 @@ def test_the_end_belongs_to_the_run_and_limits_cut_it() -> None:
 def test_gaps_are_never_negative_and_too_many_events_end_a_run() -> None:
     often = {"type": "Bike", "every": {"distribution": "normal", "mean": 1, "sd": 50}}
     assert made({**often, "max_events": 50})
-    with pytest.raises(cep.RunError, match="more than 50,000,000 events of Bike"):
-        made({"type": "Bike", "every": 1e-7})
+    for many in ({"every": 1e-7}, {"every": 1e9, "count": 10**12}):
+        with pytest.raises(cep.RunError, match="more than 50,000,000 events of Bike"):
+            made({"type": "Bike", **many})
+
+
+def test_no_time_is_beyond_the_calendar() -> None:
+    wild = {"distribution": "lognormal", "mean": 0, "sd": 40}
+    instants = [event.instant for event in made({"type": "Bike", "every": wild, "count": 50})]
+    assert DAY.end is not None
+    assert DAY.start <= min(instants) <= max(instants) <= DAY.end
+    with pytest.raises(cep.InputError, match="events of Bike come after the year 9999"):
+        made({"type": "Bike", "every": 1e9, "max_events": 500}, span=Span(DAY.start, None))
 
 
 def test_modes_join_gaps_and_attributes() -> None:

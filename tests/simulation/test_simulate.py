@@ -160,6 +160,7 @@ def test_bad_calls_are_refused_before_anything_runs() -> None:
         ({"confidence": 95}, "the confidence lies between 0 and 1"),
         ({"until": "soon"}, "'soon' is not a time period"),
         ({"until": 0}, "a run takes some time"),
+        ({"until": "9000 years"}, "the clock moves beyond the year 9999"),
         ({"until": None}, "nothing says when a run ends"),
         ({"engine": "sprak"}, "did you mean 'spark'?"),
     ]

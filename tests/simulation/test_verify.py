@@ -131,6 +131,15 @@ def test_a_sequential_answer_is_that_of_all_runs(bound: float) -> None:
     whole = cep.verify(PROGRAM, SCENARIO, "Twice", until="1 minute", bound=bound, precision=0.06)
     assert early.holds is whole.holds is (bound == 0.95)
     assert early.runs < whole.runs / 2
+    if bound:
+        share = f"in {'at most 95' if early.holds else 'more than 20'} percent of all runs"
+        assert share in answer(early)
+
+
+def test_runs_without_a_counterexample_make_nothing_clear_before_their_end() -> None:
+    found = cep.verify(PROGRAM, CALM, "Twice", until=20, precision=0.1, sequential=True)
+    _, why = reasons(found, is_planned=True)
+    assert why.startswith("97 runs suffice for ±0.1")
 
 
 def test_runs_may_leave_a_bound_open() -> None:
@@ -179,10 +188,13 @@ def test_a_ghost_rider_is_as_probable_as_it_should_be() -> None:
     scenario = {"factory": [{"type": "Motorbike", "every": 20, "attributes": seat}]}
     truth = 1 - (1 - 0.0001) ** readings
     job = job_of(program.resolve(), scenario_of(scenario), until=20 * readings, events=None, seed=0)
-    counter, inside = Counter(job), 0
+    counter, inside, hits = Counter(job), 0, 0
     for seed in range(400):
         counter.job = replace(job, seed=seed)
         counts = counter.table(range(8))
         assert set(counts[:, 0]) == {readings}
-        inside += truth in proportion(int((counts[:, 1] > 0).sum()), 8, 0.95)
+        found = int((counts[:, 1] > 0).sum())
+        inside += truth in proportion(found, 8, 0.95)
+        hits += found
     assert inside >= 372
+    assert truth in proportion(hits, 400 * 8, 0.95)  # all together they are much more exact

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cepheid.cli.options import ManyValues, Programs, load, one_of, write_file
-from cepheid.errors import UsageError, error
 
 if TYPE_CHECKING:
     from cepheid.engines.local.intake import Intake
     from cepheid.formal.petri.net import Marking
     from cepheid.formal.petri.translate import Translation
-
-STANDARD_OUTPUT = "-"
 
 
 class ExportCommand(ManyValues):
@@ -101,10 +98,12 @@ def export(
       cepheid export alarms.epl --to svg --out alarms.svg
       cepheid export alarms.epl --to cpn --events monday.jsonl -o alarms.cpn
     """
+    from cepheid.cli.output import STANDARD_OUTPUT, spare
+    from cepheid.io import expand
+
     form = FORMATS[one_of(tuple(FORMATS), to, "--to")]
-    if out in (*programs, *(events or ())):
-        fact = f"--out would overwrite '{out}', which is read"
-        raise UsageError(error("usage", fact, hint="choose another name"))
+    if out != STANDARD_OUTPUT:
+        spare("--out", [out], [*programs, *expand(events or ())])
     text = form(take_in_files(programs, events or []))
     if out == STANDARD_OUTPUT:
         typer.echo(text, nl=False)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _MANY = 20_000  # events
 _LONG = 1.0  # seconds
-_STEP = 256  # events between two looks at the clock
+_STEP = 256  # events, at least, between two looks at the clock
 
 
 class ProgressBar:
@@ -21,6 +21,7 @@ class ProgressBar:
 
     def __init__(self, step: int = _STEP) -> None:
         self._step = step
+        self._looked = 0  # at so many events
         self._is_seen = sys.stderr.isatty()
         self._began = time.monotonic()
         self._stack = ExitStack()
@@ -40,8 +41,9 @@ class ProgressBar:
         self._stack.close()
 
     def __call__(self, done: int, total: int | None) -> None:
-        if done % self._step or not self._is_seen:
+        if not self._is_seen or abs(done - self._looked) < self._step:
             return
+        self._looked = done
         if self._bar is None and self._is_long(done, total):
             self._bar = self._shown()
         if self._bar is not None:

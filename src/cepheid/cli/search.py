@@ -12,7 +12,7 @@ import typer
 
 from cepheid.cli.exits import FOUND
 from cepheid.cli.options import Programs, load, write_file
-from cepheid.errors import ProgramError, Severity, UsageError, error, suggest
+from cepheid.errors import UsageError, error, suggest
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -71,6 +71,7 @@ def search(
       cepheid search bikes.epl --find Crash --within '10 seconds' --environment bikes.toml
       cepheid search bikes.epl --any-order --within '10 seconds' --environment bikes.toml
     """
+    from cepheid.engines.local.intake import runnable
     from cepheid.formal.maude.environment import read_environment
     from cepheid.formal.maude.search import Limits, find_difference
     from cepheid.formal.maude.search import find as find_traces
@@ -78,7 +79,7 @@ def search(
     if (find is None) != any_order:
         fact = "a search is for an event or for a difference"
         raise UsageError(error("usage", fact, hint="give either --find or --any-order"))
-    resolved = _resolved(load(programs).resolve())
+    resolved = runnable(load(programs).resolve())
     goal = "" if find is None else _derived_type(resolved, find)
     tried = read_environment(environment, resolved)
     end = _end(within, tried.start)
@@ -93,13 +94,6 @@ def search(
     _report(answer, goal, within, out)
 
 
-def _resolved(program: ResolvedProgram) -> ResolvedProgram:
-    wrong = [p for p in program.problems if p.severity is Severity.ERROR]
-    if wrong:
-        raise ProgramError(*wrong)
-    return program
-
-
 def _derived_type(program: ResolvedProgram, name: str) -> str:
     derived = {s.target for s in program.statements}
     if name not in derived:
@@ -109,10 +103,10 @@ def _derived_type(program: ResolvedProgram, name: str) -> str:
 
 
 def _end(text: str, start: Instant) -> Instant:
-    from cepheid.core.time import parse_period
+    from cepheid.core.time import clock_after, parse_period
 
     try:
-        return parse_period(text).after(start)
+        return clock_after(start, parse_period(text))
     except ValueError as problem:
         raise UsageError(error("usage", f"--within: {problem}")) from None
 
@@ -181,12 +175,9 @@ def _report_difference(
 
 def _lines(events: Sequence[Event], until: Instant | None) -> str:
     """An events file, which lets time pass at its end if need be."""
-    from cepheid.core.time import format_instant
-    from cepheid.io.encode import encode, to_json
+    from cepheid.io.encode import to_json, trace_records
 
-    lines = [to_json(encode(event)) for event in events]
-    lines += [to_json({"@time": format_instant(until)})] if until is not None else []
-    return "\n".join([*lines, ""])
+    return "".join(f"{to_json(record)}\n" for record in trace_records(events, end=until))
 
 
 def _write(traces: Sequence[str], out: str | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 import sys
 import threading
@@ -121,21 +120,14 @@ def run_stream(
         run(job, spark)
 
 
-_SHORT = {"ms": "msec", "s": "sec", "m": "min", "h": "hours", "d": "days"}
-
-
 def period(text: str, option: str) -> Period:
     """`10s`, `500ms`, `1 min 30 sec`."""
-    from cepheid.core.time import parse_period
+    from cepheid.core.time import parse_length
 
-    short = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", text.strip())
     try:
-        found = parse_period(f"{short[1]} {_SHORT[short[2]]}" if short else text)
+        return parse_length(text)
     except ValueError as problem:
         raise UsageError(error("usage", f"{option}: {problem}")) from None
-    if found.months:
-        raise UsageError(error("usage", f"{option}: months are not all of one length"))
-    return found
 
 
 def run(job: Job, spark: Spark) -> None:

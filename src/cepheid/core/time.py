@@ -22,6 +22,7 @@ SECOND = 1_000_000
 # The years that datetime can print; instants outside them are refused where they enter.
 FIRST_INSTANT = (datetime.min.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
 LAST_INSTANT = (datetime.max.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
+BEGIN = 1_767_225_600 * SECOND  # when events that are made up begin: the first instant of 2026
 
 _LAST_YEAR = 9999
 
@@ -68,6 +69,14 @@ class Period:
             counts.append((count, unit[:-1]))
         parts = [f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts if n]
         return " ".join(parts) or "0 seconds"
+
+
+def clock_after(clock: Instant, period: Period) -> Instant:
+    """A clock after a period; ValueError where the calendar ends before."""
+    found = period.after(clock)
+    if found > LAST_INSTANT:
+        raise ValueError("the clock moves beyond the year 9999")
+    return found
 
 
 def add_months(instant: Instant, months: int) -> Instant:
@@ -168,7 +177,14 @@ def period_of(parts: list[tuple[int | float, str]]) -> Period:
 
 
 # Short spellings of texts; in programs they are names.
-_SHORT = {"w": "weeks", "d": "days", "h": "hours", "s": "seconds", "ms": "milliseconds"}
+_SHORT = {
+    "w": "weeks",
+    "d": "days",
+    "h": "hours",
+    "m": "minutes",
+    "s": "seconds",
+    "ms": "milliseconds",
+}
 _PERIOD_TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
 
 
@@ -188,3 +204,11 @@ def parse_period(text: str) -> Period:
     if not parts:
         raise ValueError(f"{text!r} is not a time period; write for example '3 seconds'")
     return period_of(parts)
+
+
+def parse_length(text: str) -> Period:
+    """The same for what is always equally long."""
+    period = parse_period(text)
+    if period.months:
+        raise ValueError(f"{text!r}: months are not all of one length; count days")
+    return period

@@ -7,7 +7,7 @@ reaches deep into a pattern in a few hundred tries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
@@ -15,8 +15,8 @@ from typing import cast
 
 from cepheid.analysis.lifetimes import longest
 from cepheid.core.event import Event, Value
-from cepheid.core.time import MICROSECONDS, Period, TimeUnit, format_instant
-from cepheid.core.types import BOOLEAN, FLOAT, STRING, DataType, is_integral, is_numeric
+from cepheid.core.time import BEGIN, MICROSECONDS, Instant, Period, TimeUnit, format_instant
+from cepheid.core.types import BOOLEAN, FLOAT, STRING, DataType, EventType, is_integral, is_numeric
 from cepheid.expr.tree import Aggregate, Binary, Column, Expr, InList, InRange, Literal, walk
 from cepheid.io.records import Decoder, record_from
 from cepheid.pattern.tree import Atom, EveryDistinct, Interval, While, Within
@@ -25,7 +25,6 @@ from cepheid.program.graph import Graph
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.tree import TimeBatch, TimeWindow
 
-BEGIN = 1_767_225_600 * MICROSECONDS["seconds"]  # the first instant of 2026
 LONGEST = 6  # events of a stream
 _USUAL = 0.6  # how often an attribute has the first of its values, so that keys agree
 _LIKE_ANOTHER = 0.6  # how often a new event is a variant of another
@@ -37,7 +36,14 @@ class Step:
 
     type: str
     gap: int  # microseconds
-    values: tuple[tuple[str, Value], ...]
+    values: tuple[tuple[str, object], ...]
+
+    def event(self, types: Mapping[str, EventType], instant: Instant, sequence: int = 0) -> Event:
+        """The event at an instant; InputError where its type has no such values."""
+        fields = {"@type": self.type, "@time": format_instant(instant), **dict(self.values)}
+        event = Decoder(types).decode(record_from(fields, None), sequence)
+        assert isinstance(event, Event)
+        return event
 
 
 @dataclass(frozen=True)
@@ -49,14 +55,10 @@ class Probe:
     random: Random
 
     def events(self, steps: Sequence[Step]) -> list[Event]:
-        decoder = Decoder(self.program.types)
         instant, events = BEGIN, []
         for sequence, step in enumerate(steps):
             instant += step.gap
-            fields = {"@type": step.type, "@time": format_instant(instant), **dict(step.values)}
-            event = decoder.decode(record_from(fields, None), sequence)
-            assert isinstance(event, Event)
-            events.append(event)
+            events.append(step.event(self.program.types, instant, sequence))
         return events
 
     def vary(self, steps: Sequence[Step]) -> tuple[Step, ...]:

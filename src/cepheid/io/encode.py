@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 
 from cepheid.core.event import Event, Value
 from cepheid.core.numbers import write_double
-from cepheid.core.time import format_instant
+from cepheid.core.time import Instant, format_instant
 from cepheid.core.values import string_to_cell
 
 # Rows that are marked are no events: a later program that reads them only lets time pass.
@@ -57,3 +57,15 @@ def to_cell(value: Value) -> str:
 
 
 to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+def trace_records(
+    events: Iterable[Event], start: Instant | None = None, end: Instant | None = None
+) -> list[dict[str, object]]:
+    """Events as a file has them; a record with a time alone lets it pass from the start, or to the end."""
+    records = list(map(encode, events))
+    if start is not None:
+        records.insert(0, {"@time": format_instant(start)})
+    if end is not None:
+        records.append({"@time": format_instant(end)})
+    return records

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from cepheid.core.numbers import NOT_FINITE
-from cepheid.core.time import LAST_INSTANT, Instant, parse_instant, parse_period, to_datetime
+from cepheid.core.time import Instant, clock_after, parse_instant, parse_period, to_datetime
 from cepheid.core.values import DEEPEST, number_from
 from cepheid.errors import Span, error
 from cepheid.io.jsonl import OnProblem, line_text
@@ -79,9 +79,7 @@ class _Scanner:
 
     def _clock(self, clock: Instant) -> Instant | None:
         if plus := _PLUS.match(self._text, self._position):
-            moved = parse_period(plus[1]).after(clock)
-            if moved > LAST_INSTANT:
-                raise ValueError("the clock moves beyond the year 9999")
+            moved = clock_after(clock, parse_period(plus[1]))
             self._position = plus.end()
             return moved
         if given := _SET.match(self._text, self._position):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cepheid.core.event import Event, Value
-from cepheid.core.time import MICROSECONDS, SECOND, Instant, TimeUnit, format_instant
+from cepheid.core.time import LAST_INSTANT, MICROSECONDS, SECOND, Instant, TimeUnit, format_instant
 from cepheid.core.types import DOUBLE, STRING, EventType, is_integral
 from cepheid.errors import Diagnostic, InputError, RunError, error
 from cepheid.io.arrow import arrow_type
@@ -188,6 +188,10 @@ class _Maker:
     def _readings(self, seed: int, run: int, span: Span) -> tuple[Words, Any, Words]:
         """When readings are due, which of them happen, and in which mode, a row for each factory."""
         elapsed, modes = self._elapsed(seed, run, span)
+        left = (LAST_INSTANT - span.start) / SECOND
+        if span.end is None and elapsed.max(initial=0) > left:
+            raise InputError(_too_late(self._factory))
+        elapsed = np.minimum(elapsed, left + 1)  # behind any end, and still a number of 64 bits
         first = span.start + -span.start % self._unit  # an attribute may count whole units only
         instants = first + np.rint(elapsed * SECOND).astype(np.int64) // self._unit * self._unit
         happens = np.ones(instants.shape, dtype=bool)
@@ -201,16 +205,18 @@ class _Maker:
         factory = self._factory
         gaps, turns = (self._generator(seed, run, stream) for stream in (_GAPS, _MODES))
         most = min((n for n in (factory.max_events, span.most) if n is not None), default=MOST)
+        width = min(_FIRST_LOOK, most)
+        if factory.count > MOST:
+            raise RunError(_too_many(factory))
         elapsed = np.zeros((factory.count, 1))
         modes = np.full((factory.count, 1), factory.modes.start if factory.modes else 0)
-        width = min(_FIRST_LOOK, most)
         while width > 0:
             if elapsed.size + width * factory.count > MOST:
                 raise RunError(_too_many(factory))
             turn = np.zeros((factory.count, width), dtype=np.int64)
             if factory.modes is not None:
                 turn = factory.modes.path(turns, turn.shape, modes[:, -1])
-            passing = np.maximum(self._draw(factory.every, gaps, turn), 0)
+            passing = np.fmax(self._draw(factory.every, gaps, turn), 0)
             elapsed = np.concatenate([elapsed, elapsed[:, -1:] + np.cumsum(passing, 1)], axis=1)
             modes = np.concatenate([modes, turn], axis=1)
             width = min(self._missing(elapsed, span), most - elapsed.shape[1] + 1)
@@ -267,3 +273,8 @@ class _Maker:
 def _too_many(factory: Factory) -> Diagnostic:
     fact = f"a run has more than {MOST:,} events of {factory.type}"
     return error("bad-scenario", fact, hint="let them come less often, or set max_events")
+
+
+def _too_late(factory: Factory) -> Diagnostic:
+    fact = f"events of {factory.type} come after the year 9999"
+    return error("bad-scenario", fact, hint="let them come more often, or say how long a run lasts")

@@ -92,7 +92,8 @@ def _distribution(simulation: Simulation) -> Any:
         counts, found = simulation.counts[:, place], simulation.events[name]
         panel.hist(counts, _bins(counts), color=_BLUE, edgecolor="white", linewidth=0.5)
         panel.axvline(found.mean, color=_ORANGE)
-        panel.set_title(f"{name}: {found.mean:.4g} on average")
+        mean = f"{found.mean:,.0f}" if found.mean >= 1_000 else f"{found.mean:.4g}"
+        panel.set_title(f"{name}: {mean} on average")
         if found.max - found.min < _FEW:
             panel.set_xticks(range(found.min, found.max + 1))
     figure.suptitle(f"Events in a run, over {simulation.runs:,} runs")

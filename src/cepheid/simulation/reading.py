@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from cepheid.core.time import SECOND, parse_period
+from cepheid.core.time import SECOND, parse_length
 from cepheid.errors import suggest
 from cepheid.simulation.distributions import distribution
 from cepheid.simulation.sources import (
@@ -58,7 +58,7 @@ class Reader:
         """The same for seconds, which may be written as a period."""
         if isinstance(given, str):
             try:
-                given = parse_period(given).microseconds / SECOND
+                given = parse_length(given).microseconds / SECOND
             except ValueError as problem:
                 self._problems.append(f"{place}: {problem}")
                 return None
@@ -252,9 +252,9 @@ def _state(text: str) -> Scalar:
 
 
 def _scalar(value: object) -> Scalar:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise Wrong(f"{value} is no number")
-    if isinstance(value, bool | int | float | str):
+    if _is_number(value):
+        return _number(value, "a value")
+    if isinstance(value, bool | str):
         return value
     raise Wrong(f"{value!r} is no text, number, true or false")
 
@@ -279,6 +279,10 @@ def _number(value: object, name: str) -> float:
     if not _is_number(value):
         raise Wrong(f"{name} is a number, not {value!r}")
     assert isinstance(value, int | float)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise Wrong(f"{name} has more than 64 bits")
+    if not math.isfinite(value):
+        raise Wrong(f"{name} is a number, not {value}")
     return value
 
 

@@ -18,20 +18,17 @@ A scenario is data: written in TOML, as a dictionary of the same form, or with t
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from cepheid.core.time import Instant, Period, parse_instant, parse_period
-from cepheid.errors import Diagnostic, InputError, Span, UsageError, error, reason_of, suggest
+from cepheid.core.time import BEGIN, Instant, Period, parse_instant, parse_period
+from cepheid.errors import InputError, UsageError, error, suggest
+from cepheid.io.toml import read_toml
 from cepheid.simulation.reading import Reader
 from cepheid.simulation.sources import ByMode, Markov, Source
-
-START: Instant = parse_instant("2026-01-01")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +59,7 @@ class Scenario:
     """Factories, and when their clocks start; `until` is how long a run lasts."""
 
     factories: tuple[Factory, ...]
-    start: Instant = START
+    start: Instant = BEGIN
     until: Period | None = None
 
     def __post_init__(self) -> None:
@@ -95,29 +92,7 @@ def scenario_of(given: object) -> Scenario:
 
 def read_scenario(path: str | Path) -> Scenario:
     """A scenario from a TOML file."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise UsageError(error("bad-file", f"'{path}' is not UTF-8")) from None
-    except OSError as problem:
-        code = "missing-file" if isinstance(problem, FileNotFoundError) else "bad-file"
-        fact = f"cannot read '{path}': {reason_of(problem)}"
-        raise UsageError(error(code, fact)) from None
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
-        raise InputError(_syntax(str(problem), str(path))) from None
-    return _built(data, str(path))
-
-
-_PLACE = re.compile(r" \(at line (\d+), column (\d+)\)$")
-
-
-def _syntax(message: str, file: str) -> Diagnostic:
-    found = _PLACE.search(message)
-    line, column = (int(found[1]), int(found[2])) if found else (1, 1)
-    fact = f"this is not TOML: {_PLACE.sub('', message)}"
-    return error("bad-scenario", fact, Span(line, column, line, column + 1, file))
+    return _built(read_toml(path, "bad-scenario"), str(path))
 
 
 def _built(data: Mapping[str, object], file: str | None) -> Scenario:
@@ -132,7 +107,7 @@ def _built(data: Mapping[str, object], file: str | None) -> Scenario:
 
 def _scenario(data: Mapping[str, object], problems: list[str]) -> Scenario | None:
     _expect_keys(data, ("factory", "start", "until"), "a scenario", problems)
-    start, until = START, None
+    start, until = BEGIN, None
     try:
         if "start" in data:
             start = parse_instant(data["start"])

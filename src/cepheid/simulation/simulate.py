@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from cepheid.core.event import Event
-from cepheid.core.time import Period
+from cepheid.core.time import Period, clock_after
 from cepheid.engines.local.intake import runnable, with_schemas
 from cepheid.engines.local.run import Progress, no_progress
 from cepheid.errors import UsageError, error
@@ -198,11 +198,11 @@ def job_of(
 def _span(scenario: Scenario, until: Until, events: int | None) -> Span:
     try:
         period = scenario.until if until is None else period_of(until)
+        end = None if period is None else clock_after(scenario.start, period)
     except ValueError as problem:
         raise UsageError(error("usage", str(problem))) from None
     has_end = events is not None or all(f.max_events is not None for f in scenario.factories)
-    if period is None and not has_end:
+    if end is None and not has_end:
         fact, hint = "nothing says when a run ends", "give a time, such as until='1 day'"
         raise UsageError(error("usage", fact, hint=hint))
-    end = None if period is None else period.after(scenario.start)
     return Span(scenario.start, end, events)

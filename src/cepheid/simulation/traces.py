@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cepheid.core.event import Event
-from cepheid.core.time import Instant, format_instant
+from cepheid.core.time import Instant
 from cepheid.engines.local.runners import Runner, open_runner
 from cepheid.formal.shrink import shortest
-from cepheid.io.encode import encode, to_json
+from cepheid.io.encode import to_json, trace_records
 from cepheid.program.resolved import ResolvedProgram
 
 
@@ -22,18 +22,11 @@ class Trace:
     end: Instant | None = None
 
     def records(self) -> list[dict[str, object]]:
-        """As an events file has them; a record with a time alone lets it pass."""
-        return list(self._records())
-
-    def _records(self) -> Iterator[dict[str, object]]:
-        if self.start is not None:
-            yield {"@time": format_instant(self.start)}
-        yield from map(encode, self.events)
-        if self.end is not None:
-            yield {"@time": format_instant(self.end)}
+        """As an events file has them."""
+        return trace_records(self.events, self.start, self.end)
 
     def lines(self) -> list[str]:
-        return [to_json(record) for record in self._records()]
+        return [to_json(record) for record in self.records()]
 
     def text(self) -> str:
         return "".join(f"{line}\n" for line in self.lines())

@@ -24,10 +24,10 @@ def answer(found: Verdict) -> str:
 
 def _conclusion(found: Verdict) -> str:
     if found.bound:
-        share = f"in at most {_percent(found.bound)} of all runs"
+        share = f"{_percent(found.bound)} of all runs"
         if found.holds is None:
-            return f"whether it is broken {share} is still open"
-        return f"it is broken {share}" if found.holds else f"it is broken more often than {share}"
+            return f"whether it is broken in at most {share} is still open"
+        return f"it is broken in {'at most' if found.holds else 'more than'} {share}"
     kept, broken = _ENDS[found.kind]
     return kept if found.holds else broken
 
@@ -37,7 +37,8 @@ def reasons(found: Verdict, *, is_planned: bool) -> Iterator[str]:
     low, high = _percent(found.interval.low), _percent(found.interval.high)
     sure = f"{100 * found.confidence:g} percent"
     yield f"Its probability lies between {low} and {high} ({sure}, {_METHODS[found.method]})."
-    if found.is_sequential and found.holds is not None:
+    is_early = found.holds is not None if found.bound else not found.holds
+    if found.is_sequential and is_early:
         yield f"{found.runs:,} runs made it clear; at most {_most(found, is_planned=is_planned)}."
     elif is_planned:
         precision = f"±{found.plan.precision:g}"

@@ -14,31 +14,20 @@ from __future__ import annotations
 
 import itertools
 import math
-import tomllib
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from cepheid.core.event import Event
-from cepheid.core.time import SECOND, Instant, format_instant, parse_period
-from cepheid.errors import CepheidError, Diagnostic, UsageError, error, reason_of, suggest
-from cepheid.io.records import Decoder, record_from
+from cepheid.core.time import BEGIN, SECOND, Instant, parse_length
+from cepheid.errors import CepheidError, Diagnostic, UsageError, error, suggest
+from cepheid.formal.streams import Step
+from cepheid.io.toml import read_toml
 from cepheid.program.resolved import ResolvedProgram
 
 MOST = 10_000  # inputs that can come next
-_START = 1_767_225_600 * SECOND  # the first instant of 2026
 _KEYS = {"type", "gaps", "values"}
 _RANGE = {"min", "max", "step"}
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """An event that may come next: so long after the one before, with these attributes."""
-
-    type: str
-    gap: int  # microseconds
-    values: tuple[tuple[str, object], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,41 +35,31 @@ class Environment:
     """All that may come next, at any time."""
 
     program: ResolvedProgram
-    inputs: tuple[Input, ...]
-    start: Instant = _START
+    inputs: tuple[Step, ...]
+    start: Instant = BEGIN
 
     @property
-    def first(self) -> tuple[Input, ...]:
+    def first(self) -> tuple[Step, ...]:
         """What may come first: with no event before it, gaps make no difference."""
-        return tuple(dict.fromkeys(Input(i.type, 0, i.values) for i in self.inputs))
+        return tuple(dict.fromkeys(Step(i.type, 0, i.values) for i in self.inputs))
 
-    def event(self, input: Input, instant: Instant, sequence: int = 0) -> Event:
-        fields = {"@type": input.type, "@time": format_instant(instant), **dict(input.values)}
-        event = Decoder(self.program.types).decode(record_from(fields, None), sequence)
-        assert isinstance(event, Event)
-        return event
+    def event(self, input: Step, instant: Instant, sequence: int = 0) -> Event:
+        return input.event(self.program.types, instant, sequence)
 
 
 def read_environment(file: str, program: ResolvedProgram) -> Environment:
     """The environment that a file describes; UsageError with all that is wrong with it."""
-    try:
-        data = tomllib.loads(Path(file).read_text(encoding="utf-8"))
-    except OSError as problem:
-        code = "missing-file" if isinstance(problem, FileNotFoundError) else "bad-file"
-        raise UsageError(error(code, f"cannot read '{file}': {reason_of(problem)}")) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise UsageError(error("bad-environment", f"'{file}' is not TOML: {problem}")) from None
-    return make_environment(data, program)
+    return make_environment(read_toml(file, "bad-environment"), program)
 
 
-def make_environment(data: Mapping[str, Any], program: ResolvedProgram) -> Environment:
+def make_environment(data: Mapping[str, object], program: ResolvedProgram) -> Environment:
     """The same from the data of such a file."""
     given = data.get("input")
     odd = sorted(data.keys() - {"input"})
     problems = [_wrong(f"no '{key}' in an environment", "it has [[input]] tables") for key in odd]
     if not isinstance(given, list) or not given:
         raise UsageError(*problems, _wrong("an environment needs an [[input]]"))
-    inputs: list[Input] = []
+    inputs: list[Step] = []
     for number, each in enumerate(given, start=1):
         try:
             inputs += _inputs(each, program)
@@ -101,7 +80,7 @@ def _wrong(fact: str, hint: str | None = None) -> Diagnostic:
     return error("bad-environment", fact, hint=hint)
 
 
-def _inputs(given: object, program: ResolvedProgram) -> Iterator[Input]:
+def _inputs(given: object, program: ResolvedProgram) -> Iterator[Step]:
     if not isinstance(given, dict):
         raise ValueError("it is no table")
     for key in given.keys() - _KEYS:
@@ -121,15 +100,12 @@ def _inputs(given: object, program: ResolvedProgram) -> Iterator[Input]:
         raise ValueError(f"'{time.attribute}' is the time of {name}, which its gaps say")
     choices = [[(name, value) for value in _values(name, each)] for name, each in values.items()]
     for gap, chosen in itertools.product(map(_gap, gaps), itertools.product(*choices)):
-        yield Input(name, gap, chosen)
+        yield Step(name, gap, chosen)
 
 
 def _gap(given: object) -> int:
     if isinstance(given, str):
-        period = parse_period(given)
-        if period.months:
-            raise ValueError(f"a gap has no months: {given!r}")
-        return period.microseconds
+        return parse_length(given).microseconds
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < math.inf:
         raise ValueError(f"{given!r} is no gap; write '3 seconds' or a number of seconds")
     return round(given * SECOND)
@@ -148,16 +124,16 @@ def _values(name: str, given: object) -> list[object]:
     low, high, step = given["min"], given["max"], given["step"]
     if step <= 0 or low > high:
         raise ValueError(f"the range '{name}' goes from min up to max by a step above zero")
-    count = math.floor((high - low) / step + 1e-9) + 1
-    if count > MOST:
-        raise ValueError(f"the range '{name}' has {count:,} values; {MOST:,} are the most")
-    return [low + place * step for place in range(count)]
+    steps = (float(high) - float(low)) / step
+    if steps >= MOST:
+        raise ValueError(f"the range '{name}' has {steps + 1:,.0f} values; {MOST:,} are the most")
+    return [low + place * step for place in range(math.floor(steps + 1e-9) + 1)]
 
 
 def _is_number(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return math.isfinite(value)
+    return abs(value) <= sys.float_info.max
 
 
 def _check_values(environment: Environment) -> None:

@@ -49,6 +49,10 @@ class Maude:
     ) -> None:
         self.close()
 
+    @property
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
+
     def close(self) -> None:
         self._process.kill()
         self._process.communicate()

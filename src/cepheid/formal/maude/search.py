@@ -20,9 +20,10 @@ from cepheid.analysis.retention import speaks_with_time
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
 from cepheid.errors import RunError, error
-from cepheid.formal.maude.environment import Environment, Input
+from cepheid.formal.maude.environment import Environment
 from cepheid.formal.maude.process import Maude
 from cepheid.formal.maude.specify import Specification, specify
+from cepheid.formal.streams import Step
 
 _SLACK = 500  # megabytes that one step may take, on top of those that a search may keep
 
@@ -72,12 +73,12 @@ class _Node:
 
     states: frozenset[int]
     clock: Instant
-    input: Input | None = None
+    input: Step | None = None
     before: _Node | None = None
 
     @property
-    def inputs(self) -> list[tuple[Input, Instant]]:
-        found: list[tuple[Input, Instant]] = []
+    def inputs(self) -> list[tuple[Step, Instant]]:
+        found: list[tuple[Step, Instant]] = []
         node = self
         while node.before is not None and node.input is not None:
             found.append((node.input, node.clock))
@@ -89,7 +90,7 @@ class _Node:
 class _Choice:
     """An input at an instant, or none: then time passes up to it."""
 
-    input: Input | None
+    input: Step | None
     clock: Instant
     term: str
 
@@ -105,7 +106,7 @@ class _Search:
     began: float = field(default_factory=time.monotonic)
     seen: set[frozenset[int]] = field(default_factory=set)
     level: list[_Node] = field(default_factory=list)  # what is to be followed next
-    terms: dict[tuple[Input, Instant], str] = field(default_factory=dict)
+    terms: dict[tuple[Step, Instant], str] = field(default_factory=dict)
     length: int = 0  # of the sequences that are being followed
 
     def levels(self) -> Iterator[list[_Node]]:
@@ -120,7 +121,7 @@ class _Search:
             yield current
             self.length += 1
 
-    def follow(self, node: _Node, states: frozenset[int], input: Input, clock: Instant) -> None:
+    def follow(self, node: _Node, states: frozenset[int], input: Step, clock: Instant) -> None:
         if states not in self.seen:
             self.seen.add(states)
             self.level.append(_Node(states, clock, input, node))
@@ -137,8 +138,8 @@ class _Search:
             answer = self.maude.ask("step", left, state=state, inputs=inputs)
         except TimeoutError:
             raise self._stopped(f"{self.limits.seconds:g} seconds") from None
-        except RunError as failed:
-            if failed.diagnostics[0].code != "maude-failed":
+        except RunError:
+            if not self.maude.has_ended:
                 raise
             raise self._stopped(f"it took {self.limits.megabytes:,} MB") from None
         if answer["memory"] > self.limits.megabytes:
@@ -166,7 +167,7 @@ class _Search:
             found.append(_Choice(None, self.end, f"until({self.end})"))
         return found
 
-    def _term(self, input: Input, clock: Instant) -> str:
+    def _term(self, input: Step, clock: Instant) -> str:
         known = self.terms.get((input, clock))
         if known is None:
             event = self.environment.event(input, clock)

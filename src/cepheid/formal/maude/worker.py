@@ -24,7 +24,6 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
-NO_RESULT = "noResult"
 _RESULTS = 4  # their place in the term of a machine
 
 

@@ -57,7 +57,6 @@ INT = Simple("INT", int)
 STRING = Simple("STRING", str)
 BOOL = Simple("BOOL", bool)
 UNIT = ProductOf(())
-TOKEN: Colour = ()  # the one colour of UNIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 Every input type has a place of its name, with all its events: (number, time, event). One event at a
 time is being taken, the token of `Ev`: `incr_seqn` takes the next one from the input, as soon as
 nothing else is left to do, and `next_derived` those that statements derive, first in, first out.
-Results lie in places with the names of their types. Where time matters, it passes by `tick`, from
+Results lie in places with the names of their types, from where an `@Action` takes them on. Where time matters, it passes by `tick`, from
 one multiple of `time_interval` to the next, after everything of an instant has happened.
 
 What belongs to one statement has its name before a dot: see `sources`. Priorities (`sheet.Level`):
@@ -20,8 +20,9 @@ What belongs to one statement has its name before a dot: see `sources`. Prioriti
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from cepheid.core.event import Event
 from cepheid.core.time import MICROSECONDS, Instant
@@ -35,14 +36,15 @@ from cepheid.formal.petri.net import (
     Arc,
     Marking,
     Net,
+    Priority,
     Transition,
 )
 from cepheid.formal.petri.sheet import AtStart, Sheet, has_schedules, periods_of, succ
 from cepheid.formal.petri.simulation import Simulation, Stop
 from cepheid.formal.petri.sources import translate_source
-from cepheid.formal.petri.terms import Apply, Const, Var, product
-from cepheid.program.resolved import ResolvedProgram
-from cepheid.program.tree import TimeBatch
+from cepheid.formal.petri.terms import Apply, Call, Const, Function, Var, call, product
+from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+from cepheid.program.tree import Annotation, TimeBatch
 
 MOST_TICKS = 10_000_000
 RUNAWAY = 300_000  # firings for one event
@@ -124,18 +126,24 @@ def translate(program: ResolvedProgram) -> Translation:
     for statement in sorted(program.statements, key=lambda s: s.rank):
         translate_source(sheet, statement)
     _draw_time(sheet)
+    results = dict.fromkeys(sheet.result_place(s.target) for s in program.statements)
+    results |= dict.fromkeys(_draw_actions(sheet))
     return Translation(
         program,
         Net(tuple(sheet.places), tuple(sheet.transitions)),
         tuple((place, token) for place, tokens in sheet.tokens.items() for token in tokens),
         tuple((name, sheet.input_place(name)) for name in sheet.input_types),
-        tuple(dict.fromkeys(sheet.result_place(s.target) for s in program.statements)),
+        tuple(results),
         sheet.has_time,
     )
 
 
 def run(
-    program: ResolvedProgram, events: Sequence[Event], start: Instant, end: Instant
+    program: ResolvedProgram,
+    events: Sequence[Event],
+    start: Instant,
+    end: Instant,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[Event]:
     """The rows of a program over its input, from its net."""
     translation = translate(program)
@@ -147,6 +155,9 @@ def run(
         if reached == before:
             fact = f"more than {RUNAWAY:,} transitions fired for one event"
             raise RunError(error("runaway", fact, hint="do the statements feed each other?"))
+        if progress is not None:
+            (taken,) = marking["in_seqn"]
+            progress(cast("int", taken), len(events))
     return translation.rows(simulation.marking)
 
 
@@ -209,3 +220,35 @@ def _draw_time(sheet: Sheet) -> None:
             sheet.levels + 2,
         )
     )
+
+
+def _draw_actions(sheet: Sheet) -> list[str]:
+    """The places to which actions take events, one action of a statement after the other."""
+    event = product(_N, _T, _E)
+    found = []
+    for statement in sheet.statements:
+        place, guard = sheet.result_place(statement.target), _is_to_act_on(sheet, statement)
+        for action in statement.tree.annotations:
+            if action.name.lower() == "action":
+                name = sheet.unused(f"{statement.name}.{_title(action)}")
+                done = sheet.place(sheet.unused(f"{name}_done"), INT, INT, EVENT)
+                arcs = (Arc(place, event),), (Arc(done, event),)
+                sheet.add(Transition(name, *arcs, guard, Priority.P_HIGH))
+                found.append(done)
+                place, guard = done, None
+    return found
+
+
+def _title(action: Annotation) -> str:
+    """`@Action('mail', to='me')` and `@Action(kind='mail')` are both called `action_mail`."""
+    said = action.value() or action.value("kind")
+    return f"action_{said}" if isinstance(said, str) else "action"
+
+
+def _is_to_act_on(sheet: Sheet, statement: ResolvedStatement) -> Call | None:
+    """Which events in the place of their type are new ones of this statement, if not all are."""
+    name, makers = statement.name, [s for s in sheet.statements if s.target == statement.target]
+    if len(makers) == 1 and statement.tree.stream != "irstream":
+        return None
+    is_new = Function(f"isOf_{name}", lambda e: e.statement == name and not e.is_old)
+    return call(is_new, _E)
