@@ -52,16 +52,18 @@ def test_auto_says_what_it_takes(cepheid: Run) -> None:
 def test_an_unknown_engine_is_wrong_use(cepheid: Run) -> None:
     outcome = cepheid("run", "p.epl", "-e", "e.jsonl", "--engine", "warp")
     assert outcome.code == 2
-    assert "hint: choose from auto, local, reference, petri, spark" in outcome.err
+    assert "hint: choose from auto, local, reference, petri, maude, spark" in outcome.err
 
 
 def test_what_a_net_does_not_have_is_shown_at_its_place(cepheid: Run, write: Write) -> None:
     schemas = "create schema A (id string, x int); create schema B (id string, x int);"
-    write("or.epl", f"{schemas}\nselect a.x as x from pattern [every a=A or b=B];")
-    outcome = cepheid("run", "or.epl", "-e", "e.jsonl", "--engine", "petri")
+    pattern = "every a=A(x > 1) -> timer:interval(1 sec) -> b=A where timer:within(2 sec)"
+    statement = f"@Name('own') insert into A select a.id as id, 1 as x from pattern [{pattern}];"
+    write("own.epl", f"{schemas}\n{statement}")
+    outcome = cepheid("run", "own.epl", "-e", "e.jsonl", "--engine", "petri")
     assert (outcome.code, outcome.rows) == (1, [])
-    assert "or.epl:2:" in outcome.err
-    assert "error[not-in-net]: 'or' of " in outcome.err
+    assert "own.epl:2:" in outcome.err
+    assert "error[not-in-net]: 'own' has a timer and takes events" in outcome.err
 
 
 @pytest.mark.parametrize("option", ["--why", "--timed-out"])

@@ -301,42 +301,36 @@ def test_the_launcher_gives_archives_to_spark_alone() -> None:
     assert re.search(r"-learnt\.\d+ ", launched("x", CEPHEID_JAVA_LEARNS="-learnt"))
 
 
-@pytest.mark.parametrize(
-    ("version", "uses", "writes"),
-    [(17, "SharedArchiveFile", "ArchiveClassesAtExit"), (25, "AOTCache", "AOTCacheOutput")],
-)
-def test_the_archive_of_a_process_that_is_over_is_used(
-    tmp_path: Path, version: int, uses: str, writes: str
-) -> None:
-    [learns] = archive_environment(version, "this java", tmp_path).values()
-    assert learns.startswith(f"-XX:{writes}={tmp_path}")
+def test_the_archive_of_a_process_that_is_over_is_used(tmp_path: Path) -> None:
+    [learns] = archive_environment("this java", tmp_path).values()
+    assert learns.startswith(f"-XX:ArchiveClassesAtExit={tmp_path}")
     archive = Path(learns.partition("=")[2])
     Path(f"{archive}.{os.getpid()}").write_text("not yet whole")
-    assert [*archive_environment(version, "this java", tmp_path).values()] == [learns]
+    assert [*archive_environment("this java", tmp_path).values()] == [learns]
     process = subprocess.Popen(["true"])
     process.wait()
     Path(f"{archive}.{process.pid}").write_text("whole")
     for _ in range(2):
-        told = archive_environment(version, "this java", tmp_path)
-        assert told == {"CEPHEID_JAVA_KNOWS": f"-XX:{uses}={archive}"}
+        told = archive_environment("this java", tmp_path)
+        assert told == {"CEPHEID_JAVA_KNOWS": f"-XX:SharedArchiveFile={archive}"}
     assert archive.read_text() == "whole"
-    assert [*archive_environment(version, "another java", tmp_path)] == ["CEPHEID_JAVA_LEARNS"]
+    assert [*archive_environment("another java", tmp_path)] == ["CEPHEID_JAVA_LEARNS"]
 
 
 def test_archives_that_are_not_needed_go(tmp_path: Path) -> None:
-    [learns] = archive_environment(17, "this java", tmp_path).values()
+    [learns] = archive_environment("this java", tmp_path).values()
     archive = Path(learns.partition("=")[2])
     archive.touch()
     process = subprocess.Popen(["true"])
     process.wait()
     Path(f"{archive}.{process.pid}").touch()
-    archive_environment(17, "this java", tmp_path)
+    archive_environment("this java", tmp_path)
     assert [*tmp_path.iterdir()] == [archive]
 
 
 def test_no_archive_where_no_folder_can_be(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert archive_environment(17, "this java", tmp_path / "file" / "folder") == {}
+    assert archive_environment("this java", tmp_path / "file" / "folder") == {}
 
 
 def test_no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,8 @@
 
 The first session of an installation writes an archive of classes when it ends. It writes to a file
 that has the number of its process as a suffix; once that process is over, the file is whole, and the
-next start takes it. Java itself refuses an archive that is not for it, and starts without.
+next start takes it. Java itself refuses an archive that is not for it, and starts without. It can only
+add to an archive of its own classes: a runtime that was packaged without one writes none.
 """
 
 from __future__ import annotations
@@ -13,10 +14,9 @@ from hashlib import sha256
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "__pycache__"  # it goes when the installation goes
-_CACHES = 25  # the first Java that writes caches ahead of time, which need no archive of its own
 
 
-def archive_environment(version: int, identity: str, folder: Path = FOLDER) -> dict[str, str]:
+def archive_environment(identity: str, folder: Path = FOLDER) -> dict[str, str]:
     """What tells the launcher to use the archive of a Java, or to have it written.
 
     `identity` is all that the archive depends on, in any form.
@@ -24,12 +24,10 @@ def archive_environment(version: int, identity: str, folder: Path = FOLDER) -> d
     archive = folder / f"java-{sha256(identity.encode()).hexdigest()[:16]}.archive"
     _take_over(archive)
     if archive.exists():
-        option = "AOTCache" if version >= _CACHES else "SharedArchiveFile"
-        return {"CEPHEID_JAVA_KNOWS": f"-XX:{option}={archive}"}
+        return {"CEPHEID_JAVA_KNOWS": f"-XX:SharedArchiveFile={archive}"}
     if not _can_write(folder):
         return {}
-    option = "AOTCacheOutput" if version >= _CACHES else "ArchiveClassesAtExit"
-    return {"CEPHEID_JAVA_LEARNS": f"-XX:{option}={archive}"}
+    return {"CEPHEID_JAVA_LEARNS": f"-XX:ArchiveClassesAtExit={archive}"}
 
 
 def _take_over(archive: Path) -> None:

@@ -34,7 +34,7 @@ class Java:
             "JAVA_HOME": str(LAUNCHER),
             "CEPHEID_JAVA": self.path,
             "CEPHEID_JAVA_VERSION": str(self.version),
-            **archive_environment(self.version, f"{self} {_spark()}"),
+            **archive_environment(f"{self} {_spark()}"),
         }
 
 
