@@ -96,11 +96,19 @@ def read_source(given: object) -> Source:
     return source if fault is None else _faulty(source, fault)
 
 
+def _part(given: object) -> Source:
+    """A source inside another one."""
+    source = read_source(given)
+    if isinstance(source, ByMode):
+        raise Wrong("modes are for a whole value, not for a part of one")
+    return source
+
+
 def _faulty(source: Source, given: object) -> Source:
     if not isinstance(given, Mapping) or "rate" not in given:
         raise Wrong("a fault is a table with a rate and a value")
     table = dict(given)
-    return Faulty(source, _rate(table.pop("rate"), "rate"), read_source(table))
+    return Faulty(source, _rate(table.pop("rate"), "rate"), _part(table))
 
 
 def _limits(table: Table) -> dict[str, float]:
@@ -154,7 +162,7 @@ def _drawn(table: Table) -> Source:
 
 
 def _walk(table: Table) -> Source:
-    step = read_source(table.pop("walk"))
+    step = _part(table.pop("walk"))
     bounds = _bounds(table)
     start = _number(table.pop("start", 0), "start")
     low, high = bounds.get("min", -math.inf), bounds.get("max", math.inf)
@@ -207,7 +215,7 @@ def _mixture(table: Table) -> Source:
     for part in given:
         own = dict(part) if isinstance(part, Mapping) else {"value": part}
         weights.append(own.pop("weight", 1))
-        parts.append(read_source(own))
+        parts.append(_part(own))
     return Mixture(tuple(parts), _shares(weights))
 
 
@@ -215,10 +223,7 @@ def _by_mode(table: Table) -> Source:
     given = table.pop("modes")
     if not isinstance(given, Mapping) or not given:
         raise Wrong("modes is a table with a value for each mode")
-    parts = {name: read_source(own) for name, own in given.items()}
-    if any(isinstance(part, ByMode) for part in parts.values()):
-        raise Wrong("a mode has no modes")
-    return ByMode(tuple(parts.items()))
+    return ByMode(tuple((name, _part(own)) for name, own in given.items()))
 
 
 # Where two of these stand in one table, the first says what it is.
