@@ -68,7 +68,7 @@ class PretendedSpark:
     @cached_property
     def desk(self) -> Desk:
         """One for all buckets, as in a worker."""
-        return Desk(self.buckets)
+        return self.buckets.desk()
 
     def batch(self, events: Sequence[Event]) -> None:
         """A micro-batch; the watermark moves after it."""
@@ -86,7 +86,7 @@ class PretendedSpark:
 
     def call(self, number: int, events: list[Event]) -> None:
         self.calls += 1
-        bucket = Bucket(self.desk, self.saved.pop(number, None))
+        bucket = Bucket(self.buckets, self.desk, self.saved.pop(number, None))
         newest = max((e.instant for e in events), default=None)
         promised = None if newest is None else self.watermarks.promised(newest)
         table = wire(self.buckets.program, events)
@@ -106,7 +106,7 @@ class PretendedSpark:
 
 
 def opened(buckets: Buckets, saved: bytes | None = None) -> Bucket:
-    return Bucket(Desk(buckets), saved)
+    return Bucket(buckets, buckets.desk(), saved)
 
 
 def listed(table: pa.Table | None) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from cepheid.engines.spark.labels import label, number_of
+from cepheid.engines.spark.labels import label, labels_for, number_of
 
 BUCKETS = 32
 
@@ -26,3 +26,12 @@ def test_spark_gives_each_task_as_many_buckets(spark: SparkSession) -> None:
 @pytest.mark.parametrize("number", [*range(5 * BUCKETS), -1, -7])
 def test_a_label_tells_the_bucket(number: int) -> None:
     assert number_of(label(number)) == number
+
+
+@pytest.mark.parametrize(("buckets", "tasks"), [(32, 2), (33, 3), (200, 200), (64, 7)])
+def test_labels_go_to_tasks_in_turn(spark: SparkSession, buckets: int, tasks: int) -> None:
+    labels = labels_for(buckets, tasks)
+    assert len(set(labels)) == buckets
+    frame = spark.createDataFrame([(n,) for n in labels], "label int")
+    places = [row[0] for row in frame.select(F.expr(f"pmod(hash(label), {tasks})")).collect()]
+    assert places == [number % tasks for number in range(buckets)]

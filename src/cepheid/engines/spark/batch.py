@@ -24,13 +24,15 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from cepheid.analysis.retention import needs_start, speaks_with_time
 from cepheid.core.time import Instant, format_instant
 from cepheid.core.types import EventType
+from cepheid.engines.spark.buckets import Desk
+from cepheid.engines.spark.exchange import buckets_in, in_packs
 from cepheid.engines.spark.frames import Options, Source, named, time_of
+from cepheid.engines.spark.merging import Merger
 from cepheid.engines.spark.stages import Pass, Relay, relays_of
-from cepheid.engines.spark.ties import batches_in_order
 from cepheid.engines.spark.wire import KEY, ROW, SEQUENCE, TIME, TYPE, Wire, told, union
 from cepheid.engines.spark.workers import keep_loaded
 from cepheid.errors import LateEvent, error
-from cepheid.matcher.operator import Operator, open_operator, rows_schema
+from cepheid.matcher.operator import Operator, rows_schema
 from cepheid.pattern.tree import Within, walk
 from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
@@ -132,9 +134,11 @@ def _run(request: Request, one: Pass, clock: Clock) -> DataFrame:
     events = _input(request, wire, clock)
     if wire.readings and not _tells_end(wire, clock):
         events = wire.slim(events)
-    ready = wire.ordered(wire.exchanged(events))
-    task = _task(request, wire, clock)
-    rows = ready.mapInArrow(partial(run_task, task), spark_schema(one.program))
+    task, schema = _task(request, wire, clock), spark_schema(one.program)
+    if wire.key == {}:  # any split will do
+        rows = wire.ordered(events).mapInArrow(partial(run_task, task), schema)
+    else:
+        rows = in_packs(events, wire).mapInArrow(partial(run_packed_task, task), schema)
     return _in_columns_of(request.program, one.program, rows)
 
 
@@ -172,7 +176,7 @@ def _task(request: Request, wire: Wire, clock: Clock, *, is_fed: bool = False) -
         statements=tuple(statement.name for statement in wire.program.statements),
         event_types=wire.consumed,
         columns=wire.names,
-        clocks=wire.clocks,
+        clocks=tuple(wire.clocks.items()),
         has_sequence=wire.has_sequence,
         ties=wire.ties,
         is_fed=is_fed,
@@ -246,7 +250,9 @@ class Task:
     statements: tuple[str, ...]  # those of this one
     event_types: tuple[str, ...]  # by their numbers
     columns: tuple[str, ...]
-    clocks: dict[str, int]  # columns that hold a time, and the microseconds that they count
+    clocks: tuple[
+        tuple[str, int], ...
+    ]  # columns that hold a time, and the microseconds that they count
     has_sequence: bool
     ties: tuple[str, ...]  # what orders events of one time
     is_fed: bool  # whether some of its events are rows of other passes
@@ -255,12 +261,27 @@ class Task:
 
 
 def run_task(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows of one partition, as its batches come."""
+    """The rows of one partition, whose events are in the order of time."""
+    import pyarrow as pa
+
+    filled = filter(len, batches)
+    return _rows(task, ((b[TIME][0].as_py(), pa.Table.from_batches([b])) for b in filled))
+
+
+def run_packed_task(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows of the buckets of one partition, one bucket after the other."""
+    for packs in buckets_in(batches):
+        yield from _rows(task, packs)
+
+
+def _rows(task: Task, packs: Iterable[tuple[Instant, pa.Table]]) -> Iterator[pa.RecordBatch]:
+    """The rows of events that come in packs, each with its first time."""
     operator = _started(task)
     taken = 0
-    for batch in batches_in_order(batches, task.ties):
-        yield from operator.take(_events(task, batch, taken)).to_batches()
-        taken += batch.num_rows
+    for table in Merger(task.ties).merge(packs):
+        for batch in table.to_batches():
+            yield from operator.take(_events(task, batch, taken)).to_batches()
+            taken += batch.num_rows
     if task.clock.end is not None:
         yield from operator.advance(task.clock.end).to_batches()
 
@@ -285,12 +306,17 @@ def run_fed_task(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.R
 
 
 def _started(task: Task) -> Operator:
-    part = part_of(task.program, task.types, task.statements)
-    operator = open_operator(part, timed_out=task.timed_out, is_fed=task.is_fed)
+    operator = _desk(task).operator(None)
     if task.clock.start is not None:
         operator.start(task.clock.start)
     keep_loaded("batch")
     return operator
+
+
+@lru_cache(maxsize=4)
+def _desk(task: Task) -> Desk:
+    part = part_of(task.program, task.types, task.statements)
+    return Desk(part, timed_out=task.timed_out, is_fed=task.is_fed)
 
 
 @lru_cache(maxsize=16)
@@ -306,7 +332,7 @@ def _events(task: Task, batch: pa.RecordBatch, taken: int) -> pa.RecordBatch:
     import pyarrow as pa
 
     sent = dict(zip(batch.schema.names, batch.columns, strict=True))
-    sent = told(sent, len(batch), task.event_types, task.clocks)
+    sent = told(sent, len(batch), task.event_types, dict(task.clocks))
     if not task.has_sequence:
         sent[SEQUENCE] = pa.array(np.arange(taken, taken + len(batch)))
     columns = {

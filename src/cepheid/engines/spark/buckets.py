@@ -46,6 +46,9 @@ class Buckets:
     timed_out: bool = False
     is_fed: bool = False  # others derive some of its events, which have a '@key'
 
+    def desk(self) -> Desk:
+        return Desk(self.program, timed_out=self.timed_out, is_fed=self.is_fed)
+
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
@@ -66,11 +69,10 @@ class Silence:
 class Desk:
     """An operator that buckets use one after the other, as opening one takes longer than a step."""
 
-    def __init__(self, buckets: Buckets) -> None:
-        self.buckets = buckets
-        self._operator = open_operator(
-            buckets.program, timed_out=buckets.timed_out, is_fed=buckets.is_fed
-        )
+    def __init__(
+        self, program: ResolvedProgram, *, timed_out: bool = False, is_fed: bool = False
+    ) -> None:
+        self._operator = open_operator(program, timed_out=timed_out, is_fed=is_fed)
         self._blank = self._operator.save()
 
     def operator(self, saved: bytes | None) -> Operator:
@@ -82,8 +84,8 @@ class Desk:
 class Bucket:
     """The events of some keys on their way through a program."""
 
-    def __init__(self, desk: Desk, saved: bytes | None = None) -> None:
-        self._buckets = buckets = desk.buckets
+    def __init__(self, buckets: Buckets, desk: Desk, saved: bytes | None = None) -> None:
+        self._buckets = buckets
         self._waiting: pa.Table | None = None
         self._passed: Instant | None = None  # everything up to here has happened
         self._silence: Silence | None = None

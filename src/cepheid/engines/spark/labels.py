@@ -37,6 +37,19 @@ def number_of(label: int) -> int:
     return label // _CHOICE * _EVEN + place
 
 
+@cache
+def labels_for(count: int, tasks: int) -> tuple[int, ...]:
+    """Labels of so many buckets, which Spark gives to its tasks in turn."""
+    found: dict[int, list[int]] = {task: [] for task in range(tasks)}
+    begin = 0
+    while any(len(labels) < -(-count // tasks) for labels in found.values()):
+        choice = np.arange(begin, begin + _CHOICE, dtype=np.uint32)
+        for label, task in zip(choice, np.mod(_hashes(choice).view(np.int32), tasks), strict=True):
+            found[int(task)].append(int(label))
+        begin += _CHOICE
+    return tuple(found[number % tasks][number // tasks] for number in range(count))
+
+
 def _hashes(numbers: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     """What Spark's `hash` gives for integers: Murmur3, in 32 bits without a sign."""
     mixed = _rotated(numbers * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)

@@ -127,7 +127,7 @@ class Prepared:
 
     @cached_property
     def desk(self) -> Desk:
-        return Desk(self.buckets)
+        return self.buckets.desk()
 
     @cached_property
     def takers(self) -> tuple[tuple[int, Feed], ...]:
@@ -182,7 +182,7 @@ class Answer:
 def step(task: StreamTask, number: int, saved: bytes | None, news: News) -> Answer:
     """A micro-batch in one bucket of all passes."""
     ready = prepared(task, number // task.buckets)
-    bucket = Bucket(ready.desk, saved)
+    bucket = Bucket(ready.buckets, ready.desk, saved)
     watermark, until = _watermarks(task, bucket, news)
     tables = [from_bytes(pack) for _, pack in news.packs if pack is not None]
     if ready.buckets.is_fed:

@@ -6,7 +6,7 @@ their bytes. So a stream orders events as a batch does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -40,34 +40,6 @@ def _by_ties(times: Numbers, ranks: Sequence[Numbers], order: Numbers) -> Number
     if sort_ties(times, np.stack(ranks), by_ties):
         return by_ties
     return order[np.lexsort([*(rank[order] for rank in reversed(ranks)), times])]
-
-
-def batches_in_order(
-    batches: Iterable[pa.RecordBatch], ties: Sequence[str], at_least: int = 1 << 15
-) -> Iterator[pa.RecordBatch]:
-    """Batches that are sorted by '@time', sorted by the columns of `ties` as well.
-
-    They grow to some size, because every call of an operator costs time.
-
-    Spark sorts by one number several times as fast as by more. Events of the last time of a batch
-    wait for the next one, which may have more of them.
-    """
-    held: list[pa.RecordBatch] = []
-    for batch in filter(len, batches):
-        times: Numbers = batch["@time"].to_numpy()
-        cut = int(np.searchsorted(times, times[-1]))
-        is_new_time = cut > 0 or bool(held and held[-1]["@time"][-1].as_py() != times[0])
-        if is_new_time and sum(map(len, held)) + cut >= at_least:
-            yield from _sorted([*held, batch.slice(0, cut)], ties)
-            held = []
-            batch = batch.slice(cut)  # noqa: PLW2901
-        held.append(batch)
-    if held:
-        yield from _sorted(held, ties)
-
-
-def _sorted(batches: Sequence[pa.RecordBatch], ties: Sequence[str]) -> list[pa.RecordBatch]:
-    return in_order(pa.Table.from_batches(batches), ties).to_batches()
 
 
 def _ranks(column: Any) -> Numbers:
