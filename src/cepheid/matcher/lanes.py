@@ -34,7 +34,7 @@ from cepheid.semantics.machine import late_event
 if TYPE_CHECKING:
     import pyarrow as pa
 
-CHUNK = 1 << 16  # events that are looked at together
+CHUNK = 1 << 17  # events that are looked at together
 _SPARE = 1 << 19  # events that may be held beside what is needed
 Plan: TypeAlias = Chain | Window
 

@@ -13,7 +13,7 @@ older runs of a list are over before the newer ones.
 
 from __future__ import annotations
 
-from cepheid.matcher.vm.jit import entry, part, words_of
+from cepheid.matcher.vm.jit import entry, inlined, words_of
 from cepheid.matcher.vm.layout import NONE
 
 # Single words; behind them, of each link the one whose event has the value that it waits for.
@@ -63,7 +63,7 @@ DONE, MORE_RUNS, MORE_ENTRIES, MORE_FOUND = range(4)
 # -- those that wait for the same value ------------------------------------------------------------
 
 
-@part
+@inlined
 def place_of(head, table, link, value):
     """The entry of a value, or the free one where it belongs."""
     mask = head[SIZE] - 1
@@ -78,15 +78,15 @@ def place_of(head, table, link, value):
         place = (place + 1) & mask
 
 
-@part
-def wait(head, runs, table, run, link):
+@inlined
+def wait(head, runs, table, run, link, links):
     """The run waits for the event of a link."""
     if (runs[run + R_LOST] >> link) & 1:
         runs[run + R_ENTRY] = NONE
         return
     value = 0
     if head[OTHERS + link] != NONE:
-        value = runs[run + R_EVENTS + head[LINKS] + link]
+        value = runs[run + R_EVENTS + links + link]
     found = place_of(head, table, link, value)
     if table[found + E_LINK] == NONE:
         table[found + E_LINK] = link
@@ -98,13 +98,13 @@ def wait(head, runs, table, run, link):
     table[found + E_FIRST] = run
 
 
-@part
+@inlined
 def is_timed(head, link):
     """Whether runs that wait for a link may be over before its event comes."""
     return link == head[LINKS] - 1 and head[PERIOD] != NONE
 
 
-@part
+@inlined
 def is_waiting(runs, run, place, armed):
     """Whether a run is still in a list that time limits, behind one that was armed as such."""
     if runs[run + R_LOST] == NONE or runs[run + R_ENTRY] != place:
@@ -112,7 +112,7 @@ def is_waiting(runs, run, place, armed):
     return runs[run + R_ARMED] < armed
 
 
-@part
+@inlined
 def oldest(head, runs, table, place):
     """Takes all runs out of a list; they follow each other from the returned one, the oldest, on."""
     run = table[place + E_FIRST]
@@ -130,7 +130,7 @@ def oldest(head, runs, table, place):
 # -- the queue of those that time limits -----------------------------------------------------------
 
 
-@part
+@inlined
 def arm(head, runs, run, instant):
     runs[run + R_DUE] = instant + head[PERIOD]
     head[ARMED] += 1
@@ -145,7 +145,7 @@ def arm(head, runs, run, instant):
         runs[earlier + R_LATER] = run
 
 
-@part
+@inlined
 def disarm(head, runs, run):
     earlier, later = runs[run + R_EARLIER], runs[run + R_LATER]
     if earlier == NONE:
@@ -161,13 +161,13 @@ def disarm(head, runs, run):
 # -- runs ------------------------------------------------------------------------------------------
 
 
-@part
-def free_run(head, runs):
+@inlined
+def free_run(head, runs, links):
     """A run that nobody uses; there must be one."""
     run = head[FREE]
     if run == NONE:
         run = head[FRESH]
-        width = R_EVENTS + 2 * head[LINKS]
+        width = R_EVENTS + 2 * links
         head[FRESH] += width
         for word in range(run, run + width):
             runs[word] = NONE
@@ -177,7 +177,7 @@ def free_run(head, runs):
     return run
 
 
-@part
+@inlined
 def end(head, runs, run):
     runs[run + R_LOST] = NONE
     runs[run + R_NEXT] = head[FREE]
@@ -185,17 +185,16 @@ def end(head, runs, run):
     head[LIVE] -= 1
 
 
-@part
-def begin(head, runs, run):
+@inlined
+def begin(runs, run, links):
     runs[run + R_LOST] = 0
-    for link in range(head[LINKS]):
+    for link in range(links):
         runs[run + R_EVENTS + link] = NONE
 
 
-@part
-def bind(head, runs, run, link, event, count, given, lost):
+@inlined
+def bind(head, runs, run, link, links, event, count, given, lost):
     """The event of a link is here; later links may wait for values of it."""
-    links = head[LINKS]
     runs[run + R_EVENTS + link] = head[BASE] + event
     for later in range(link + 1, links):
         if head[OTHERS + later] == link:
@@ -204,21 +203,20 @@ def bind(head, runs, run, link, event, count, given, lost):
                 runs[run + R_LOST] |= 1 << later
 
 
-@part
-def go_on(head, runs, table, run, link, instant):
+@inlined
+def go_on(head, runs, table, run, link, links, instant):
     """The run waits for its next link, or ends where that can never come."""
-    is_last = link == head[LINKS] - 1
+    is_last = link == links - 1
     if (runs[run + R_LOST] >> link) & 1 and not (is_last and head[IS_ABSENCE]):
         end(head, runs, run)
         return
-    wait(head, runs, table, run, link)
+    wait(head, runs, table, run, link, links)
     if is_last and head[PERIOD] != NONE:
         arm(head, runs, run, instant)
 
 
-@part
-def match(head, runs, found, run, one, other):
-    links = head[LINKS]
+@inlined
+def match(head, runs, found, run, links, one, other):
     place = head[FOUND] * (links + M_BEHIND)
     for link in range(links):
         found[place + link] = runs[run + R_EVENTS + link]
@@ -227,7 +225,7 @@ def match(head, runs, found, run, one, other):
     head[FOUND] += 1
 
 
-@part
+@inlined
 def let_time_pass(head, runs, found, instant):
     """Runs whose time is up: they end, or match where the last event had to be absent."""
     while head[FIRST_DUE] != NONE and runs[head[FIRST_DUE] + R_DUE] <= instant:
@@ -235,16 +233,16 @@ def let_time_pass(head, runs, found, instant):
         if head[IS_ABSENCE]:
             if head[FOUND] == head[MOST_FOUND]:
                 return MORE_FOUND
-            match(head, runs, found, run, runs[run + R_DUE], runs[run + R_ARMED])
+            match(head, runs, found, run, head[LINKS], runs[run + R_DUE], runs[run + R_ARMED])
         disarm(head, runs, run)
         end(head, runs, run)
     return DONE
 
 
-@part
-def room_for(head, mask):
+@inlined
+def room_for(head, links, mask):
     """What there must be more of before an event with such a mask can be taken."""
-    last = head[LINKS] - 1
+    last = links - 1
     if head[LIVE] == head[MOST_RUNS]:
         return MORE_RUNS
     moved = head[LIVE] if last > 1 else 0
@@ -255,11 +253,11 @@ def room_for(head, mask):
     return DONE
 
 
-@part
-def take(head, runs, table, found, mask, instant, event, count, own, given, lost):
+@inlined
+def take(head, runs, table, found, mask, instant, event, links, count, own, given, lost):
     """The event is the one that runs wait for, those at the end of the chain first; then it begins
     a run, which does not hear it again."""
-    last = head[LINKS] - 1
+    last = links - 1
     for link in range(last, 0, -1):
         if (mask >> link) & 1 == 0:
             continue
@@ -271,21 +269,41 @@ def take(head, runs, table, found, mask, instant, event, count, own, given, lost
         while run != NONE:
             following = runs[run + R_NEXT]
             if link < last:
-                bind(head, runs, run, link, event, count, given, lost)
-                go_on(head, runs, table, run, link + 1, instant)
+                bind(head, runs, run, link, links, event, count, given, lost)
+                go_on(head, runs, table, run, link + 1, links, instant)
             else:
                 if head[PERIOD] != NONE:
                     disarm(head, runs, run)
                 if not head[IS_ABSENCE]:
                     runs[run + R_EVENTS + last] = head[BASE] + event
-                    match(head, runs, found, run, event, 0)
+                    match(head, runs, found, run, links, event, 0)
                 end(head, runs, run)
             run = following
     if mask & 1:
-        run = free_run(head, runs)
-        begin(head, runs, run)
-        bind(head, runs, run, 0, event, count, given, lost)
-        go_on(head, runs, table, run, 1, instant)
+        run = free_run(head, runs, links)
+        begin(runs, run, links)
+        bind(head, runs, run, 0, links, event, count, given, lost)
+        go_on(head, runs, table, run, 1, links, instant)
+
+
+@inlined
+def follow_links(head, runs, table, found, links, masks, instants, own, given, lost):
+    """Takes events from the cursor on, of a chain with so many links."""
+    count = len(masks)
+    for event in range(head[CURSOR], count):
+        head[CURSOR] = event
+        instant = instants[event]
+        if head[FIRST_DUE] != NONE and let_time_pass(head, runs, found, instant) != DONE:
+            return MORE_FOUND
+        mask = masks[event]
+        if mask == 0:
+            continue
+        status = room_for(head, links, mask)
+        if status != DONE:
+            return status
+        take(head, runs, table, found, mask, instant, event, links, count, own, given, lost)
+    head[CURSOR] = count
+    return DONE
 
 
 @entry(
@@ -299,21 +317,9 @@ def follow(head_, runs_, table_, found_, masks, instants, own_, given_, lost_):
     """
     head, runs, table, found = words_of(head_), words_of(runs_), words_of(table_), words_of(found_)
     own, given, lost = words_of(own_), words_of(given_), words_of(lost_)
-    count = len(masks)
-    for event in range(head[CURSOR], count):
-        head[CURSOR] = event
-        instant = instants[event]
-        if head[FIRST_DUE] != NONE and let_time_pass(head, runs, found, instant) != DONE:
-            return MORE_FOUND
-        mask = masks[event]
-        if mask == 0:
-            continue
-        status = room_for(head, mask)
-        if status != DONE:
-            return status
-        take(head, runs, table, found, mask, instant, event, count, own, given, lost)
-    head[CURSOR] = count
-    return DONE
+    if head[LINKS] == 2:  # most have two; where that is known, no loop is left
+        return follow_links(head, runs, table, found, 2, masks, instants, own, given, lost)
+    return follow_links(head, runs, table, found, head[LINKS], masks, instants, own, given, lost)
 
 
 @entry("int64(int64[::1], int64[::1], int64[::1], int64)")
@@ -340,18 +346,18 @@ def follow_one(head_, runs_, found_, masks, own_, given_, lost_):
             head[CURSOR] = event
             return MORE_FOUND
         if link == 0:
-            begin(head, runs, 0)
-        bind(head, runs, 0, link, event, count, given, lost)
+            begin(runs, 0, links)
+        bind(head, runs, 0, link, links, event, count, given, lost)
         head[WAITS_FOR] = link + 1
         if link + 1 == links:
-            match(head, runs, found, 0, event, 0)
+            match(head, runs, found, 0, links, event, 0)
             head[WAITS_FOR] = 0
             runs[R_LOST] = NONE
     head[CURSOR] = count
     return DONE
 
 
-@part
+@inlined
 def cut_list(head, runs, table, place):
     run, armed = table[place + E_FIRST], head[ARMED] + 1
     newer = NONE

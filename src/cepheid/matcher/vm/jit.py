@@ -29,9 +29,18 @@ _IS_COMPILED = not getattr(config, "DISABLE_JIT", False)
 
 def part(function: Callable[..., Any]) -> Any:
     """A function that only compiled code calls."""
+    return _part(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """The same, compiled anew wherever it is called: with what is known there it may be faster."""
+    return _part(function, forceinline=True)
+
+
+def _part(function: Callable[..., Any], **options: bool) -> Any:
     if not _IS_COMPILED:
         return function
-    compiled: Any = njit(**{**_OPTIONS, "no_cpython_wrapper": True})(function)
+    compiled: Any = njit(**{**_OPTIONS, "no_cpython_wrapper": True, **options})(function)
     typed = compiled.get_call_template
     # Numba would compile it again for every constant that it is called with.
     compiled.get_call_template = lambda args, kws: typed(tuple(map(_plain, args)), kws)

@@ -12,7 +12,7 @@ import numpy as np
 
 from cepheid.matcher.vm.aggregates import is_before, moved, shown
 from cepheid.matcher.vm.evaluate import real, word
-from cepheid.matcher.vm.jit import entry, part, words_of
+from cepheid.matcher.vm.jit import entry, inlined, words_of
 from cepheid.matcher.vm.layout import NONE
 from cepheid.matcher.vm.tables import (
     A_CODE,
@@ -89,7 +89,7 @@ DONE, MORE_GROUPS, MORE_FOUND = range(3)
 # -- groups ----------------------------------------------------------------------------------------
 
 
-@part
+@inlined
 def entry_of(head, groups, table, words, keys, nulls):
     """The entry of a group, or the free one where it belongs."""
     count, mask = head[KEYS], head[SIZE] - 1
@@ -109,7 +109,7 @@ def entry_of(head, groups, table, words, keys, nulls):
     return place
 
 
-@part
+@inlined
 def group_of(head, rows, groups, table, row):
     """The number of a row's group, which may be new."""
     count = head[KEYS]
@@ -130,7 +130,7 @@ def group_of(head, rows, groups, table, row):
 # -- aggregates ------------------------------------------------------------------------------------
 
 
-@part
+@inlined
 def add(head, rows, groups, row, sign):
     """A row enters its group (1) or leaves it (-1)."""
     group = rows[row + W_GROUP] * head[GROUP_WIDTH]
@@ -148,7 +148,7 @@ def add(head, rows, groups, row, sign):
         state += 2
 
 
-@part
+@inlined
 def add_value(head, rows, groups, aggregate, state, row, value, sign):
     kind = head[aggregate + A_KIND]
     if kind in (LEAST, GREATEST):
@@ -171,12 +171,12 @@ def add_value(head, rows, groups, aggregate, state, row, value, sign):
         groups[state + TOTAL] = moved(head, aggregate, groups[state + TOTAL], value, sign)
 
 
-@part
+@inlined
 def value_of(head, rows, aggregate, row):
     return shown(head, aggregate, rows[row + W_VALUES + head[aggregate + A_CODE]])
 
 
-@part
+@inlined
 def enter_extreme(head, rows, groups, aggregate, state, row):
     """Rows that a later one makes useless go: they would leave before it."""
     before, width = head[aggregate + A_OWNER], head[WIDTH]
@@ -196,7 +196,7 @@ def enter_extreme(head, rows, groups, aggregate, state, row):
     groups[state + LAST] = place
 
 
-@part
+@inlined
 def leave_extreme(head, rows, groups, aggregate, state, row):
     width = head[WIDTH]
     if groups[state + FIRST] != row // width:
@@ -210,7 +210,7 @@ def leave_extreme(head, rows, groups, aggregate, state, row):
         rows[after * width + before] = NONE
 
 
-@part
+@inlined
 def result(head, rows, groups, aggregate, state):
     kind = head[aggregate + A_KIND]
     if kind in (LEAST, GREATEST):
@@ -229,7 +229,7 @@ def result(head, rows, groups, aggregate, state):
 # -- changes ---------------------------------------------------------------------------------------
 
 
-@part
+@inlined
 def touch(head, rows, groups, found, row, leaves, begin):
     """A row of a change: if a result is to stand for it, that one is begun."""
     shape = head[SHAPE]
@@ -248,7 +248,7 @@ def touch(head, rows, groups, found, row, leaves, begin):
         head[FOUND] += 1
 
 
-@part
+@inlined
 def tell(head, rows, groups, found, begin, instant, phase, sequence):
     """Completes the results of a change."""
     most = head[MOST_FOUND]
@@ -269,14 +269,14 @@ def tell(head, rows, groups, found, begin, instant, phase, sequence):
         found[F_NULLS * most + place] = nulls
 
 
-@part
+@inlined
 def has_room(head, count):
     """Whether there is room for the results of a change of so many rows."""
     head[WANTED] = 1 if head[SHAPE] == BY_TOTAL else count
     return head[FOUND] + head[WANTED] <= head[MOST_FOUND]
 
 
-@part
+@inlined
 def change(head, rows, groups, found, new, new_end, old, old_end, instant, phase, sequence):
     """Some rows enter, then some leave."""
     begin = head[FOUND]
@@ -293,7 +293,7 @@ def change(head, rows, groups, found, new, new_end, old, old_end, instant, phase
 # -- time ------------------------------------------------------------------------------------------
 
 
-@part
+@inlined
 def let_time_pass(head, rows, groups, found, instant):
     if head[KIND] == TIME:
         return let_rows_leave(head, rows, groups, found, instant)
@@ -302,7 +302,7 @@ def let_time_pass(head, rows, groups, found, instant):
     return DONE
 
 
-@part
+@inlined
 def let_rows_leave(head, rows, groups, found, instant):
     """Rows of one instant leave together."""
     width, limit = head[WIDTH], head[LIMIT]
@@ -321,7 +321,7 @@ def let_rows_leave(head, rows, groups, found, instant):
     return DONE
 
 
-@part
+@inlined
 def let_batches_end(head, rows, groups, found, instant):
     """The rows of a batch enter together, and those of the one before leave."""
     while head[DUE] <= instant and head[DUE] != NEVER:
@@ -338,7 +338,7 @@ def let_batches_end(head, rows, groups, found, instant):
 # -- events ----------------------------------------------------------------------------------------
 
 
-@part
+@inlined
 def push(head, rows, groups, found, row):
     """The next row comes from the source."""
     kind = head[KIND]
