@@ -161,11 +161,11 @@ def _settled(array: Array, name: str, type: DataType | None, data: bytes) -> Arr
 
 
 def _seconds(array: Array) -> Array:
-    micros = _filled(array) * SECOND
-    if not (np.abs(micros) < _EXACT).all():  # whole numbers are not to be rounded
+    seconds = _filled(array)
+    if not (np.abs(seconds) < _EXACT // SECOND).all():  # whole numbers are not to be rounded
         refuse("times far away")
     mask = array.is_null().to_numpy(zero_copy_only=False)
-    return pa.array(np.rint(micros).astype(np.int64), mask=mask).cast(INSTANT)
+    return pa.array(np.rint(seconds * SECOND).astype(np.int64), mask=mask).cast(INSTANT)
 
 
 def _check_doubles(array: Array) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Literal, TypeAlias, cast
+from typing import IO, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -26,13 +26,12 @@ from cepheid.io.cell_columns import cell_columns, check_quotes, types_in
 from cepheid.io.encode import MARKS
 from cepheid.io.jsonl import BYTE_ORDER_MARK
 from cepheid.io.plain import Array, NotPlain, Words, attribute, instants, is_text, refuse
+from cepheid.io.read import COLUMNAR
 
 PIECE = 1 << 24  # bytes of a file that are read together
-_ROWS = 1 << 18  # rows of a Parquet file that are read together
+_ROWS = 1 << 18  # rows of a table that are read together
 _META = ("@type", "@time", *MARKS)
 _NO_TYPE = -1
-Form: TypeAlias = Literal["csv", "parquet"]
-FORMS: dict[str, Form] = {".csv": "csv", ".parquet": "parquet"}
 
 
 # Pieces ---------------------------------------------------------------------------------------
@@ -43,11 +42,10 @@ class Piece:
     """A part of a file: some of its lines, or some of its row groups."""
 
     path: str
-    form: Form
     number: int
-    begin: int  # of bytes in a text, else of row groups
+    begin: int  # of bytes in CSV, of row groups in Parquet
     end: int
-    header: tuple[str, ...] = ()  # the columns of a text
+    header: tuple[str, ...] | None = None  # the columns of CSV
 
     @property
     def type(self) -> str:
@@ -57,20 +55,23 @@ class Piece:
 
 def pieces_of(path: str | Path, size: int = PIECE) -> list[Piece]:
     """A file in pieces of about so many bytes; they end where lines or row groups do."""
-    form = FORMS.get(Path(path).suffix.lower())
-    if form is None:
-        refuse("files of another form")
+    suffix = Path(path).suffix.lower()
+    if suffix not in COLUMNAR:
+        refuse("files without columns")
     with _reading():
         if os.path.getsize(path) == 0:
             return []
-        return _lines(str(path), size) if form == "csv" else _row_groups(str(path), size)
+        return _lines(str(path), size) if suffix == ".csv" else _row_groups(str(path), size)
 
 
 def read_piece(piece: Piece, types: Mapping[str, EventType]) -> Iterator[pa.RecordBatch]:
     """The events of a piece of the program's types, in the columns of `event_columns`."""
     with _reading():
         place = 0
-        for batch in _read_text(piece, types) if piece.form == "csv" else _read_groups(piece):
+        read = (
+            _read_groups(piece) if piece.header is None else _read_text(piece, piece.header, types)
+        )
+        for batch in read:
             yield event_columns(batch, piece.type, types, place)
             place += len(batch)
 
@@ -94,7 +95,7 @@ def _lines(path: str, size: int) -> list[Piece]:
             file.seek(min(begin + size, last) - 1)
             file.readline()
             end = file.tell()
-            pieces.append(Piece(path, "csv", len(pieces), begin, end, header))
+            pieces.append(Piece(path, len(pieces), begin, end, header))
             begin = end
     return pieces
 
@@ -116,25 +117,27 @@ def _header(file: IO[bytes]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _read_text(piece: Piece, types: Mapping[str, EventType]) -> Iterator[pa.RecordBatch]:
+def _read_text(
+    piece: Piece, header: Sequence[str], types: Mapping[str, EventType]
+) -> Iterator[pa.RecordBatch]:
     with open(piece.path, "rb") as file:
         file.seek(piece.begin)
         data = file.read(piece.end - piece.begin)
     if data.lstrip(b"\r\n"):
-        yield from cell_columns(data, piece.header, _attributes(piece, data, types)).to_batches()
+        attributes = _attributes(data, header, piece.type, types)
+        yield from cell_columns(data, header, attributes).to_batches()
 
 
 def _attributes(
-    piece: Piece, data: bytes, types: Mapping[str, EventType]
+    data: bytes, header: Sequence[str], name: str, types: Mapping[str, EventType]
 ) -> Mapping[str, DataType]:
     """What the columns of a text hold; only where types do not agree, it matters which occur."""
-    if "@type" not in piece.header:
-        found = _common(piece.header, [_known(piece.type, types)])
+    if "@type" not in header:
+        found = _common(header, [_known(name, types)])
     else:
-        found = _common(piece.header, types.values())
+        found = _common(header, types.values())
         if found is None:
-            names = types_in(data, piece.header)
-            found = _common(piece.header, [_known(name, types) for name in names])
+            found = _common(header, [_known(n, types) for n in types_in(data, header)])
     return found if found is not None else refuse("attributes of several types")
 
 
@@ -154,7 +157,7 @@ def _row_groups(path: str, size: int) -> list[Piece]:
     for group in range(meta.num_row_groups):
         held += meta.row_group(group).total_byte_size
         if held >= size or group + 1 == meta.num_row_groups:
-            pieces.append(Piece(path, "parquet", len(pieces), begin, group + 1))
+            pieces.append(Piece(path, len(pieces), begin, group + 1))
             begin, held = group + 1, 0
     return pieces
 
@@ -163,6 +166,21 @@ def _read_groups(piece: Piece) -> Iterator[pa.RecordBatch]:
     with pq.ParquetFile(piece.path) as file:
         groups = range(piece.begin, piece.end)
         yield from file.iter_batches(_ROWS, row_groups=list(groups), use_threads=False)
+
+
+# Tables ---------------------------------------------------------------------------------------
+
+
+def batches_of(table: Any) -> list[pa.RecordBatch]:
+    """The rows of a table of Arrow or of a pandas frame, in which NaN is null."""
+    if isinstance(table, pa.Table | pa.RecordBatch):
+        whole = table if isinstance(table, pa.Table) else pa.Table.from_batches([table])
+    else:
+        names = [str(name) for name in table.columns]
+        with _reading():
+            arrays = [pa.array(table[name], from_pandas=True) for name in table.columns]
+            whole = pa.Table.from_arrays(arrays, names=names)
+    return whole.to_batches(_ROWS)
 
 
 # Events ---------------------------------------------------------------------------------------

@@ -165,7 +165,9 @@ def _of_integers(array: Array, unit: int) -> Words:
 
 
 def _of_doubles(array: Array, unit: int) -> Words:
-    micros = array.cast(pa.float64()).to_numpy(zero_copy_only=False) * unit
+    counts = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    check_calendar(counts)  # no unit is shorter, and so there is no overflow below
+    micros = counts * unit
     check_calendar(micros)
     found: Words = np.rint(micros).astype(np.int64)
     return found
