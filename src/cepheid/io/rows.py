@@ -80,10 +80,12 @@ class RowTable(Sequence[Event]):
     def _events(self) -> list[Event]:
         names = ("@type", "@time", "@kind", "@key")
         heads: list[list[Any]] = [self.table[name].to_pylist() for name in names]
-        targets = {shape.target for shape in self._shapes.values()}
+        # A type without attributes has no column.
+        targets = {shape.target for shape in self._shapes.values() if shape.columns}
         columns: dict[str, list[Any]] = {t: self.table[t].to_pylist() for t in targets}
+        nothing: list[Any] = [{}] * len(self)
         return [
-            self._event(type, to_instant(time), kind, tuple(key), columns[type][place])
+            self._event(type, to_instant(time), kind, tuple(key), columns.get(type, nothing)[place])
             for place, (type, time, kind, key) in enumerate(zip(*heads, strict=True))
         ]
 

@@ -160,8 +160,8 @@ def run_columns(
 
 
 def _shape(statement: ResolvedStatement, program: ResolvedProgram) -> Shape:
-    types = derived_types(program)[statement.target]
-    columns = {column.name: types[column.name] for column in statement.columns}
+    types = derived_types(program)
+    columns = {column.name: types[statement.target][column.name] for column in statement.columns}
     return Shape(statement.name, statement.target, columns)
 
 
