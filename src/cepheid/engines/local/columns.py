@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.core.time import Instant
+from cepheid.core.types import EventType
 from cepheid.engines.local.run import Progress, no_progress, starts_at
 from cepheid.engines.local.runners import Runner
 from cepheid.io.arrow import arrow_type, is_stored
-from cepheid.io.columnar import Piece, batches_of, event_columns, pieces_of, read_piece
+from cepheid.io.columnar import batches_of, event_columns, pieces_of, read_piece
 from cepheid.io.plain import Array, NotPlain, Words
 from cepheid.io.rows import RowTable, Shape
 from cepheid.io.sources import Table
@@ -33,7 +34,7 @@ from cepheid.matcher.operator import (
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
 _CHUNK = 1 << 17  # events between two reports of progress
-_Read: TypeAlias = Callable[[], list[pa.RecordBatch]]
+_Read: TypeAlias = Callable[[], Iterator[pa.RecordBatch]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,47 +73,51 @@ def take_in_columns(
     batches: list[pa.RecordBatch] = []
     count = 0
     try:
-        for read in _read_all(sources, program):
-            for batch in read:
-                batches.append(layout.arrange(batch))
-                count += len(batch)
-                progress(count, None)
+        for batch in _read_all(sources, layout):
+            batches.append(batch)
+            count += len(batch)
+            progress(count, None)
     except NotPlain:
         return None
     return _sorted(program, pa.Table.from_batches(batches, layout.schema).unify_dictionaries())
 
 
-def _read_all(sources: Sequence[Table], program: ResolvedProgram) -> Iterator[list[pa.RecordBatch]]:
-    """The batches of all pieces in their order; several are read at once."""
-    reads = [read for source in sources for read in _reads(source, program)]
+def _read_all(sources: Sequence[Table], layout: _Layout) -> Iterator[pa.RecordBatch]:
+    """The batches of all parts in their order; several parts are read at once."""
+    reads = [read for source in sources for read in _reads(source, layout.program.types)]
+
+    def arranged(read: _Read) -> list[pa.RecordBatch]:
+        return list(map(layout.arrange, read()))
+
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        yield from pool.map(lambda read: read(), reads)
+        try:
+            for batches in pool.map(arranged, reads):
+                yield from batches
+        finally:
+            pool.shutdown(cancel_futures=True)  # nobody waits for the rest of what is not plain
 
 
-def _reads(source: Table, program: ResolvedProgram) -> Iterator[_Read]:
+def _reads(source: Table, types: Mapping[str, EventType]) -> Iterator[_Read]:
     """What there is to do for a source, part by part."""
     if isinstance(source.data, str):
         for piece in pieces_of(source.data):
-            yield partial(_read_piece, piece, program)
+            yield partial(read_piece, piece, types)
         return
     for batch in batches_of(source.data):
-        yield partial(_read_batch, batch, source.type, program)
+        yield partial(_event_columns, batch, source.type, types)
 
 
-def _read_piece(piece: Piece, program: ResolvedProgram) -> list[pa.RecordBatch]:
-    return list(read_piece(piece, program.types))
-
-
-def _read_batch(
-    batch: pa.RecordBatch, type: str | None, program: ResolvedProgram
-) -> list[pa.RecordBatch]:
-    return [event_columns(batch, type, program.types)]
+def _event_columns(
+    batch: pa.RecordBatch, type: str | None, types: Mapping[str, EventType]
+) -> Iterator[pa.RecordBatch]:
+    yield event_columns(batch, type, types)
 
 
 class _Layout:
     """Arranges columns of events as operators expect them."""
 
     def __init__(self, program: ResolvedProgram) -> None:
+        self.program = program
         self._columns = columns_of(program)
         self._types = {c.name: arrow_type(c.data_type, program.types) for c in self._columns}
         head = [("@type", pa.dictionary(pa.int32(), pa.string())), ("@time", pa.int64())]
@@ -140,10 +145,17 @@ def _sorted(program: ResolvedProgram, events: pa.Table) -> ColumnIntake:
     if events["@type"].null_count:
         events = events.filter(events["@type"].is_valid())
         instants = events["@time"].to_numpy()
-    moved = int((instants < np.maximum.accumulate(instants)).sum()) if len(instants) else 0
+    moved = _out_of_order(instants)
     if moved:
         events = events.combine_chunks().take(np.argsort(instants, kind="stable"))
     return ColumnIntake(program, events, first, last, moved)
+
+
+def _out_of_order(instants: Words) -> int:
+    """How many events come after one with a later time."""
+    if (instants[1:] >= instants[:-1]).all():
+        return 0
+    return int((instants < np.maximum.accumulate(instants)).sum())
 
 
 # Running --------------------------------------------------------------------------------------
