@@ -287,18 +287,15 @@ def _in_columns(
     tables = tables_of(events)
     if not tables or _are_small(tables):
         return None
-    resolved = program.resolve()
-    if any(problem.severity is Severity.ERROR for problem in resolved.problems):
-        return None
     from cepheid.engines.local import columns
 
-    intake = columns.take_in_columns(resolved, tables, progress)
+    intake = columns.take_in_columns(program.resolve(), tables, progress)
     if intake is None:
         return None
     return Result(
         columns.run_columns(intake, start, progress),
-        resolved.types,
-        derived=_derived(resolved),
+        intake.program.types,
+        derived=_derived(intake.program),
         taken=intake.events.num_rows,
         moved=intake.moved,
         steps=lambda: steps_of(columns.counted(intake, start)),

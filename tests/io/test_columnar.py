@@ -174,6 +174,7 @@ ODD = [
     "@type,@time\nNo,1\n",
     "@type,l,xs\nD,1,[1]\n",
     "\n",
+    "\ufeff\n@time\n1\n",
 ]
 
 

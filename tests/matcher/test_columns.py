@@ -156,6 +156,7 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
     "pandas": lambda _: {"Ride": frame()},
     "gaps": lambda _: {"Ride": frame().assign(speed=frame()["speed"].where(frame()["bike"] < 8))},
     "several": lambda folder: [csv_file(folder), parquet_file(folder)],
+    "several of a type": lambda _: {"Ride": [RIDES, RIDES, frame()]},
     "no rows": lambda _: {"Ride": RIDES.slice(0, 0)},
 }
 
@@ -212,9 +213,11 @@ def test_problems_are_those_of_records(text: str, tmp_path: Path) -> None:
     ("text", "source", "start"),
     [
         ("select * from Ride", {"Ride": RIDES.append_column("z", [[1, 2, 3, 4]])}, None),
+        ("select * from Ride", {"Ride": RIDES.set_column(1, "bike", [[1, 2, 3, 2**40]])}, None),
         ("select * from Ride", {"Ride": RIDES}, 3),
         ("select gone from Ride", {"Ride": RIDES}, None),
-        ("select * from Ride", [{"Ride": RIDES}, "gone.csv"], None),
+        ("select * from Ride", {"Ride": [RIDES, "gone.csv"]}, None),
+        ("select * from Ride", [{"Ride": RIDES}], None),
         ("insert into S select bike from S; insert into S select bike from Ride", RIDES, None),
     ],
 )
@@ -235,9 +238,33 @@ def test_what_only_records_can_do_takes_them(options: dict[str, Any]) -> None:
     assert list(result) == list(cep.run(CRASH, {"Ride": RIDES}))
 
 
-def test_a_type_without_a_schema_takes_records() -> None:
+OTHER = RIDES.set_column(1, "bike", RIDES["bike"].cast(pa.int32()))
+
+
+@pytest.mark.parametrize("name", ["Parquet", "Arrow", "a batch", "pandas", "gaps"])
+def test_columns_say_what_a_type_looks_like(name: str, tmp_path: Path) -> None:
+    source = SOURCES[name](tmp_path)
+    program = cep.parse("select bike, speed * 2 as twice from Ride(speed>50)")
+    compare(cep.run(program, source), cep.run(program, without_columns(source)))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        csv_file,
+        file_with_types,
+        lambda _: RIDES.append_column("@type", [["Ride"] * 4]),
+        lambda _: {"Ride": [RIDES, OTHER]},
+        lambda _: {"Ride": RIDES.append_column("note", pa.nulls(4))},
+    ],
+)
+def test_a_type_that_columns_do_not_describe_takes_records(
+    source: Callable[[Path], Any], tmp_path: Path
+) -> None:
     program = cep.parse("select bike from Ride")
-    assert not isinstance(cep.run(program, {"Ride": RIDES}).events, RowTable)
+    result = cep.run(program, source(tmp_path))
+    assert not isinstance(result.events, RowTable)
+    assert len(result) == result.taken
 
 
 def test_small_files_are_read_as_records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

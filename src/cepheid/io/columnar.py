@@ -21,9 +21,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cepheid.core.time import TimeUnit
-from cepheid.core.types import BOOLEAN, DataType, EventTime, EventType
+from cepheid.core.types import BOOLEAN, DataType, EventTime, EventType, bad_name
+from cepheid.io.arrow import data_type
 from cepheid.io.cell_columns import cell_columns, check_quotes, types_in
 from cepheid.io.encode import MARKS
+from cepheid.io.infer import type_of_columns
 from cepheid.io.jsonl import BYTE_ORDER_MARK
 from cepheid.io.plain import Array, NotPlain, Words, attribute, instants, is_text, refuse
 from cepheid.io.read import COLUMNAR
@@ -112,7 +114,7 @@ def _header(file: IO[bytes]) -> tuple[str, ...]:
         names = [name.strip() for name in next(csv.reader([text], strict=True))]
     except (UnicodeDecodeError, csv.Error, StopIteration):
         refuse("a broken header")
-    if not all(names) or len(set(names)) < len(names):
+    if not names or not all(names) or len(set(names)) < len(names):
         refuse("columns without names of their own")
     return tuple(names)
 
@@ -173,14 +175,43 @@ def _read_groups(piece: Piece) -> Iterator[pa.RecordBatch]:
 
 def batches_of(table: Any) -> list[pa.RecordBatch]:
     """The rows of a table of Arrow or of a pandas frame, in which NaN is null."""
-    if isinstance(table, pa.Table | pa.RecordBatch):
-        whole = table if isinstance(table, pa.Table) else pa.Table.from_batches([table])
-    else:
-        names = [str(name) for name in table.columns]
-        with _reading():
-            arrays = [pa.array(table[name], from_pandas=True) for name in table.columns]
-            whole = pa.Table.from_arrays(arrays, names=names)
-    return whole.to_batches(_ROWS)
+    return _arrow_table(table).to_batches(_ROWS)
+
+
+def _arrow_table(table: Any) -> pa.Table:
+    if isinstance(table, pa.RecordBatch):
+        return pa.Table.from_batches([table])
+    if isinstance(table, pa.Table):
+        return table
+    names = [str(name) for name in table.columns]
+    with _reading():
+        arrays = [pa.array(table.iloc[:, n], from_pandas=True) for n in range(len(names))]
+    return pa.Table.from_arrays(arrays, names=names)
+
+
+def stated_type(table: Any, name: str | None) -> EventType | None:
+    """The type of a table's events as its columns state it; None where there are no events.
+
+    The table may also be the path of a file; cells of CSV state nothing.
+    """
+    if not isinstance(table, str):
+        whole = _arrow_table(table)
+        return _stated(whole.schema, name) if len(whole) else None
+    with _reading():
+        if Path(table).suffix.lower() == ".csv":
+            refuse("cells without types")
+        with pq.ParquetFile(table) as file:
+            return _stated(file.schema_arrow, Path(table).stem) if file.metadata.num_rows else None
+
+
+def _stated(schema: pa.Schema, name: str | None) -> EventType:
+    if "@type" in schema.names or name is None:
+        refuse("events of several types")
+    columns = {f.name: data_type(f.type) for f in schema if f.name not in _META}
+    known = {n: t for n, t in columns.items() if t is not None and not bad_name(n, "an attribute")}
+    if len(known) < len(columns) or len(set(schema.names)) < len(schema):
+        refuse("columns that are no attributes")
+    return type_of_columns(name, known)
 
 
 # Events ---------------------------------------------------------------------------------------
@@ -197,16 +228,17 @@ def event_columns(
     """
     if len(set(batch.schema.names)) < batch.num_columns:
         refuse("columns of one name")
-    rows = _Rows(batch, name, types)
-    found = {n: rows.attribute(n) for n in batch.schema.names if n not in _META}
-    attributes = {n: array for n, array in found.items() if array is not None}
-    columns = {
-        "@type": rows.type_names(),
-        "@time": pa.array(rows.instants(attributes)),
-        "@place": pa.array(np.arange(place, place + len(batch))),
-        **attributes,
-    }
-    return pa.RecordBatch.from_pydict(columns)
+    with _reading():
+        rows = _Rows(batch, name, types)
+        found = {n: rows.attribute(n) for n in batch.schema.names if n not in _META}
+        attributes = {n: array for n, array in found.items() if array is not None}
+        columns = {
+            "@type": rows.type_names(),
+            "@time": pa.array(rows.instants(attributes)),
+            "@place": pa.array(np.arange(place, place + len(batch))),
+            **attributes,
+        }
+        return pa.RecordBatch.from_pydict(columns)
 
 
 class _Rows:

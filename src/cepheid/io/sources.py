@@ -54,19 +54,24 @@ class Table:
     type: str | None
 
 
-def tables_of(source: object, type: str | None = None) -> list[Table] | None:
-    """The files with columns, tables and frames that a source consists of.
+def tables_of(sources: Iterable[object]) -> list[Table] | None:
+    """The files with columns, tables and frames that sources consist of.
 
     None where there is anything else among them, such as an event, a stream or a missing file.
     """
+    return _joined(_tables(source, None) for source in sources)
+
+
+def _tables(source: object, type: str | None) -> list[Table] | None:
     if isinstance(source, str | os.PathLike):
         return _files(os.fsdecode(source))
     if any(_is_a(source, module, name) for module, name in _TABLES):
         return [Table(source, type)]
-    if isinstance(source, list | tuple):  # which can be read twice
-        return _joined(tables_of(item, type) for item in source)
+    if isinstance(source, list | tuple):  # which can be read twice; mappings in it are events
+        is_event = any(isinstance(item, Mapping) for item in source)
+        return None if is_event else _joined(_tables(item, type) for item in source)
     if isinstance(source, Mapping) and not isinstance(source, Event) and type is None:
-        return _joined(tables_of(part, name) for name, part in source.items())
+        return _joined(_tables(part, name) for name, part in source.items())
     return None
 
 

@@ -14,11 +14,13 @@ import pyarrow as pa
 
 from cepheid.core.time import Instant
 from cepheid.core.types import EventType
+from cepheid.engines.local.intake import with_types
 from cepheid.engines.local.run import Progress, no_progress, starts_at
 from cepheid.engines.local.runners import Runner
+from cepheid.errors import Severity
 from cepheid.io.arrow import arrow_type, is_stored
-from cepheid.io.columnar import batches_of, event_columns, pieces_of, read_piece
-from cepheid.io.plain import Array, NotPlain, Words
+from cepheid.io.columnar import batches_of, event_columns, pieces_of, read_piece, stated_type
+from cepheid.io.plain import Array, NotPlain, Words, refuse
 from cepheid.io.rows import RowTable, Shape
 from cepheid.io.sources import Table
 from cepheid.matcher.operator import (
@@ -51,7 +53,9 @@ class ColumnIntake:
 
 def _can_run(program: ResolvedProgram) -> bool:
     """Whether columns are all that a program needs: for its input, its statements and its rows."""
-    if any(type.is_open for type in program.types.values()) or left_to_reference(program):
+    is_wrong = any(problem.severity is Severity.ERROR for problem in program.problems)
+    has_open_types = any(type.is_open for type in program.types.values())
+    if is_wrong or has_open_types or left_to_reference(program):
         return False
     targets = [statement.target for statement in program.statements]
     if len(set(targets)) < len(targets) and takes_own_rows(program):
@@ -67,12 +71,13 @@ def take_in_columns(
     program: ResolvedProgram, sources: Sequence[Table], progress: Progress = no_progress
 ) -> ColumnIntake | None:
     """All events of files and tables; None where the program or some of them needs records."""
-    if not _can_run(program):
-        return None
-    layout = _Layout(program)
     batches: list[pa.RecordBatch] = []
     count = 0
     try:
+        program = _typed(program, sources)
+        if not _can_run(program):
+            return None
+        layout = _Layout(program)
         for batch in _read_all(sources, layout):
             batches.append(batch)
             count += len(batch)
@@ -80,6 +85,18 @@ def take_in_columns(
     except NotPlain:
         return None
     return _sorted(program, pa.Table.from_batches(batches, layout.schema).unify_dictionaries())
+
+
+def _typed(program: ResolvedProgram, sources: Sequence[Table]) -> ResolvedProgram:
+    """The program with all types known, those without a schema from the columns of their tables."""
+    if not any(type.is_open for type in program.types.values()):
+        return program
+    found: dict[str, EventType] = {}
+    for source in sources:
+        type = stated_type(source.data, source.type)
+        if type is not None and found.setdefault(type.name, type) != type:
+            refuse(f"several tables of {type.name}")
+    return with_types(program, found)
 
 
 def _read_all(sources: Sequence[Table], layout: _Layout) -> Iterator[pa.RecordBatch]:
