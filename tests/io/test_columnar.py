@@ -124,6 +124,7 @@ HEADER = "@time,i,l,f,d,s,b\n"
 PLAIN = [
     HEADER + "1,2,3,4.5,5.5,six,true\n",
     HEADER + "1.5,-2,,,,,\n2,,,,-1e5,,FALSE",
+    HEADER + "1,2.0,-3e2,4,5,six,true\n2,,7,,,,\n",
     "s , @time\r\n\r\nabc,2026-01-01T00:00:00.5Z\r\n\r\n",
     '"@time","s"\n2026-01-01,"a,b"\n2026-01-02 10:11,"say ""no"""\n',
     '@time,s\n1,""""""\n2,""\n3,""""""""\n',
@@ -148,7 +149,9 @@ def test_a_plain_file_is_read_in_columns(text: str, size: int, tmp_path: Path) -
 
 ODD = [
     HEADER + "1,0x5,3,4.5,5.5,six,true\n",
-    HEADER + "1,2.0,3,4.5,5.5,six,true\n",
+    HEADER + "1,2.5,3,4.5,5.5,six,true\n",
+    HEADER + "1,2,9007199254740993.0,4.5,5.5,six,true\n",
+    HEADER + "1,2.0,3000000000000000000,4.5,5.5,six,true\n",
     HEADER + "1,2,3,1e300,5.5,six,true\n",
     HEADER + "1,2,3,nan,5.5,six,true\n",
     HEADER + "1,2,3,4,-0,six,true\n",

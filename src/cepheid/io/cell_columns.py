@@ -15,9 +15,8 @@ from cepheid.core.time import SECOND
 from cepheid.core.types import DOUBLE, FLOAT, INT, LONG, STRING, DataType
 from cepheid.core.values import number_from
 from cepheid.io.encode import MARKS
-from cepheid.io.plain import INSTANT, Array, refuse, stored, timestamp_type
+from cepheid.io.plain import EXACT, INSTANT, Array, refuse, stored, timestamp_type
 
-_EXACT = 2**53  # up to here every whole number is a double
 _TYPE = pa.dictionary(pa.int32(), pa.string())
 # Numbers of more digits than people write; the decoder refuses them, leading zeros or not.
 _MANY_ZEROS = b"0" * 90
@@ -35,7 +34,10 @@ def cell_columns(
     whole = [name for name in header if attributes.get(name) in (INT, LONG)]
     if whole and any(x in data and b"0" + x in data for x in (b"x", b"X")):
         _check_no_hex(data, header, whole)
-    table = _parse(data, header, types)
+    try:
+        table = _parse(data, header, types)
+    except pa.ArrowInvalid:  # perhaps whole numbers that are written as 5.0
+        table = _parse(data, header, types | dict.fromkeys(whole, pa.float64()))
     return pa.table(
         {n: _settled(table[n].combine_chunks(), n, attributes.get(n), data) for n in header}
     )
@@ -162,7 +164,7 @@ def _settled(array: Array, name: str, type: DataType | None, data: bytes) -> Arr
 
 def _seconds(array: Array) -> Array:
     seconds = _filled(array)
-    if not (np.abs(seconds) < _EXACT // SECOND).all():  # whole numbers are not to be rounded
+    if not (np.abs(seconds) < EXACT // SECOND).all():  # whole numbers are not to be rounded
         refuse("times far away")
     mask = array.is_null().to_numpy(zero_copy_only=False)
     return pa.array(np.rint(seconds * SECOND).astype(np.int64), mask=mask).cast(INSTANT)

@@ -22,7 +22,7 @@ Array: TypeAlias = Any  # of Arrow, whose stubs know less than it does
 Words: TypeAlias = npt.NDArray[np.int64]
 
 INSTANT = pa.timestamp("us", "UTC")
-_EXACT = 2**53  # up to here every whole number is a double
+EXACT = 2**53  # below, no two whole numbers are one double
 
 
 class NotPlain(Exception):
@@ -54,16 +54,12 @@ def stored(type: DataType) -> pa.DataType:
 def _whole(array: Array, wanted: pa.DataType) -> Array:
     if pa.types.is_floating(array.type):
         array = array.cast(pa.float64())
-        if not _is_within(array, _EXACT):
+        numbers = array.fill_null(0).to_numpy(zero_copy_only=False)
+        if not (np.abs(numbers) < EXACT).all():  # nor is NaN
             refuse("large numbers")
     elif not pa.types.is_integer(array.type):
         refuse(f"whole numbers from {array.type}")
     return array.cast(wanted)  # refuses what does not fit, and fractions
-
-
-def _is_within(array: Array, limit: float) -> bool:
-    numbers = array.fill_null(0).to_numpy(zero_copy_only=False)
-    return bool((np.abs(numbers) <= limit).all())
 
 
 def _double(array: Array, wanted: pa.DataType) -> Array:
