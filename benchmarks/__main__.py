@@ -13,7 +13,7 @@ from benchmarks.measure import Sizes, machine
 from benchmarks.report import Figure, save, show
 
 NAMES = (
-    *("oracle", "push", "startup", "floor", "streaming", "growth", "peer"),
+    *("oracle", "files", "push", "startup", "floor", "streaming", "growth", "peer"),
     *("nets", "maude", "simulation"),
 )
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -82,6 +83,19 @@ class Rides:
             file = folder / f"{number:05}.csv"
             _write_csv(table.slice(begin, per_file), file)
             os.utime(file, (number, number))
+
+    def files(self) -> Path:
+        """A folder with one CSV and one Parquet file that Cepheid reads as they are."""
+        return _kept(f"{self._name}-files", self._write_files)
+
+    def _write_files(self, folder: Path) -> None:
+        folder.mkdir()
+        table = self._in_order()
+        seconds = pyarrow.compute.divide(table["ts"].cast(pa.float64()), pa.scalar(1_000.0))
+        pyarrow.csv.write_csv(table.append_column("@time", seconds), folder / "Motorbike.csv")
+        moments = table["ts"].cast(pa.timestamp("ms"))
+        file = folder / "Motorbike.parquet"
+        pyarrow.parquet.write_table(table.append_column("@time", moments), file)
 
     def _in_order(self) -> pa.Table:
         return pa.concat_tables(self.tables()).sort_by([("ts", "ascending"), ("id", "ascending")])

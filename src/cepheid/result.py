@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 from cepheid.core.event import Event
@@ -12,6 +14,7 @@ from cepheid.core.time import format_instant
 from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic
 from cepheid.io import encode, to_arrow, to_pandas
+from cepheid.io.rows import RowTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +44,7 @@ class Result(Sequence[Event]):
         taken: int = 0,
         moved: int = 0,
         skipped: Sequence[Diagnostic] = (),
-        steps: Sequence[Step] = (),
+        steps: Callable[[], Sequence[Step]] = tuple,
     ) -> None:
         self.events = events
         self.types = types
@@ -49,7 +52,12 @@ class Result(Sequence[Event]):
         self.taken = taken  # input events
         self.moved = moved  # of them, those that were out of order
         self.skipped = skipped  # what could not be taken, where problems were to be skipped
-        self.steps = steps
+        self._count_steps = steps
+
+    @cached_property
+    def steps(self) -> Sequence[Step]:
+        """How often each step of each pattern was reached; it may take another run to count them."""
+        return self._count_steps()
 
     @overload
     def __getitem__(self, index: int) -> Event: ...
@@ -74,17 +82,22 @@ class Result(Sequence[Event]):
     def to_pandas(self) -> pd.DataFrame:
         return to_pandas(self.events, self.types, self.derived)
 
+    def counts(self) -> dict[str, int]:
+        """How many events of each type there are."""
+        if isinstance(self.events, RowTable):
+            return self.events.counts()
+        return dict(Counter(event.type for event in self.events))
+
     def __repr__(self) -> str:
-        counts: dict[str, int] = {}
-        for event in self.events:
-            counts[event.type] = counts.get(event.type, 0) + 1
-        found = ", ".join(f"{count} {type}" for type, count in counts.items())
+        found = ", ".join(f"{count} {type}" for type, count in self.counts().items())
         return f"<Result: {found or 'nothing found'}>"
 
     def _repr_html_(self) -> str:
         """One table per type, for notebooks."""
-        types = dict.fromkeys(event.type for event in self.events)
-        return "".join(_html_table(type, self.of(type)) for type in types) or "<p>nothing found</p>"
+        return (
+            "".join(_html_table(type, self.of(type)) for type in self.counts())
+            or "<p>nothing found</p>"
+        )
 
 
 def _html_table(type: str, events: Sequence[Event]) -> str:

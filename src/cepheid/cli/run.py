@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import compress
@@ -222,10 +221,11 @@ def _report(result: Result, chosen: Sequence[str], output: Output) -> None:
     from cepheid.cli import remarks
     from cepheid.cli.output import write
 
-    rows = [row for row in result if row.type in chosen]
+    is_all = set(chosen) >= set(result.derived)
+    rows = result.events if is_all else [row for row in result if row.type in chosen]
     write(rows, chosen, result.types, output)
     if output.is_table:
-        remarks.on_types(Counter(row.type for row in result), result.types, result.taken)
+        remarks.on_types(result.counts(), result.types, result.taken)
     remarks.on_order(result.moved)
     remarks.on_skipped(len(result.skipped), result.skipped)
     if not rows:

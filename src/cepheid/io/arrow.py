@@ -35,6 +35,7 @@ from cepheid.errors import InputError, Span, UsageError, error
 from cepheid.io.encode import MARKS, encode_value, to_cell
 from cepheid.io.jsonl import OnProblem
 from cepheid.io.records import Record, is_true, type_name
+from cepheid.io.rows import RowTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -303,6 +304,11 @@ def arrow_type(type: DataType, types: Mapping[str, EventType]) -> pa.DataType:
     return _ArrowTypes(types).of(type) or pa.string()
 
 
+def is_stored(type: DataType, types: Mapping[str, EventType]) -> bool:
+    """Whether columns hold values of a static type as what they are, not as text."""
+    return _ArrowTypes(types).of(type) is not None
+
+
 # Events as tables -----------------------------------------------------------------------------
 
 
@@ -324,6 +330,10 @@ def to_arrow(
     """
     import pyarrow as pa
 
+    if isinstance(events, RowTable):
+        table = _of_rows(events, types, expected)
+        if table is not None:
+            return table
     columns: dict[str, pa.Array[Any]] = {
         "@type": pa.array([event.type for event in events], pa.string()),
         "@time": pa.array([event.instant for event in events], _instant_type()),
@@ -335,6 +345,26 @@ def to_arrow(
     for name, type in attribute_types(events, types, expected).items():
         values = [event.values_.get(name) for event in events]
         columns[name] = _column(values, type, arrow_types)
+    return pa.table(columns)
+
+
+def _of_rows(
+    rows: RowTable, types: Mapping[str, EventType], expected: Iterable[str]
+) -> pa.Table | None:
+    """The same from columns; None where an attribute is to become text."""
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {"@type": rows.table["@type"], "@time": rows.table["@time"]}
+    for mark in MARKS:
+        marked = rows.marked(mark)
+        if marked is not None:
+            columns[mark] = marked
+    arrow_types = _ArrowTypes(types)
+    for name, type in attribute_types(rows, types, expected).items():
+        arrow_type = None if type is None else arrow_types.of(type)
+        columns[name] = None if arrow_type is None else rows.member(name, arrow_type)
+        if columns[name] is None:
+            return None
     return pa.table(columns)
 
 
@@ -362,8 +392,11 @@ def attribute_types(
 ) -> dict[str, DataType | None]:
     """The type of every attribute that the events have; None where they have no common one."""
     seen: dict[str, dict[str, Value]] = {name: {} for name in expected}
-    for event in events:  # an event of an open type may have attributes that no other has
-        seen.setdefault(event.type, {}).update(event.values_)
+    if isinstance(events, RowTable):  # whose types say all
+        seen |= {name: {} for name in events.counts() if name not in seen}
+    else:
+        for event in events:  # an event of an open type may have attributes that no other has
+            seen.setdefault(event.type, {}).update(event.values_)
     found: dict[str, DataType | None] = {}
     for name, samples in seen.items():
         declared = types.get(name) or EventType(name, (), is_open=True)

@@ -68,6 +68,11 @@ def infer_types(records: Iterable[Record], known: Mapping[str, EventType]) -> di
     }
 
 
+def type_of_columns(name: str, columns: Mapping[str, DataType]) -> EventType:
+    """The same of a table whose columns all state their types."""
+    return EventType(name, tuple(Attribute(a, _settled(type)) for a, type in columns.items()))
+
+
 def _learn(guesses: dict[str, _Guess], record: Record) -> Iterable[Diagnostic]:
     for name, value in record.values.items():
         if misnamed := bad_name(str(name), "an attribute", record.span):

@@ -160,3 +160,5 @@ READERS = {
     ".events": _read_scenario,
     ".txt": _read_scenario,
 }
+# Of these, the files that can also be read in columns.
+COLUMNAR = (".csv", ".parquet")

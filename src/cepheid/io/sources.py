@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from cepheid.core.event import Event
 from cepheid.core.time import to_datetime
 from cepheid.core.values import shown
-from cepheid.errors import Span, UsageError, error
+from cepheid.errors import InputError, Span, UsageError, error
 from cepheid.io.arrow import batch_records, frame_records
 from cepheid.io.jsonl import OnProblem
-from cepheid.io.read import expand, fail, read_records
+from cepheid.io.read import COLUMNAR, expand, fail, read_records
 from cepheid.io.records import Record, record_from
 
 
@@ -42,6 +44,56 @@ def _records(source: object, type: str | None, on_problem: OnProblem) -> Iterato
         yield from _of_items(source, type, name, on_problem)
     else:
         raise _unusable(source)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A file, a table or a frame with columns, and the type of its events unless it names them."""
+
+    data: Any  # the path of a file, or what Arrow or pandas made
+    type: str | None
+
+
+def tables_of(sources: Iterable[object]) -> list[Table] | None:
+    """The files with columns, tables and frames that sources consist of.
+
+    None where there is anything else among them, such as an event, a stream or a missing file.
+    """
+    return _joined(_tables(source, None) for source in sources)
+
+
+def _tables(source: object, type: str | None) -> list[Table] | None:
+    if isinstance(source, str | os.PathLike):
+        return _files(os.fsdecode(source))
+    if any(_is_a(source, module, name) for module, name in _TABLES):
+        return [Table(source, type)]
+    if isinstance(source, list | tuple):  # which can be read twice; mappings in it are events
+        is_event = any(isinstance(item, Mapping) for item in source)
+        return None if is_event else _joined(_tables(item, type) for item in source)
+    if isinstance(source, Mapping) and not isinstance(source, Event) and type is None:
+        return _joined(_tables(part, name) for name, part in source.items())
+    return None
+
+
+_TABLES = (("pandas", "DataFrame"), ("pyarrow", "Table"), ("pyarrow", "RecordBatch"))
+
+
+def _files(path: str) -> list[Table] | None:
+    try:
+        files = expand([path])
+    except InputError:
+        return None
+    has_columns = all(Path(file).suffix.lower() in COLUMNAR for file in files)
+    return [Table(file, None) for file in files] if has_columns else None
+
+
+def _joined(parts: Iterable[list[Table] | None]) -> list[Table] | None:
+    found: list[Table] = []
+    for part in parts:
+        if part is None:
+            return None
+        found += part
+    return found
 
 
 def _is_a(source: object, module: str, name: str) -> bool:

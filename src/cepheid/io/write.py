@@ -23,7 +23,8 @@ def write_file(
     """All events into one file, whatever its name."""
     try:
         if format == "parquet":
-            write_parquet(list(events), path, types)
+            rows = events if isinstance(events, Sequence) else list(events)
+            write_parquet(rows, path, types)
             return
         with open(path, "w", encoding="utf-8", newline="") as stream:
             write = write_jsonl if format == "jsonl" else write_csv

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
+from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic, InputError, ProgramError, Severity, error
 from cepheid.io import Decoder, Record, infer_types
 from cepheid.program.resolve import resolve_program
@@ -91,8 +92,13 @@ def _with_inferred_types(
     program: ResolvedProgram, records: Sequence[Record], open_types: set[str]
 ) -> ResolvedProgram:
     known = {name: type for name, type in program.types.items() if name not in open_types}
-    inferred = infer_types((r for r in records if r.type in open_types), known)
-    return resolve_program(program.tree, {**program.given, **inferred})
+    return with_types(program, infer_types((r for r in records if r.type in open_types), known))
+
+
+def with_types(program: ResolvedProgram, found: Mapping[str, EventType]) -> ResolvedProgram:
+    """The program with what its input says about types of which it knows nothing."""
+    new = {n: type for n, type in found.items() if n in program.types and program.types[n].is_open}
+    return resolve_program(program.tree, {**program.given, **new})
 
 
 def decode(

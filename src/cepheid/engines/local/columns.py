@@ -1,0 +1,220 @@
+"""Bounded input that is read in columns: through the compiled matcher without an event on the way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.core.time import Instant
+from cepheid.core.types import EventType
+from cepheid.engines.local.intake import with_types
+from cepheid.engines.local.run import Progress, no_progress, starts_at
+from cepheid.engines.local.runners import Runner
+from cepheid.errors import Severity
+from cepheid.io.arrow import arrow_type, is_stored
+from cepheid.io.columnar import batches_of, event_columns, pieces_of, read_piece, stated_type
+from cepheid.io.plain import Array, NotPlain, Words, refuse
+from cepheid.io.rows import RowTable, Shape
+from cepheid.io.sources import Table
+from cepheid.matcher.operator import (
+    Column,
+    Operator,
+    columns_of,
+    derived_types,
+    left_to_reference,
+    open_operator,
+    rows_schema,
+    takes_own_rows,
+)
+from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+
+_CHUNK = 1 << 17  # events between two reports of progress
+_Read: TypeAlias = Callable[[], Iterator[pa.RecordBatch]]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnIntake:
+    """Bounded input in the columns that an operator takes, sorted by (time, sequence)."""
+
+    program: ResolvedProgram
+    events: pa.Table
+    # The smallest and the largest time in the input, lines that only carry one included.
+    first: Instant | None
+    last: Instant | None
+    moved: int  # events that were not in the order of their times
+
+
+def _can_run(program: ResolvedProgram) -> bool:
+    """Whether columns are all that a program needs: for its input, its statements and its rows."""
+    is_wrong = any(problem.severity is Severity.ERROR for problem in program.problems)
+    has_open_types = any(type.is_open for type in program.types.values())
+    if is_wrong or has_open_types or left_to_reference(program):
+        return False
+    targets = [statement.target for statement in program.statements]
+    if len(set(targets)) < len(targets) and takes_own_rows(program):
+        return False  # the keys of such rows do not say which statement they come from
+    held = (t for attributes in derived_types(program).values() for t in attributes.values())
+    return all(is_stored(type, program.types) for type in held)
+
+
+# Reading --------------------------------------------------------------------------------------
+
+
+def take_in_columns(
+    program: ResolvedProgram, sources: Sequence[Table], progress: Progress = no_progress
+) -> ColumnIntake | None:
+    """All events of files and tables; None where the program or some of them needs records."""
+    batches: list[pa.RecordBatch] = []
+    count = 0
+    try:
+        program = _typed(program, sources)
+        if not _can_run(program):
+            return None
+        layout = _Layout(program)
+        for batch in _read_all(sources, layout):
+            batches.append(batch)
+            count += len(batch)
+            progress(count, None)
+    except NotPlain:
+        return None
+    return _sorted(program, pa.Table.from_batches(batches, layout.schema).unify_dictionaries())
+
+
+def _typed(program: ResolvedProgram, sources: Sequence[Table]) -> ResolvedProgram:
+    """The program with all types known, those without a schema from the columns of their tables."""
+    if not any(type.is_open for type in program.types.values()):
+        return program
+    found: dict[str, EventType] = {}
+    for source in sources:
+        type = stated_type(source.data, source.type)
+        if type is not None and found.setdefault(type.name, type) != type:
+            refuse(f"several tables of {type.name}")
+    return with_types(program, found)
+
+
+def _read_all(sources: Sequence[Table], layout: _Layout) -> Iterator[pa.RecordBatch]:
+    """The batches of all parts in their order; several parts are read at once."""
+    reads = [read for source in sources for read in _reads(source, layout.program.types)]
+
+    def arranged(read: _Read) -> list[pa.RecordBatch]:
+        return list(map(layout.arrange, read()))
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            for batches in pool.map(arranged, reads):
+                yield from batches
+        finally:
+            pool.shutdown(cancel_futures=True)  # nobody waits for the rest of what is not plain
+
+
+def _reads(source: Table, types: Mapping[str, EventType]) -> Iterator[_Read]:
+    """What there is to do for a source, part by part."""
+    if isinstance(source.data, str):
+        for piece in pieces_of(source.data):
+            yield partial(read_piece, piece, types)
+        return
+    for batch in batches_of(source.data):
+        yield partial(_event_columns, batch, source.type, types)
+
+
+def _event_columns(
+    batch: pa.RecordBatch, type: str | None, types: Mapping[str, EventType]
+) -> Iterator[pa.RecordBatch]:
+    yield event_columns(batch, type, types)
+
+
+class _Layout:
+    """Arranges columns of events as operators expect them."""
+
+    def __init__(self, program: ResolvedProgram) -> None:
+        self.program = program
+        self._columns = columns_of(program)
+        self._types = {c.name: arrow_type(c.data_type, program.types) for c in self._columns}
+        head = [("@type", pa.dictionary(pa.int32(), pa.string())), ("@time", pa.int64())]
+        self.schema = pa.schema([*head, *self._types.items()])
+
+    def arrange(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        columns = [self._values(column, batch) for column in self._columns]
+        head = [batch.column("@type"), batch.column("@time")]
+        return pa.RecordBatch.from_arrays([*head, *columns], schema=self.schema)
+
+    def _values(self, column: Column, batch: pa.RecordBatch) -> Array:
+        """Of types that do not agree on an attribute, only one kind has it in a batch."""
+        type = self._types[column.name]
+        if column.attribute in batch.schema.names:
+            found: Array = batch.column(column.attribute)
+            if found.type == type:
+                return found
+        return pa.nulls(len(batch)).cast(type)
+
+
+def _sorted(program: ResolvedProgram, events: pa.Table) -> ColumnIntake:
+    instants: Words = events["@time"].to_numpy()
+    first, last = (int(instants.min()), int(instants.max())) if len(instants) else (None, None)
+    events = events.append_column("@sequence", pa.array(np.arange(len(instants))))
+    if events["@type"].null_count:
+        events = events.filter(events["@type"].is_valid())
+        instants = events["@time"].to_numpy()
+    moved = _out_of_order(instants)
+    if moved:
+        events = events.combine_chunks().take(np.argsort(instants, kind="stable"))
+    return ColumnIntake(program, events, first, last, moved)
+
+
+def _out_of_order(instants: Words) -> int:
+    """How many events come after one with a later time."""
+    if (instants[1:] >= instants[:-1]).all():
+        return 0
+    return int((instants < np.maximum.accumulate(instants)).sum())
+
+
+# Running --------------------------------------------------------------------------------------
+
+
+def run_columns(
+    intake: ColumnIntake, start: Instant | None = None, progress: Progress = no_progress
+) -> RowTable:
+    """The rows of a program over all its input, as `engines.local.run` has them."""
+    program = intake.program
+    tables = _drive(open_operator(program), intake, start, progress)
+    rows = pa.concat_tables([rows_schema(program).empty_table(), *tables])
+    return RowTable(rows, {s.rank: _shape(s, program) for s in program.statements}, program.types)
+
+
+def _shape(statement: ResolvedStatement, program: ResolvedProgram) -> Shape:
+    types = derived_types(program)
+    columns = {column.name: types[statement.target][column.name] for column in statement.columns}
+    return Shape(statement.name, statement.target, columns)
+
+
+def counted(intake: ColumnIntake, start: Instant | None = None) -> Runner:
+    """A matcher that has counted the steps of all patterns on the way."""
+    from cepheid.matcher.events import Matcher  # which is slow to load, and seldom asked for this
+
+    matcher = Matcher(intake.program)
+    for _ in _drive(matcher, intake, start, no_progress):
+        pass
+    return matcher
+
+
+def _drive(
+    operator: Operator, intake: ColumnIntake, start: Instant | None, progress: Progress
+) -> Iterator[pa.Table]:
+    first = starts_at(intake.first, start)
+    if first is None:
+        return
+    operator.start(first)
+    total = intake.events.num_rows
+    for begin in range(0, total, _CHUNK):
+        chunk = intake.events.slice(begin, _CHUNK)
+        yield operator.take(chunk)
+        progress(begin + len(chunk), total)
+    if intake.last is not None:
+        yield operator.advance(intake.last)

@@ -1,0 +1,326 @@
+"""Files and tables of events as columns, piece by piece: the quick way of reading.
+
+What comes out are the events that records and the decoder make of the same input, without an object for
+each. Whatever would be a problem there, or is in any way unusual, is `NotPlain` here; nothing that was
+read of such input counts, and its records have to be read instead. A piece can be read anywhere where
+its file can be seen.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cepheid.core.time import TimeUnit
+from cepheid.core.types import BOOLEAN, DataType, EventTime, EventType, bad_name
+from cepheid.io.arrow import data_type
+from cepheid.io.cell_columns import cell_columns, check_quotes, types_in
+from cepheid.io.encode import MARKS
+from cepheid.io.infer import type_of_columns
+from cepheid.io.jsonl import BYTE_ORDER_MARK
+from cepheid.io.plain import Array, NotPlain, Words, attribute, instants, is_text, refuse
+from cepheid.io.read import COLUMNAR
+
+PIECE = 1 << 24  # bytes of a file that are read together
+_ROWS = 1 << 18  # rows of a table that are read together
+_META = ("@type", "@time", *MARKS)
+_NO_TYPE = -1
+
+
+# Pieces ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a file: some of its lines, or some of its row groups."""
+
+    path: str
+    number: int
+    begin: int  # of bytes in CSV, of row groups in Parquet
+    end: int
+    header: tuple[str, ...] | None = None  # the columns of CSV
+
+    @property
+    def type(self) -> str:
+        """The type of events that name none."""
+        return Path(self.path).stem
+
+
+def pieces_of(path: str | Path, size: int = PIECE) -> list[Piece]:
+    """A file in pieces of about so many bytes; they end where lines or row groups do."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in COLUMNAR:
+        refuse("files without columns")
+    with _reading():
+        if os.path.getsize(path) == 0:
+            return []
+        return _lines(str(path), size) if suffix == ".csv" else _row_groups(str(path), size)
+
+
+def read_piece(piece: Piece, types: Mapping[str, EventType]) -> Iterator[pa.RecordBatch]:
+    """The events of a piece of the program's types, in the columns of `event_columns`."""
+    with _reading():
+        place = 0
+        read = (
+            _read_groups(piece) if piece.header is None else _read_text(piece, piece.header, types)
+        )
+        for batch in read:
+            yield event_columns(batch, piece.type, types, place)
+            place += len(batch)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """What cannot be read is for the reader of records to report."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as problem:
+        raise NotPlain(str(problem)) from None
+
+
+def _lines(path: str, size: int) -> list[Piece]:
+    """The lines after the header; a piece takes those that begin in its share of the file."""
+    with open(path, "rb") as file:
+        header = _header(file)
+        begin, last = file.tell(), os.path.getsize(path)
+        pieces: list[Piece] = []
+        while begin < last:
+            file.seek(min(begin + size, last) - 1)
+            file.readline()
+            end = file.tell()
+            pieces.append(Piece(path, len(pieces), begin, end, header))
+            begin = end
+    return pieces
+
+
+def _header(file: IO[bytes]) -> tuple[str, ...]:
+    line = b""
+    while not line.strip(b"\r\n"):
+        line = file.readline()
+        if not line:
+            refuse("no header")
+    check_quotes(line)
+    try:
+        text = line.decode().removeprefix(BYTE_ORDER_MARK).rstrip("\r\n")
+        names = [name.strip() for name in next(csv.reader([text], strict=True))]
+    except (UnicodeDecodeError, csv.Error, StopIteration):
+        refuse("a broken header")
+    if not names or not all(names) or len(set(names)) < len(names):
+        refuse("columns without names of their own")
+    return tuple(names)
+
+
+def _read_text(
+    piece: Piece, header: Sequence[str], types: Mapping[str, EventType]
+) -> Iterator[pa.RecordBatch]:
+    with open(piece.path, "rb") as file:
+        file.seek(piece.begin)
+        data = file.read(piece.end - piece.begin)
+    if data.lstrip(b"\r\n"):
+        attributes = _attributes(data, header, piece.type, types)
+        yield from cell_columns(data, header, attributes).to_batches()
+
+
+def _attributes(
+    data: bytes, header: Sequence[str], name: str, types: Mapping[str, EventType]
+) -> Mapping[str, DataType]:
+    """What the columns of a text hold; only where types do not agree, it matters which occur."""
+    if "@type" not in header:
+        found = _common(header, [_known(name, types)])
+    else:
+        found = _common(header, types.values())
+        if found is None:
+            found = _common(header, [_known(n, types) for n in types_in(data, header)])
+    return found if found is not None else refuse("attributes of several types")
+
+
+def _common(names: Sequence[str], types: Iterable[EventType]) -> dict[str, DataType] | None:
+    found: dict[str, DataType] = {}
+    for type in types:
+        for member in type.attributes:
+            if member.name in names and found.setdefault(member.name, member.type) != member.type:
+                return None
+    return found
+
+
+def _row_groups(path: str, size: int) -> list[Piece]:
+    meta = pq.read_metadata(path)
+    pieces: list[Piece] = []
+    begin = held = 0
+    for group in range(meta.num_row_groups):
+        held += meta.row_group(group).total_byte_size
+        if held >= size or group + 1 == meta.num_row_groups:
+            pieces.append(Piece(path, len(pieces), begin, group + 1))
+            begin, held = group + 1, 0
+    return pieces
+
+
+def _read_groups(piece: Piece) -> Iterator[pa.RecordBatch]:
+    with pq.ParquetFile(piece.path) as file:
+        groups = range(piece.begin, piece.end)
+        yield from file.iter_batches(_ROWS, row_groups=list(groups), use_threads=False)
+
+
+# Tables ---------------------------------------------------------------------------------------
+
+
+def batches_of(table: Any) -> list[pa.RecordBatch]:
+    """The rows of a table of Arrow or of a pandas frame, in which NaN is null."""
+    return _arrow_table(table).to_batches(_ROWS)
+
+
+def _arrow_table(table: Any) -> pa.Table:
+    if isinstance(table, pa.RecordBatch):
+        return pa.Table.from_batches([table])
+    if isinstance(table, pa.Table):
+        return table
+    names = [str(name) for name in table.columns]
+    with _reading():
+        arrays = [pa.array(table.iloc[:, n], from_pandas=True) for n in range(len(names))]
+    return pa.Table.from_arrays(arrays, names=names)
+
+
+def stated_type(table: Any, name: str | None) -> EventType | None:
+    """The type of a table's events as its columns state it; None where there are no events.
+
+    The table may also be the path of a file; cells of CSV state nothing.
+    """
+    if not isinstance(table, str):
+        whole = _arrow_table(table)
+        return _stated(whole.schema, name) if len(whole) else None
+    with _reading():
+        if Path(table).suffix.lower() == ".csv":
+            refuse("cells without types")
+        with pq.ParquetFile(table) as file:
+            return _stated(file.schema_arrow, Path(table).stem) if file.metadata.num_rows else None
+
+
+def _stated(schema: pa.Schema, name: str | None) -> EventType:
+    if "@type" in schema.names or name is None:
+        refuse("events of several types")
+    columns = {f.name: data_type(f.type) for f in schema if f.name not in _META}
+    known = {n: t for n, t in columns.items() if t is not None and not bad_name(n, "an attribute")}
+    if len(known) < len(columns) or len(set(schema.names)) < len(schema):
+        refuse("columns that are no attributes")
+    return type_of_columns(name, known)
+
+
+# Events ---------------------------------------------------------------------------------------
+
+
+def event_columns(
+    batch: pa.RecordBatch, name: str | None, types: Mapping[str, EventType], place: int = 0
+) -> pa.RecordBatch:
+    """The rows of a table as events, of the type that they name, else of the given one.
+
+    The columns are '@type' (null where a row only lets time pass), '@time' (microseconds since the
+    epoch), '@place' (numbers from `place` on) and the attributes that there are, each as
+    `io.arrow.arrow_type` stores it, null in rows of types without it.
+    """
+    if len(set(batch.schema.names)) < batch.num_columns:
+        refuse("columns of one name")
+    with _reading():
+        rows = _Rows(batch, name, types)
+        found = {n: rows.attribute(n) for n in batch.schema.names if n not in _META}
+        attributes = {n: array for n, array in found.items() if array is not None}
+        columns = {
+            "@type": rows.type_names(),
+            "@time": pa.array(rows.instants(attributes)),
+            "@place": pa.array(np.arange(place, place + len(batch))),
+            **attributes,
+        }
+        return pa.RecordBatch.from_pydict(columns)
+
+
+class _Rows:
+    """The rows of a batch, each with the number of its type's name."""
+
+    def __init__(
+        self, batch: pa.RecordBatch, name: str | None, types: Mapping[str, EventType]
+    ) -> None:
+        self._batch = batch
+        self._has_types = "@type" in batch.schema.names
+        self._codes, self._names = self._encoded(name)
+        present = np.unique(self._codes).tolist() if self._has_types else [0][: len(batch)]
+        self._has_pauses = _NO_TYPE in present  # rows that only let time pass
+        self._types = {n: _known(self._names[n], types) for n in present if n != _NO_TYPE}
+
+    def _encoded(self, name: str | None) -> tuple[Words, list[str]]:
+        if not self._has_types:
+            if name is None:
+                refuse("events of no type")
+            return np.zeros(len(self._batch), dtype=np.int64), [name]
+        array: Array = self._batch.column("@type")
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        if pa.types.is_null(array.type):
+            array = array.cast(pa.string())
+        if not is_text(array.type):
+            refuse("types that are no text")
+        encoded = array.dictionary_encode()
+        codes = encoded.indices.fill_null(_NO_TYPE).to_numpy(zero_copy_only=False)
+        return codes, encoded.dictionary.to_pylist()
+
+    def attribute(self, name: str) -> Array | None:
+        """The values of a column; None where it is nobody's and has none."""
+        array: Array = self._batch.column(name)
+        found = {number: type.find(name) for number, type in self._types.items()}
+        owners = [number for number, type in found.items() if type is not None]
+        if len(owners) < len(found) or self._has_pauses:
+            if not self._has_types:
+                refuse(f"no attribute {name}")
+            nulls = array.is_null().to_numpy(zero_copy_only=False)
+            if not nulls[~np.isin(self._codes, owners)].all():
+                refuse(f"values of {name} beside types without it")
+        kinds = {type for type in found.values() if type is not None}
+        if len(kinds) > 1:
+            refuse(f"attributes {name} of several types")
+        return attribute(array, kinds.pop()) if kinds else None
+
+    def instants(self, attributes: Mapping[str, Array]) -> Words:
+        """When each row happens: as an attribute says where a type has a rule for it, else '@time'."""
+        rules: dict[EventTime | None, list[int]] = {None: [_NO_TYPE]} if self._has_pauses else {}
+        for number, type in self._types.items():
+            rules.setdefault(type.time, []).append(number)
+        if len(rules) == 1:
+            return self._by_rule(next(iter(rules)), attributes, None)
+        found = np.zeros(len(self._batch), dtype=np.int64)
+        for rule, numbers in rules.items():
+            mine = np.isin(self._codes, numbers)
+            found[mine] = self._by_rule(rule, attributes, pa.array(mine))
+        return found
+
+    def _by_rule(
+        self, rule: EventTime | None, attributes: Mapping[str, Array], mine: Array | None
+    ) -> Words:
+        name, unit = ("@time", "seconds") if rule is None else (rule.attribute, rule.unit)
+        columns = self._batch.schema.names if rule is None else attributes
+        if name not in columns:
+            refuse("events without a time")
+        array: Array = self._batch.column(name) if rule is None else attributes[name]
+        return instants(array if mine is None else array.filter(mine), cast("TimeUnit", unit))
+
+    def type_names(self) -> Array:
+        """The types of events; rows that another program gave as ceased only let time pass."""
+        is_pause = self._codes == _NO_TYPE
+        for mark in MARKS:
+            if mark in self._batch.schema.names:
+                marked = attribute(self._batch.column(mark), BOOLEAN)
+                is_pause |= marked.fill_null(fill_value=False).to_numpy(zero_copy_only=False)
+        codes: Array = pa.array(self._codes.astype(np.int32), mask=is_pause)
+        return pa.DictionaryArray.from_arrays(codes, pa.array(self._names, pa.string()))
+
+
+def _known(name: str, types: Mapping[str, EventType]) -> EventType:
+    if name not in types or types[name].is_open:
+        refuse(f"no schema of {name}")
+    return types[name]
