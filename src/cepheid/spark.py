@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cepheid.engines.spark.detect import detect
+    from cepheid.engines.spark.files import files
     from cepheid.engines.spark.session import session
     from cepheid.engines.spark.workers import check_workers
 
 _HOMES = {
     "check_workers": "cepheid.engines.spark.workers",
     "detect": "cepheid.engines.spark.detect",
+    "files": "cepheid.engines.spark.files",
     "session": "cepheid.engines.spark.session",
 }
 
-__all__ = ["check_workers", "detect", "session"]
+__all__ = ["check_workers", "detect", "files", "session"]
 
 
 def __getattr__(name: str) -> object:

@@ -26,6 +26,7 @@ from cepheid.core.time import Instant, format_instant
 from cepheid.core.types import EventType
 from cepheid.engines.spark.buckets import Desk
 from cepheid.engines.spark.exchange import buckets_in, in_packs
+from cepheid.engines.spark.files import files_in_packs
 from cepheid.engines.spark.frames import Options, Source, named, time_of
 from cepheid.engines.spark.merging import Merger
 from cepheid.engines.spark.stages import Pass, Relay, relays_of
@@ -138,8 +139,17 @@ def _run(request: Request, one: Pass, clock: Clock) -> DataFrame:
     if wire.key == {}:  # any split will do
         rows = wire.ordered(events).mapInArrow(partial(run_task, task), schema)
     else:
-        rows = in_packs(events, wire).mapInArrow(partial(run_packed_task, task), schema)
+        packs = _files_in_packs(one, wire) or in_packs(events, wire)
+        rows = packs.mapInArrow(partial(run_packed_task, task), schema)
     return _in_columns_of(request.program, one.program, rows)
+
+
+def _files_in_packs(one: Pass, wire: Wire) -> DataFrame | None:
+    """What workers read and pack at once, without a row on the way; None where it takes frames."""
+    sources = [reading.source for reading in wire.readings]
+    if not wire.key or len(sources) != 1 or sources[0].files is None:
+        return None
+    return files_in_packs(sources[0], one, wire)
 
 
 def _run_on(

@@ -11,6 +11,7 @@ from cepheid.core.time import Period, TimeUnit
 from cepheid.engines.local.intake import runnable
 from cepheid.engines.local.session import Time, instant_of
 from cepheid.engines.spark.batch import Request, batch_rows
+from cepheid.engines.spark.files import Files
 from cepheid.engines.spark.frames import (
     Frames,
     Options,
@@ -21,6 +22,7 @@ from cepheid.engines.spark.frames import (
 )
 from cepheid.engines.spark.notes import notes_on, notes_on_passes, tell
 from cepheid.engines.spark.session import is_connect
+from cepheid.engines.spark.session import session as _session
 from cepheid.engines.spark.streaming import (
     pace_of,
     stream_late,
@@ -28,6 +30,7 @@ from cepheid.engines.spark.streaming import (
     stream_relays,
     stream_rows,
 )
+from cepheid.engines.spark.wire import SEQUENCE
 from cepheid.engines.spark.workers import check_workers
 from cepheid.errors import UsageError, error, suggest
 from cepheid.program.resolved import ResolvedProgram
@@ -43,7 +46,7 @@ class Resolvable(Protocol):
 
 def detect(
     program: Resolvable | ResolvedProgram,
-    events: Frames,
+    events: Frames | Files,
     *,
     output: str | None = None,
     time: str | None = None,
@@ -55,7 +58,7 @@ def detect(
     idle: str | Period | None = None,
     timed_out: bool = False,
 ) -> DataFrame:
-    """What a program finds in a frame of events, or in one frame per type.
+    """What a program finds in a frame of events, in one frame per type, or in `files`.
 
     A frame has the columns '@time' (or the one that `time` names: timestamps, dates, texts, numbers
     of a `unit`), the attributes of its events, and '@type' unless it stands under the name of its
@@ -69,7 +72,11 @@ def detect(
     comes. `start` is when the program begins, else with its first event.
     """
     resolved = program if isinstance(program, ResolvedProgram) else program.resolve()
-    sources = sources_of(events, resolved)
+    if isinstance(events, Files):
+        sources: tuple[Source, ...] = (events.source(resolved, _session()),)
+        sequence = SEQUENCE
+    else:
+        sources = sources_of(events, resolved)
     resolved = runnable(with_types_of(resolved, sources))
     if output not in (None, LATE, REJECTS):
         resolved = needed_for(output, resolved)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,9 @@ from cepheid.engines.spark.labels import labels_for
 from cepheid.engines.spark.packs import BUCKET, PACK, by_bucket
 from cepheid.engines.spark.wire import TIME, Wire
 from cepheid.engines.spark.workers import keep_loaded
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 FIRST = "first"  # the smallest time in a pack
 PACKS = T.StructType(
@@ -45,7 +48,7 @@ _NUMBER = 8  # bytes of a length: what Arrow reads begins at multiples of eight
 
 @dataclass(frozen=True, slots=True)
 class Packer:
-    """What Spark calls the buckets of a pass."""
+    """Packs events for buckets, which Spark knows by labels."""
 
     labels: tuple[int, ...]
 
@@ -56,18 +59,22 @@ class Packer:
 
 def in_packs(events: DataFrame, wire: Wire) -> DataFrame:
     """The events of a pass, packed, with those of a task together and sorted."""
-    packer = Packer(_labels(events, wire))
+    packer = Packer(labels_of(events.sparkSession, wire))
     numbered = events.withColumn(BUCKET, _bucket(wire, len(packer.labels)))
-    packs = numbered.mapInArrow(partial(pack, packer), PACKS)
+    return exchanged(numbered.mapInArrow(partial(pack, packer), PACKS), wire)
+
+
+def exchanged(packs: DataFrame, wire: Wire) -> DataFrame:
+    """Packs in the tasks of their buckets."""
     packs = packs.repartition(1) if wire.key is None else packs.repartition(named(BUCKET))
     return packs.sortWithinPartitions(named(BUCKET), named(FIRST))
 
 
-def _labels(events: DataFrame, wire: Wire) -> tuple[int, ...]:
-    """As many buckets for each task."""
+def labels_of(session: SparkSession, wire: Wire) -> tuple[int, ...]:
+    """What Spark calls the buckets of a pass: as many for each task."""
     if wire.key is None:
         return (0,)
-    tasks = int(events.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+    tasks = int(session.conf.get("spark.sql.shuffle.partitions") or 1)
     return labels_for(tasks * -(-_BUCKETS // tasks), tasks)
 
 

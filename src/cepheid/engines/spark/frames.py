@@ -35,7 +35,10 @@ from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from cepheid.core.time import TimeUnit
+    from cepheid.io.columnar import Piece
 
 Frames: TypeAlias = DataFrame | Mapping[str, DataFrame]
 
@@ -49,11 +52,21 @@ def named(name: str) -> Column:
 
 
 @dataclass(frozen=True, slots=True)
+class EventFiles:
+    """Files of events: what workers need to know to read them."""
+
+    pieces: tuple[Piece, ...]
+    types: tuple[tuple[str, EventType], ...]
+    schema: pa.Schema  # of a frame with their events
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """A frame of events; where it has no type of its own, '@type' says what each row is."""
 
     frame: DataFrame
     event_type: str | None
+    files: EventFiles | None = None  # that the frame reads
 
     @property
     def fields(self) -> dict[str, T.DataType]:

@@ -91,9 +91,13 @@ class Wire:
         always = [t for t, test in tests.items() if test is None]
         return reduce(operator.or_, choices, self._is_one_of(always))
 
+    @property
+    def conditions(self) -> dict[str, expr_tree.Expr | None]:
+        """Of each type, what is true of its events that a statement takes; None: nothing is known."""
+        return {t: any_of(f[t] for f in self._filters if t in f) for t in self.consumed}
+
     def _condition(self, type: str) -> Column | None:
-        """What is true of every event of a type that a statement takes; None: nothing is known."""
-        condition = any_of(found[type] for found in self._filters if type in found)
+        condition = self.conditions[type]
         return None if condition is None else necessary(condition, partial(self._attribute, type))
 
     def _attribute(self, type: str, column: expr_tree.Column) -> Column:
