@@ -241,7 +241,7 @@ def test_what_only_records_can_do_takes_them(options: dict[str, Any]) -> None:
 OTHER = RIDES.set_column(1, "bike", RIDES["bike"].cast(pa.int32()))
 
 
-@pytest.mark.parametrize("name", ["Parquet", "Arrow", "a batch", "pandas", "gaps"])
+@pytest.mark.parametrize("name", ["CSV", "Parquet", "Arrow", "a batch", "pandas", "gaps"])
 def test_columns_say_what_a_type_looks_like(name: str, tmp_path: Path) -> None:
     source = SOURCES[name](tmp_path)
     program = cep.parse("select bike, speed * 2 as twice from Ride(speed>50)")
@@ -251,7 +251,6 @@ def test_columns_say_what_a_type_looks_like(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        csv_file,
         file_with_types,
         lambda _: RIDES.append_column("@type", [["Ride"] * 4]),
         lambda _: {"Ride": [RIDES, OTHER]},

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +21,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cepheid.core.time import TimeUnit
-from cepheid.core.types import BOOLEAN, DataType, EventTime, EventType, bad_name
+from cepheid.core.types import (
+    ANY,
+    BOOLEAN,
+    DOUBLE,
+    LONG,
+    STRING,
+    DataType,
+    EventTime,
+    EventType,
+)
 from cepheid.io.arrow import data_type
-from cepheid.io.cell_columns import cell_columns, check_quotes, types_in
+from cepheid.io.cell_columns import cell_columns, check_quotes, looks, types_in
 from cepheid.io.encode import MARKS
 from cepheid.io.infer import type_of_columns
 from cepheid.io.jsonl import BYTE_ORDER_MARK
@@ -122,12 +131,16 @@ def _header(file: IO[bytes]) -> tuple[str, ...]:
 def _read_text(
     piece: Piece, header: Sequence[str], types: Mapping[str, EventType]
 ) -> Iterator[pa.RecordBatch]:
-    with open(piece.path, "rb") as file:
-        file.seek(piece.begin)
-        data = file.read(piece.end - piece.begin)
+    data = _bytes_of(piece)
     if data.lstrip(b"\r\n"):
         attributes = _attributes(data, header, piece.type, types)
         yield from cell_columns(data, header, attributes).to_batches()
+
+
+def _bytes_of(piece: Piece) -> bytes:
+    with open(piece.path, "rb") as file:
+        file.seek(piece.begin)
+        return file.read(piece.end - piece.begin)
 
 
 def _attributes(
@@ -189,29 +202,62 @@ def _arrow_table(table: Any) -> pa.Table:
     return pa.Table.from_arrays(arrays, names=names)
 
 
-def stated_type(table: Any, name: str | None) -> EventType | None:
-    """The type of a table's events as its columns state it; None where there are no events.
+# Types ----------------------------------------------------------------------------------------
 
-    The table may also be the path of a file; cells of CSV state nothing.
+
+def found_type(table: Any, name: str | None, unknown: Collection[str]) -> EventType | None:
+    """The type of the events of a table or of a file, given by its path, if it is among the unknown.
+
+    None where it is not, or where there are no events. It is the one that `infer` finds in records.
     """
     if not isinstance(table, str):
         whole = _arrow_table(table)
-        return _stated(whole.schema, name) if len(whole) else None
+        return _stated(whole.schema, len(whole), name, unknown)
+    name = Path(table).stem
     with _reading():
         if Path(table).suffix.lower() == ".csv":
-            refuse("cells without types")
+            return _seeming(pieces_of(table), name, unknown)
         with pq.ParquetFile(table) as file:
-            return _stated(file.schema_arrow, Path(table).stem) if file.metadata.num_rows else None
+            return _stated(file.schema_arrow, file.metadata.num_rows, name, unknown)
 
 
-def _stated(schema: pa.Schema, name: str | None) -> EventType:
-    if "@type" in schema.names or name is None:
-        refuse("events of several types")
-    columns = {f.name: data_type(f.type) for f in schema if f.name not in _META}
-    known = {n: t for n, t in columns.items() if t is not None and not bad_name(n, "an attribute")}
-    if len(known) < len(columns) or len(set(schema.names)) < len(schema):
+def _stated(
+    schema: pa.Schema, rows: int, name: str | None, unknown: Collection[str]
+) -> EventType | None:
+    """As the columns say."""
+    if not rows or not _is_among(name, unknown, schema.names):
+        return None
+    columns = {field.name: data_type(field.type) for field in schema if field.name not in _META}
+    known = {name: type for name, type in columns.items() if type is not None}
+    if len(known) < len(columns) or len(set(schema.names)) < len(schema.names):
         refuse("columns that are no attributes")
-    return type_of_columns(name, known)
+    return type_of_columns(str(name), known)
+
+
+def _seeming(pieces: Sequence[Piece], name: str, unknown: Collection[str]) -> EventType | None:
+    """As the cells look."""
+    found: dict[str, set[DataType]] = {}
+    for piece in pieces:
+        header, data = piece.header or (), _bytes_of(piece)
+        if _is_among(name, unknown, header) and data.lstrip(b"\r\n"):
+            for column, types in looks(data, header).items():
+                found.setdefault(column, set()).update(types)
+    attributes = {n: _joined(types) for n, types in found.items() if n not in _META}
+    return type_of_columns(name, attributes) if found else None
+
+
+def _is_among(name: str | None, unknown: Collection[str], columns: Collection[str]) -> bool:
+    if "@type" in columns or name is None:
+        refuse("events of several types")
+    if any(column.startswith("@") and column not in _META for column in columns):
+        refuse("columns that are no attributes")
+    return name in unknown
+
+
+def _joined(types: set[DataType]) -> DataType:
+    if len(types) < 2:
+        return next(iter(types), ANY)
+    return DOUBLE if types == {LONG, DOUBLE} else STRING
 
 
 # Events ---------------------------------------------------------------------------------------
