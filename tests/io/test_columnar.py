@@ -34,7 +34,8 @@ from cepheid.core.types import (
 )
 from cepheid.errors import CepheidError, Diagnostic, InputError
 from cepheid.io import Decoder, fail, infer_types, read_records
-from cepheid.io.columnar import found_type, pieces_of, read_piece
+from cepheid.io.column_types import found_type
+from cepheid.io.columnar import pieces_of, read_piece
 from cepheid.io.plain import NotPlain
 from tests.effort import examples
 
@@ -134,6 +135,8 @@ PLAIN = [
     "@type,@time,s,b,nobody\nA,1,x,true,\n,2,,,\nC,,2026-01-01,,\n",
     "@type,@time,i,@old,@timeout\nA,1,5,,\nA,2,6,true,\nA,3,7,,True\nA,4,8,false,false\n",
     "@time,s\n1,é\n",
+    '\ufeff"@time",s\n1,x\n',
+    "\ufeff\n\n@time\n1\n",
     "@time\n5\n",
     "@time,i\n",
     "",
@@ -178,7 +181,6 @@ ODD = [
     "@type,@time\nNo,1\n",
     "@type,l,xs\nD,1,[1]\n",
     "\n",
-    "\ufeff\n@time\n1\n",
 ]
 
 

@@ -65,11 +65,11 @@ _UNCERTAIN = (
 _CODE = r"^-*(0[0-9]|\+)"
 
 
-def looks(data: bytes, header: Sequence[str]) -> dict[str, set[DataType]]:
-    """What the cells of each column look like: numbers, booleans, strings; nothing where empty."""
+def looks(data: bytes, header: Sequence[str], names: Sequence[str]) -> dict[str, set[DataType]]:
+    """What the cells of some columns look like: numbers, booleans, strings; nothing where empty."""
     _check_text(data)
-    texts = _parse(data, header, dict.fromkeys(header, pa.string()))
-    return {name: _looks(texts[name].unique().drop_null()) for name in header}
+    texts = _parse(data, header, dict.fromkeys(names, pa.string()))
+    return {name: _looks(texts[name].unique().drop_null()) for name in names}
 
 
 def _looks(cells: Array) -> set[DataType]:

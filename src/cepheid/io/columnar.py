@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,27 +21,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cepheid.core.time import TimeUnit
-from cepheid.core.types import (
-    ANY,
-    BOOLEAN,
-    DOUBLE,
-    LONG,
-    STRING,
-    DataType,
-    EventTime,
-    EventType,
-)
-from cepheid.io.arrow import data_type
-from cepheid.io.cell_columns import cell_columns, check_quotes, looks, types_in
+from cepheid.core.types import BOOLEAN, DataType, EventTime, EventType
+from cepheid.io.cell_columns import cell_columns, check_quotes, types_in
 from cepheid.io.encode import MARKS
-from cepheid.io.infer import type_of_columns
 from cepheid.io.jsonl import BYTE_ORDER_MARK
 from cepheid.io.plain import Array, NotPlain, Words, attribute, instants, is_text, refuse
 from cepheid.io.read import COLUMNAR
 
 PIECE = 1 << 24  # bytes of a file that are read together
 _ROWS = 1 << 18  # rows of a table that are read together
-_META = ("@type", "@time", *MARKS)
+META = ("@type", "@time", *MARKS)
 _NO_TYPE = -1
 
 
@@ -69,7 +58,7 @@ def pieces_of(path: str | Path, size: int = PIECE) -> list[Piece]:
     suffix = Path(path).suffix.lower()
     if suffix not in COLUMNAR:
         refuse("files without columns")
-    with _reading():
+    with reading():
         if os.path.getsize(path) == 0:
             return []
         return _lines(str(path), size) if suffix == ".csv" else _row_groups(str(path), size)
@@ -77,18 +66,21 @@ def pieces_of(path: str | Path, size: int = PIECE) -> list[Piece]:
 
 def read_piece(piece: Piece, types: Mapping[str, EventType]) -> Iterator[pa.RecordBatch]:
     """The events of a piece of the program's types, in the columns of `event_columns`."""
-    with _reading():
+    with reading():
         place = 0
-        read = (
-            _read_groups(piece) if piece.header is None else _read_text(piece, piece.header, types)
-        )
-        for batch in read:
+        for batch in _read(piece, types):
             yield event_columns(batch, piece.type, types, place)
             place += len(batch)
 
 
+def _read(piece: Piece, types: Mapping[str, EventType]) -> Iterator[pa.RecordBatch]:
+    if piece.header is None:
+        return _read_groups(piece)
+    return _read_text(piece, piece.header, types)
+
+
 @contextmanager
-def _reading() -> Iterator[None]:
+def reading() -> Iterator[None]:
     """What cannot be read is for the reader of records to report."""
     try:
         yield
@@ -112,18 +104,16 @@ def _lines(path: str, size: int) -> list[Piece]:
 
 
 def _header(file: IO[bytes]) -> tuple[str, ...]:
-    line = b""
+    line = file.readline().removeprefix(BYTE_ORDER_MARK.encode())
     while not line.strip(b"\r\n"):
-        line = file.readline()
-        if not line:
-            refuse("no header")
+        line = file.readline() or refuse("no header")
     check_quotes(line)
     try:
-        text = line.decode().removeprefix(BYTE_ORDER_MARK).rstrip("\r\n")
+        text = line.decode().rstrip("\r\n")
         names = [name.strip() for name in next(csv.reader([text], strict=True))]
     except (UnicodeDecodeError, csv.Error, StopIteration):
         refuse("a broken header")
-    if not names or not all(names) or len(set(names)) < len(names):
+    if not all(names) or len(set(names)) < len(names):
         refuse("columns without names of their own")
     return tuple(names)
 
@@ -131,13 +121,13 @@ def _header(file: IO[bytes]) -> tuple[str, ...]:
 def _read_text(
     piece: Piece, header: Sequence[str], types: Mapping[str, EventType]
 ) -> Iterator[pa.RecordBatch]:
-    data = _bytes_of(piece)
+    data = bytes_of(piece)
     if data.lstrip(b"\r\n"):
         attributes = _attributes(data, header, piece.type, types)
         yield from cell_columns(data, header, attributes).to_batches()
 
 
-def _bytes_of(piece: Piece) -> bytes:
+def bytes_of(piece: Piece) -> bytes:
     with open(piece.path, "rb") as file:
         file.seek(piece.begin)
         return file.read(piece.end - piece.begin)
@@ -188,76 +178,19 @@ def _read_groups(piece: Piece) -> Iterator[pa.RecordBatch]:
 
 def batches_of(table: Any) -> list[pa.RecordBatch]:
     """The rows of a table of Arrow or of a pandas frame, in which NaN is null."""
-    return _arrow_table(table).to_batches(_ROWS)
+    return arrow_table(table).to_batches(_ROWS)
 
 
-def _arrow_table(table: Any) -> pa.Table:
+def arrow_table(table: Any) -> pa.Table:
+    """A table, a batch or a frame as a table of Arrow."""
     if isinstance(table, pa.RecordBatch):
         return pa.Table.from_batches([table])
     if isinstance(table, pa.Table):
         return table
     names = [str(name) for name in table.columns]
-    with _reading():
+    with reading():
         arrays = [pa.array(table.iloc[:, n], from_pandas=True) for n in range(len(names))]
     return pa.Table.from_arrays(arrays, names=names)
-
-
-# Types ----------------------------------------------------------------------------------------
-
-
-def found_type(table: Any, name: str | None, unknown: Collection[str]) -> EventType | None:
-    """The type of the events of a table or of a file, given by its path, if it is among the unknown.
-
-    None where it is not, or where there are no events. It is the one that `infer` finds in records.
-    """
-    if not isinstance(table, str):
-        whole = _arrow_table(table)
-        return _stated(whole.schema, len(whole), name, unknown)
-    name = Path(table).stem
-    with _reading():
-        if Path(table).suffix.lower() == ".csv":
-            return _seeming(pieces_of(table), name, unknown)
-        with pq.ParquetFile(table) as file:
-            return _stated(file.schema_arrow, file.metadata.num_rows, name, unknown)
-
-
-def _stated(
-    schema: pa.Schema, rows: int, name: str | None, unknown: Collection[str]
-) -> EventType | None:
-    """As the columns say."""
-    if not rows or not _is_among(name, unknown, schema.names):
-        return None
-    columns = {field.name: data_type(field.type) for field in schema if field.name not in _META}
-    known = {name: type for name, type in columns.items() if type is not None}
-    if len(known) < len(columns) or len(set(schema.names)) < len(schema.names):
-        refuse("columns that are no attributes")
-    return type_of_columns(str(name), known)
-
-
-def _seeming(pieces: Sequence[Piece], name: str, unknown: Collection[str]) -> EventType | None:
-    """As the cells look."""
-    found: dict[str, set[DataType]] = {}
-    for piece in pieces:
-        header, data = piece.header or (), _bytes_of(piece)
-        if _is_among(name, unknown, header) and data.lstrip(b"\r\n"):
-            for column, types in looks(data, header).items():
-                found.setdefault(column, set()).update(types)
-    attributes = {n: _joined(types) for n, types in found.items() if n not in _META}
-    return type_of_columns(name, attributes) if found else None
-
-
-def _is_among(name: str | None, unknown: Collection[str], columns: Collection[str]) -> bool:
-    if "@type" in columns or name is None:
-        refuse("events of several types")
-    if any(column.startswith("@") and column not in _META for column in columns):
-        refuse("columns that are no attributes")
-    return name in unknown
-
-
-def _joined(types: set[DataType]) -> DataType:
-    if len(types) < 2:
-        return next(iter(types), ANY)
-    return DOUBLE if types == {LONG, DOUBLE} else STRING
 
 
 # Events ---------------------------------------------------------------------------------------
@@ -274,9 +207,9 @@ def event_columns(
     """
     if len(set(batch.schema.names)) < batch.num_columns:
         refuse("columns of one name")
-    with _reading():
+    with reading():
         rows = _Rows(batch, name, types)
-        found = {n: rows.attribute(n) for n in batch.schema.names if n not in _META}
+        found = {n: rows.attribute(n) for n in batch.schema.names if n not in META}
         attributes = {n: array for n, array in found.items() if array is not None}
         columns = {
             "@type": rows.type_names(),

@@ -19,7 +19,8 @@ from cepheid.engines.local.run import Progress, no_progress, starts_at
 from cepheid.engines.local.runners import Runner
 from cepheid.errors import Severity
 from cepheid.io.arrow import arrow_type, is_stored
-from cepheid.io.columnar import batches_of, event_columns, found_type, pieces_of, read_piece
+from cepheid.io.column_types import found_type
+from cepheid.io.columnar import batches_of, event_columns, pieces_of, read_piece
 from cepheid.io.plain import Array, NotPlain, Words, refuse
 from cepheid.io.rows import RowTable, Shape
 from cepheid.io.sources import Table
