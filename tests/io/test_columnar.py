@@ -376,6 +376,7 @@ MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
         ({"@time": [MOMENT], "i": [1], "s": ["x"]}, True),
         ({"@time": [1.5], "i": [None], "d": [float("nan")]}, True),
         ({"@time": ["2026-01-01"], "f": [0.1], "b": [True]}, True),
+        ({"@time": pa.array([-1_500], pa.timestamp("ns")), "i": [1]}, True),
         ({"@time": [1, 2], "@type": ["A", None], "i": [1, None]}, True),
         ({"@time": [1, 2], "@type": ["A", "C"], "i": [1, None], "s": ["x", "2026-01-01"]}, True),
         ({"@time": [1, 2], "@type": ["A", None], "i": [1, 2]}, False),
@@ -391,9 +392,7 @@ MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
         ({"i": [1]}, False),
     ],
 )
-def test_what_is_plain_in_a_table(
-    columns: dict[str, list[object]], is_plain: bool, tmp_path: Path
-) -> None:
+def test_what_is_plain_in_a_table(columns: dict[str, Any], is_plain: bool, tmp_path: Path) -> None:
     path = tmp_path / "A.parquet"
     pq.write_table(pa.table(columns), path)
     assert compare(path) == is_plain

@@ -169,6 +169,26 @@ def test_sources_with_columns_give_the_rows_of_their_records(name: str, tmp_path
     compare(later, cep.run(CRASH, without_columns(source), start=0.5))
 
 
+def test_types_may_differ_in_what_an_attribute_is() -> None:
+    program = cep.parse(
+        "create schema A(v int, w int); create schema B(v string); create schema C(v int);"
+        "select a.v as a, b.v as b, c.v as c from pattern [every a=A -> b=B -> c=C(v=a.v)]"
+    )
+    source = {
+        "A": pa.table({"@time": [1, 2], "v": [7, None]}),
+        "B": pa.table({"@time": [3, 4], "v": ["x", None]}),
+        "C": pa.table({"@time": [5], "v": [7]}),
+    }
+    compare(cep.run(program, source), cep.run(program, without_columns(source)))
+
+
+def test_events_of_one_time_keep_their_order() -> None:
+    times = [number % 3 for number in range(300)]
+    source = {"Ride": pa.table({"@time": times, "bike": range(300), "speed": times})}
+    program = cep.parse("select bike from Ride", types=CRASH.resolve().types)
+    compare(cep.run(program, source), cep.run(program, without_columns(source)))
+
+
 def test_files_are_read_in_several_pieces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     whole = cep.run(CRASH, csv_file(tmp_path))
     monkeypatch.setattr(columnar.pieces_of, "__defaults__", (8,))
