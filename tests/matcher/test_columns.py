@@ -53,7 +53,8 @@ def told(result: Result) -> tuple[object, ...]:
     """Everything that a result says."""
     rows = [(show(row), row.key, row.sequence) for row in result]
     steps = [(step.statement, step.step, step.count) for step in result.steps]
-    return rows, result.counts(), repr(result), result.taken, result.moved, steps, result.derived
+    counts = result.counts(), result.taken, result.moved, result.skipped
+    return rows, counts, steps, repr(result), result.derived
 
 
 def compare(columns: Result, records: Result) -> None:
@@ -226,7 +227,7 @@ def test_problems_are_those_of_records(text: str, tmp_path: Path) -> None:
     bad.write_text(text)
     found = cep.run(CRASH, good, bad, on_error="skip")
     expected = cep.run(CRASH, without_columns([good, bad]), on_error="skip")
-    assert (told(found), found.skipped) == (told(expected), expected.skipped)
+    assert told(found) == told(expected)
 
 
 @pytest.mark.parametrize(
@@ -234,6 +235,8 @@ def test_problems_are_those_of_records(text: str, tmp_path: Path) -> None:
     [
         ("select * from Ride", {"Ride": RIDES.append_column("z", [[1, 2, 3, 4]])}, None),
         ("select * from Ride", {"Ride": RIDES.set_column(1, "bike", [[1, 2, 3, 2**40]])}, None),
+        ("select * from Ride", {"Ride": frame().assign(bike=[1, 2, 3, 2**70])}, None),
+        ("select * from Ride", {"Ride": frame().assign(bike=[1, 2, "x", 3])}, None),
         ("select * from Ride", {"Ride": RIDES}, 3),
         ("select gone from Ride", {"Ride": RIDES}, None),
         ("select * from Ride", {"Ride": [RIDES, "gone.csv"]}, None),

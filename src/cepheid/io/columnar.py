@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from cepheid.core.time import TimeUnit
 from cepheid.core.types import BOOLEAN, DataType, EventTime, EventType
+from cepheid.io.arrow import series_array
 from cepheid.io.cell_columns import cell_columns, check_quotes, types_in
 from cepheid.io.encode import MARKS
 from cepheid.io.jsonl import BYTE_ORDER_MARK
@@ -187,10 +188,10 @@ def arrow_table(table: Any) -> pa.Table:
         return pa.Table.from_batches([table])
     if isinstance(table, pa.Table):
         return table
-    names = [str(name) for name in table.columns]
-    with reading():
-        arrays = [pa.array(table.iloc[:, n], from_pandas=True) for n in range(len(names))]
-    return pa.Table.from_arrays(arrays, names=names)
+    arrays = [series_array(table.iloc[:, place]) for place in range(table.shape[1])]
+    if any(array is None for array in arrays):
+        refuse("objects of several kinds")
+    return pa.Table.from_arrays(arrays, names=[str(name) for name in table.columns])
 
 
 # Events ---------------------------------------------------------------------------------------
