@@ -256,7 +256,7 @@ def run(
     if engine == "spark":
         return _on_spark(program, events, begin, on_problem, skipped, progress, timed_out=timed_out)
     if engine == "local" and not (timed_out or why):
-        result = _in_columns(program, events, begin, progress)
+        result = _in_columns(program, events, begin, skipped, progress)
         if result is not None:
             return result
     intake = take_in(program.resolve(), _records(events, on_problem, progress), on_problem)
@@ -277,7 +277,11 @@ def run(
 
 
 def _in_columns(
-    program: Program, events: Sequence[object], start: Instant | None, progress: Progress
+    program: Program,
+    events: Sequence[object],
+    start: Instant | None,
+    skipped: list[Diagnostic],
+    progress: Progress,
 ) -> Result | None:
     """The same from columns to columns, without an object per event.
 
@@ -298,6 +302,7 @@ def _in_columns(
         derived=_derived(intake.program),
         taken=intake.events.num_rows,
         moved=intake.moved,
+        skipped=skipped,
         steps=lambda: steps_of(columns.counted(intake, start)),
     )
 

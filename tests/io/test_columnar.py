@@ -24,6 +24,7 @@ from cepheid.core.types import (
     FLOAT,
     INT,
     LONG,
+    NULL,
     STRING,
     ArrayType,
     Attribute,
@@ -31,8 +32,9 @@ from cepheid.core.types import (
     EventTime,
     EventType,
 )
-from cepheid.errors import CepheidError, Diagnostic
-from cepheid.io import Decoder, read_records
+from cepheid.errors import CepheidError, Diagnostic, InputError
+from cepheid.io import Decoder, fail, infer_types, read_records
+from cepheid.io.column_types import found_type
 from cepheid.io.columnar import pieces_of, read_piece
 from cepheid.io.plain import NotPlain
 from tests.effort import examples
@@ -133,6 +135,8 @@ PLAIN = [
     "@type,@time,s,b,nobody\nA,1,x,true,\n,2,,,\nC,,2026-01-01,,\n",
     "@type,@time,i,@old,@timeout\nA,1,5,,\nA,2,6,true,\nA,3,7,,True\nA,4,8,false,false\n",
     "@time,s\n1,é\n",
+    '\ufeff"@time",s\n1,x\n',
+    "\ufeff\n\n@time\n1\n",
     "@time\n5\n",
     "@time,i\n",
     "",
@@ -177,7 +181,6 @@ ODD = [
     "@type,@time\nNo,1\n",
     "@type,l,xs\nD,1,[1]\n",
     "\n",
-    "\ufeff\n@time\n1\n",
 ]
 
 
@@ -373,6 +376,7 @@ MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
         ({"@time": [MOMENT], "i": [1], "s": ["x"]}, True),
         ({"@time": [1.5], "i": [None], "d": [float("nan")]}, True),
         ({"@time": ["2026-01-01"], "f": [0.1], "b": [True]}, True),
+        ({"@time": pa.array([-1_500], pa.timestamp("ns")), "i": [1]}, True),
         ({"@time": [1, 2], "@type": ["A", None], "i": [1, None]}, True),
         ({"@time": [1, 2], "@type": ["A", "C"], "i": [1, None], "s": ["x", "2026-01-01"]}, True),
         ({"@time": [1, 2], "@type": ["A", None], "i": [1, 2]}, False),
@@ -388,9 +392,7 @@ MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
         ({"i": [1]}, False),
     ],
 )
-def test_what_is_plain_in_a_table(
-    columns: dict[str, list[object]], is_plain: bool, tmp_path: Path
-) -> None:
+def test_what_is_plain_in_a_table(columns: dict[str, Any], is_plain: bool, tmp_path: Path) -> None:
     path = tmp_path / "A.parquet"
     pq.write_table(pa.table(columns), path)
     assert compare(path) == is_plain
@@ -410,3 +412,61 @@ def test_what_has_no_columns_has_no_pieces(name: str, tmp_path: Path) -> None:
         (tmp_path / name).write_text("@time,i\n1,2\n")
     with pytest.raises(NotPlain):
         pieces_of(tmp_path / name)
+
+
+# Types that no schema describes -----------------------------------------------------------------
+
+
+def inferred(path: Path) -> EventType | None:
+    """As records tell; None where there are no events or some problem."""
+    try:
+        return infer_types(list(read_records(path, on_problem=fail)), {}).get(path.stem)
+    except InputError:
+        return None
+
+
+LOOKS = ["", "1", "-2", "2.5", "true", "False", "x", "007", "+1", "-0", "NaN", "1e5", "2026-01-01"]
+
+
+@given(
+    st.lists(st.lists(st.one_of(CELLS, st.sampled_from(LOOKS)), max_size=2), min_size=1, max_size=3)
+)
+@examples(300)
+def test_cells_without_a_schema_look_as_they_do_in_records(
+    folder: Path, rows: list[list[str]]
+) -> None:
+    path = folder / "A.csv"
+    lines = ["@time,x,y", *(",".join(["1", *row, "", ""][:3]) for row in rows)]
+    path.write_bytes("\n".join(lines).encode("utf-8", "replace"))
+    try:
+        found = found_type(str(path), None, {"A"})
+    except NotPlain:
+        return
+    assert found == inferred(path)
+
+
+@pytest.mark.parametrize(
+    ("cells", "type"),
+    [
+        (["1", "-20", ""], LONG),
+        (["1", "2.5", "1e9"], DOUBLE),
+        (["true", "False"], BOOLEAN),
+        (["true", "1"], STRING),
+        (["007", "8", "+34"], STRING),
+        (["2026-01-01T00:00:00Z", "Cadiz", '"a, b"'], STRING),
+        (["", ""], NULL),
+    ],
+)
+def test_what_cells_without_a_schema_are(cells: list[str], type: DataType, tmp_path: Path) -> None:
+    path = tmp_path / "A.csv"
+    path.write_text("@time,x\n" + "".join(f"1,{cell}\n" for cell in cells))
+    found = found_type(str(path), None, {"A"})
+    assert found == EventType("A", (Attribute("x", type),)) == inferred(path)
+
+
+@pytest.mark.parametrize("cell", [" 1", "5.", "1e400", "NaN", "[1]", "{}", " true", "9" * 19])
+def test_cells_that_need_a_closer_look(cell: str, tmp_path: Path) -> None:
+    path = tmp_path / "A.csv"
+    path.write_text(f"@time,x\n1,{cell}\n")
+    with pytest.raises(NotPlain):
+        found_type(str(path), None, {"A"})

@@ -100,13 +100,20 @@ def frame_records(
 
 
 def _series(series: pd.Series[Any]) -> tuple[list[object], DataType | None]:
+    array = series_array(series)
+    if array is None:
+        return [None if _is_missing(v) else v for v in series.tolist()], None
+    return _python_values(array), data_type(array.type)
+
+
+def series_array(series: pd.Series[Any]) -> Any:
+    """A column of a frame as an array; None for objects that only their values describe."""
     import pyarrow as pa
 
     try:
-        array: Any = pa.array(series, from_pandas=True)
-    except pa.ArrowException:  # objects of several kinds, which only their values describe
-        return [None if _is_missing(v) else v for v in series.tolist()], None
-    return _python_values(array), data_type(array.type)
+        return pa.array(series, from_pandas=True)
+    except (pa.ArrowException, OverflowError):
+        return None
 
 
 def _is_missing(value: object) -> bool:

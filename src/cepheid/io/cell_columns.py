@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from cepheid.core.time import SECOND
-from cepheid.core.types import DOUBLE, FLOAT, INT, LONG, STRING, DataType
+from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
 from cepheid.core.values import number_from
 from cepheid.io.encode import MARKS
 from cepheid.io.plain import EXACT, INSTANT, Array, refuse, stored, timestamp_type
@@ -48,6 +48,43 @@ def types_in(data: bytes, header: Sequence[str]) -> list[str]:
     _check_text(data)
     named = _parse(data, header, {"@type": pa.string()})["@type"].unique()
     return [name for name in named.to_pylist() if name is not None]
+
+
+# Cells of which no schema says what they are, as `infer` takes them.
+_LOOKS: dict[DataType, str] = {
+    LONG: r"^-?(0|[1-9][0-9]{0,17})$",
+    DOUBLE: r"^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,2})?$",
+    BOOLEAN: r"^(true|True|TRUE|false|False|FALSE)$",
+}
+_SPACE = r"[\s\v\x{1c}-\x{1f}\x{85}\p{Z}]*"
+# What may be a number, a boolean or JSON after all; numbers with a leading zero or plus are codes.
+_UNCERTAIN = (
+    rf"^({_SPACE}[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?{_SPACE}"
+    rf"|{_SPACE}((?i)true|false){_SPACE}|NaN|-?Infinity|[\[{{](?s:.*))$"
+)
+_CODE = r"^-*(0[0-9]|\+)"
+
+
+def looks(data: bytes, header: Sequence[str], names: Sequence[str]) -> dict[str, set[DataType]]:
+    """What the cells of some columns look like: numbers, booleans, strings; nothing where empty."""
+    _check_text(data)
+    texts = _parse(data, header, dict.fromkeys(names, pa.string()))
+    return {name: _looks(texts[name].unique().drop_null()) for name in names}
+
+
+def _looks(cells: Array) -> set[DataType]:
+    found: set[DataType] = set()
+    for type, look in _LOOKS.items():
+        hits = pc.match_substring_regex(cells, look)
+        if pc.any(hits).as_py():
+            found.add(type)
+        cells = cells.filter(pc.invert(hits))
+    if len(cells):
+        found.add(STRING)
+        others = cells.filter(pc.invert(pc.match_substring_regex(cells, _CODE)))
+        if pc.any(pc.match_substring_regex(others, _UNCERTAIN)).as_py():
+            refuse("cells that may be more than text")
+    return found
 
 
 # Text -----------------------------------------------------------------------------------------

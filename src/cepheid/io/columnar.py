@@ -21,18 +21,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cepheid.core.time import TimeUnit
-from cepheid.core.types import BOOLEAN, DataType, EventTime, EventType, bad_name
-from cepheid.io.arrow import data_type
+from cepheid.core.types import BOOLEAN, DataType, EventTime, EventType
+from cepheid.io.arrow import series_array
 from cepheid.io.cell_columns import cell_columns, check_quotes, types_in
 from cepheid.io.encode import MARKS
-from cepheid.io.infer import type_of_columns
 from cepheid.io.jsonl import BYTE_ORDER_MARK
 from cepheid.io.plain import Array, NotPlain, Words, attribute, instants, is_text, refuse
 from cepheid.io.read import COLUMNAR
 
 PIECE = 1 << 24  # bytes of a file that are read together
 _ROWS = 1 << 18  # rows of a table that are read together
-_META = ("@type", "@time", *MARKS)
+META = ("@type", "@time", *MARKS)
 _NO_TYPE = -1
 
 
@@ -60,7 +59,7 @@ def pieces_of(path: str | Path, size: int = PIECE) -> list[Piece]:
     suffix = Path(path).suffix.lower()
     if suffix not in COLUMNAR:
         refuse("files without columns")
-    with _reading():
+    with reading():
         if os.path.getsize(path) == 0:
             return []
         return _lines(str(path), size) if suffix == ".csv" else _row_groups(str(path), size)
@@ -68,18 +67,21 @@ def pieces_of(path: str | Path, size: int = PIECE) -> list[Piece]:
 
 def read_piece(piece: Piece, types: Mapping[str, EventType]) -> Iterator[pa.RecordBatch]:
     """The events of a piece of the program's types, in the columns of `event_columns`."""
-    with _reading():
+    with reading():
         place = 0
-        read = (
-            _read_groups(piece) if piece.header is None else _read_text(piece, piece.header, types)
-        )
-        for batch in read:
+        for batch in _read(piece, types):
             yield event_columns(batch, piece.type, types, place)
             place += len(batch)
 
 
+def _read(piece: Piece, types: Mapping[str, EventType]) -> Iterator[pa.RecordBatch]:
+    if piece.header is None:
+        return _read_groups(piece)
+    return _read_text(piece, piece.header, types)
+
+
 @contextmanager
-def _reading() -> Iterator[None]:
+def reading() -> Iterator[None]:
     """What cannot be read is for the reader of records to report."""
     try:
         yield
@@ -103,18 +105,16 @@ def _lines(path: str, size: int) -> list[Piece]:
 
 
 def _header(file: IO[bytes]) -> tuple[str, ...]:
-    line = b""
+    line = file.readline().removeprefix(BYTE_ORDER_MARK.encode())
     while not line.strip(b"\r\n"):
-        line = file.readline()
-        if not line:
-            refuse("no header")
+        line = file.readline() or refuse("no header")
     check_quotes(line)
     try:
-        text = line.decode().removeprefix(BYTE_ORDER_MARK).rstrip("\r\n")
+        text = line.decode().rstrip("\r\n")
         names = [name.strip() for name in next(csv.reader([text], strict=True))]
     except (UnicodeDecodeError, csv.Error, StopIteration):
         refuse("a broken header")
-    if not names or not all(names) or len(set(names)) < len(names):
+    if not all(names) or len(set(names)) < len(names):
         refuse("columns without names of their own")
     return tuple(names)
 
@@ -122,12 +122,16 @@ def _header(file: IO[bytes]) -> tuple[str, ...]:
 def _read_text(
     piece: Piece, header: Sequence[str], types: Mapping[str, EventType]
 ) -> Iterator[pa.RecordBatch]:
-    with open(piece.path, "rb") as file:
-        file.seek(piece.begin)
-        data = file.read(piece.end - piece.begin)
+    data = bytes_of(piece)
     if data.lstrip(b"\r\n"):
         attributes = _attributes(data, header, piece.type, types)
         yield from cell_columns(data, header, attributes).to_batches()
+
+
+def bytes_of(piece: Piece) -> bytes:
+    with open(piece.path, "rb") as file:
+        file.seek(piece.begin)
+        return file.read(piece.end - piece.begin)
 
 
 def _attributes(
@@ -175,43 +179,19 @@ def _read_groups(piece: Piece) -> Iterator[pa.RecordBatch]:
 
 def batches_of(table: Any) -> list[pa.RecordBatch]:
     """The rows of a table of Arrow or of a pandas frame, in which NaN is null."""
-    return _arrow_table(table).to_batches(_ROWS)
+    return arrow_table(table).to_batches(_ROWS)
 
 
-def _arrow_table(table: Any) -> pa.Table:
+def arrow_table(table: Any) -> pa.Table:
+    """A table, a batch or a frame as a table of Arrow."""
     if isinstance(table, pa.RecordBatch):
         return pa.Table.from_batches([table])
     if isinstance(table, pa.Table):
         return table
-    names = [str(name) for name in table.columns]
-    with _reading():
-        arrays = [pa.array(table.iloc[:, n], from_pandas=True) for n in range(len(names))]
-    return pa.Table.from_arrays(arrays, names=names)
-
-
-def stated_type(table: Any, name: str | None) -> EventType | None:
-    """The type of a table's events as its columns state it; None where there are no events.
-
-    The table may also be the path of a file; cells of CSV state nothing.
-    """
-    if not isinstance(table, str):
-        whole = _arrow_table(table)
-        return _stated(whole.schema, name) if len(whole) else None
-    with _reading():
-        if Path(table).suffix.lower() == ".csv":
-            refuse("cells without types")
-        with pq.ParquetFile(table) as file:
-            return _stated(file.schema_arrow, Path(table).stem) if file.metadata.num_rows else None
-
-
-def _stated(schema: pa.Schema, name: str | None) -> EventType:
-    if "@type" in schema.names or name is None:
-        refuse("events of several types")
-    columns = {f.name: data_type(f.type) for f in schema if f.name not in _META}
-    known = {n: t for n, t in columns.items() if t is not None and not bad_name(n, "an attribute")}
-    if len(known) < len(columns) or len(set(schema.names)) < len(schema):
-        refuse("columns that are no attributes")
-    return type_of_columns(name, known)
+    arrays = [series_array(table.iloc[:, place]) for place in range(table.shape[1])]
+    if any(array is None for array in arrays):
+        refuse("objects of several kinds")
+    return pa.Table.from_arrays(arrays, names=[str(name) for name in table.columns])
 
 
 # Events ---------------------------------------------------------------------------------------
@@ -228,9 +208,9 @@ def event_columns(
     """
     if len(set(batch.schema.names)) < batch.num_columns:
         refuse("columns of one name")
-    with _reading():
+    with reading():
         rows = _Rows(batch, name, types)
-        found = {n: rows.attribute(n) for n in batch.schema.names if n not in _META}
+        found = {n: rows.attribute(n) for n in batch.schema.names if n not in META}
         attributes = {n: array for n, array in found.items() if array is not None}
         columns = {
             "@type": rows.type_names(),

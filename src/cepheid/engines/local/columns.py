@@ -19,7 +19,8 @@ from cepheid.engines.local.run import Progress, no_progress, starts_at
 from cepheid.engines.local.runners import Runner
 from cepheid.errors import Severity
 from cepheid.io.arrow import arrow_type, is_stored
-from cepheid.io.columnar import batches_of, event_columns, pieces_of, read_piece, stated_type
+from cepheid.io.column_types import found_type
+from cepheid.io.columnar import batches_of, event_columns, pieces_of, read_piece
 from cepheid.io.plain import Array, NotPlain, Words, refuse
 from cepheid.io.rows import RowTable, Shape
 from cepheid.io.sources import Table
@@ -88,15 +89,14 @@ def take_in_columns(
 
 
 def _typed(program: ResolvedProgram, sources: Sequence[Table]) -> ResolvedProgram:
-    """The program with all types known, those without a schema from the columns of their tables."""
-    if not any(type.is_open for type in program.types.values()):
-        return program
+    """The program with all types known, those without a schema from their tables."""
+    unknown = {name for name, type in program.types.items() if type.is_open}
     found: dict[str, EventType] = {}
-    for source in sources:
-        type = stated_type(source.data, source.type)
+    for source in sources if unknown else ():
+        type = found_type(source.data, source.type, unknown)
         if type is not None and found.setdefault(type.name, type) != type:
             refuse(f"several tables of {type.name}")
-    return with_types(program, found)
+    return with_types(program, found) if found else program
 
 
 def _read_all(sources: Sequence[Table], layout: _Layout) -> Iterator[pa.RecordBatch]:

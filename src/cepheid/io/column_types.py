@@ -1,0 +1,74 @@
+"""Schemas of types that no program declares, found in the columns of their events, as `infer` finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cepheid.core.types import ANY, DOUBLE, LONG, STRING, DataType, EventType
+from cepheid.io.arrow import data_type
+from cepheid.io.cell_columns import looks
+from cepheid.io.columnar import META, Piece, arrow_table, bytes_of, pieces_of, reading
+from cepheid.io.infer import type_of_columns
+from cepheid.io.plain import refuse
+
+
+def found_type(table: Any, name: str | None, unknown: Collection[str]) -> EventType | None:
+    """The type of the events of a table or of a file, given by its path, if it is among the unknown.
+
+    None where it is not, or where there are no events. It is the one that `infer` finds in records.
+    """
+    if not isinstance(table, str):
+        whole = arrow_table(table)
+        return _stated(whole.schema, len(whole), name, unknown)
+    name = Path(table).stem
+    with reading():
+        if Path(table).suffix.lower() == ".csv":
+            return _seeming(pieces_of(table), name, unknown)
+        with pq.ParquetFile(table) as file:
+            return _stated(file.schema_arrow, file.metadata.num_rows, name, unknown)
+
+
+def _stated(
+    schema: pa.Schema, rows: int, name: str | None, unknown: Collection[str]
+) -> EventType | None:
+    """As the columns say."""
+    if not rows or not _is_among(name, unknown, schema.names):
+        return None
+    columns = {field.name: data_type(field.type) for field in schema if field.name not in META}
+    known = {name: type for name, type in columns.items() if type is not None}
+    if len(known) < len(columns) or len(set(schema.names)) < len(schema.names):
+        refuse("columns that are no attributes")
+    return type_of_columns(str(name), known)
+
+
+def _seeming(pieces: Sequence[Piece], name: str, unknown: Collection[str]) -> EventType | None:
+    """As the cells look."""
+    header = pieces[0].header or () if pieces else ()
+    if not _is_among(name, unknown, header):
+        return None
+    names = [column for column in header if column not in META] or refuse("times alone")
+    found: dict[str, set[DataType]] = {}
+    for data in map(bytes_of, pieces):
+        if data.lstrip(b"\r\n"):
+            for column, types in looks(data, header, names).items():
+                found.setdefault(column, set()).update(types)
+    return type_of_columns(name, {n: _joined(t) for n, t in found.items()}) if found else None
+
+
+def _is_among(name: str | None, unknown: Collection[str], columns: Collection[str]) -> bool:
+    if "@type" in columns or name is None:
+        refuse("events of several types")
+    if any(column.startswith("@") and column not in META for column in columns):
+        refuse("columns that are no attributes")
+    return name in unknown
+
+
+def _joined(types: set[DataType]) -> DataType:
+    if len(types) < 2:
+        return next(iter(types), ANY)
+    return DOUBLE if types == {LONG, DOUBLE} else STRING
