@@ -54,6 +54,7 @@ from cepheid.result import Result, Step
 
 if TYPE_CHECKING:
     from cepheid.core.time import Period
+    from cepheid.engines.spark.run import Outcome
     from cepheid.simulation.simulate import Simulation, Where
     from cepheid.simulation.statistics import Method, Quantile
     from cepheid.simulation.verify import Verdict
@@ -361,16 +362,21 @@ def _on_spark(
     *,
     timed_out: bool,
 ) -> Result:
-    from cepheid.engines.spark.run import run_records, run_tables
+    from cepheid.engines.spark.run import run_files, run_records, run_tables
     from cepheid.engines.spark.session import session
 
     tables = [str(e).removeprefix(_TABLE) for e in events if is_table(e)]
     if tables and len(tables) < len(events):
         raise UsageError(error("usage", "events come from tables or from files, not from both"))
     resolved, spark = program.resolve(), session()
+    found: Outcome | None = None
     if tables:
         found = run_tables(resolved, tables, spark, start=start, timed_out=timed_out)
-    else:
+    elif files := _large_files(events):
+        found = run_files(
+            resolved, files, spark, start=start, timed_out=timed_out, progress=progress
+        )
+    if found is None:
         found = run_records(
             resolved,
             _records(events, on_problem, progress),
@@ -388,6 +394,13 @@ def _on_spark(
         moved=found.moved,
         skipped=skipped,
     )
+
+
+def _large_files(events: Sequence[object]) -> list[str]:
+    """The files that events consist of, if all have columns and reading these is worth it."""
+    tables = tables_of(events) or []
+    are_files = all(isinstance(table.data, str) for table in tables)
+    return [t.data for t in tables] if are_files and not _are_small(tables) else []
 
 
 def is_table(source: object) -> bool:

@@ -75,7 +75,7 @@ def take_in_columns(
     batches: list[pa.RecordBatch] = []
     count = 0
     try:
-        program = _typed(program, sources)
+        program = typed_by_tables(program, sources)
         if not _can_run(program):
             return None
         layout = _Layout(program)
@@ -88,7 +88,7 @@ def take_in_columns(
     return _sorted(program, pa.Table.from_batches(batches, layout.schema).unify_dictionaries())
 
 
-def _typed(program: ResolvedProgram, sources: Sequence[Table]) -> ResolvedProgram:
+def typed_by_tables(program: ResolvedProgram, sources: Sequence[Table]) -> ResolvedProgram:
     """The program with all types known, those without a schema from their tables."""
     unknown = {name for name, type in program.types.items() if type.is_open}
     found: dict[str, EventType] = {}

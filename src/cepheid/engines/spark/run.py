@@ -1,17 +1,21 @@
 """Bounded input of any kind as a batch on Spark: the rows of a local run, in their order.
 
-Files are read here, as every engine reads them, and laid down as Parquet, a file per type: so their
-order, their problems and their types are the same everywhere. Tables stay where they are.
+Large files whose columns are plain are looked through here and read by the workers. All else is read here,
+as every engine reads it, and laid down as Parquet, a file per type: so order, problems and types are the
+same everywhere. Tables stay where they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
@@ -21,10 +25,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant, to_instant
 from cepheid.core.types import ArrayType, DataType, EventRef, EventType, RecordType
+from cepheid.engines.local.columns import typed_by_tables
 from cepheid.engines.local.intake import OnProblem, decode, happens, runnable, typed
 from cepheid.engines.local.run import Progress, no_progress, starts_at
 from cepheid.engines.spark.batch import Request, batch_rows
 from cepheid.engines.spark.failures import failure_of
+from cepheid.engines.spark.files import pieces_in, source_of
 from cepheid.engines.spark.frames import Options, Source, sources_of, with_types_of
 from cepheid.engines.spark.session import is_connect
 from cepheid.engines.spark.wire import SEQUENCE, TIME, TYPE
@@ -32,6 +38,9 @@ from cepheid.engines.spark.workers import check_workers, wake_workers
 from cepheid.errors import UsageError, error
 from cepheid.io import Record
 from cepheid.io.arrow import to_column
+from cepheid.io.columnar import Piece, read_piece
+from cepheid.io.plain import NotPlain
+from cepheid.io.sources import Table
 from cepheid.matcher.operator import consumed_types, derived_types
 from cepheid.program.resolved import ResolvedProgram
 
@@ -83,6 +92,83 @@ def run_records(
             timed_out=timed_out,
         )
         return Outcome(program, _rows(request, session), spool.taken, spool.moved)
+
+
+def run_files(
+    program: ResolvedProgram,
+    paths: Sequence[str],
+    session: SparkSession,
+    *,
+    start: Instant | None = None,
+    timed_out: bool = False,
+    progress: Progress = no_progress,
+) -> Outcome | None:
+    """The same over files that workers read in columns; None where it takes records."""
+    if not _sees_our_files(session):
+        return None
+    wake_workers(session)
+    extent = _Extent()
+    try:
+        program = runnable(typed_by_tables(program, [Table(path, None) for path in paths]))
+        pieces = pieces_in(paths)
+        source = source_of(pieces, program, session)
+        for batches in _read_all(pieces, program.types):
+            for batch in batches:
+                extent.take(batch)
+            progress(extent.taken, None)
+    except NotPlain:
+        return None
+    first = starts_at(extent.first, start)
+    if first is None:
+        return Outcome(program, [], 0)
+    progress(0, extent.taken)
+    request = Request(
+        program=program,
+        sources=(source,),
+        options=Options(sequence=SEQUENCE),
+        start=first,
+        end=extent.last,
+        timed_out=timed_out,
+    )
+    return Outcome(program, _rows(request, session), extent.taken, extent.moved)
+
+
+def _read_all(
+    pieces: Sequence[Piece], types: Mapping[str, EventType]
+) -> Iterator[list[pa.RecordBatch]]:
+    """The events of all pieces in their order, several of which are read at once."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            yield from pool.map(lambda piece: list(read_piece(piece, types)), pieces)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+@dataclass(slots=True)
+class _Extent:
+    """Between which instants events lie, how many there are and how many of them come too late."""
+
+    first: Instant | None = None
+    last: Instant | None = None
+    taken: int = 0
+    moved: int = 0
+    _latest: Instant | None = None
+
+    def take(self, batch: pa.RecordBatch) -> None:
+        times: Any = batch[TIME].to_numpy()
+        if not len(times):
+            return
+        first, last = int(times.min()), int(times.max())
+        self.first = first if self.first is None else min(first, self.first)
+        self.last = last if self.last is None else max(last, self.last)
+        if batch[TYPE].null_count:
+            times = times[batch[TYPE].is_valid().to_numpy(zero_copy_only=False)]
+        if len(times):
+            before = times[0] if self._latest is None else self._latest
+            latest = np.maximum(np.maximum.accumulate(times), before)
+            self.taken += len(times)
+            self.moved += int((times < latest).sum())
+            self._latest = int(latest[-1])
 
 
 def run_tables(
@@ -199,12 +285,16 @@ def _table_of(events: Sequence[Event], type: EventType, types: Mapping[str, Even
 
 
 def _frame(path: Path, session: SparkSession) -> DataFrame:
-    """Workers on other machines do not see our files."""
-    master = session.conf.get("spark.master", None) or ""
-    if not is_connect(session) and master.startswith("local"):
+    if _sees_our_files(session):
         schema = from_arrow_schema(pq.read_schema(path), prefer_timestamp_ntz=False)
         return session.read.schema(schema).parquet(str(path))
     return session.createDataFrame(pq.read_table(path))
+
+
+def _sees_our_files(session: SparkSession) -> bool:
+    """Workers on other machines do not."""
+    master = session.conf.get("spark.master", None) or ""
+    return not is_connect(session) and master.startswith("local")
 
 
 # Rows -----------------------------------------------------------------------------------------
