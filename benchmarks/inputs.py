@@ -72,6 +72,14 @@ class Rides:
         """One CSV file without a header, in the order of time throughout."""
         return _kept(f"{self._name}.csv", lambda file: _write_csv(self._in_order(), file))
 
+    def csv_of_bikes(self) -> Path:
+        """The same with a header, under the name of its type."""
+        return _kept(f"{self._name}-bikes", self._write_named) / "Motorbike.csv"
+
+    def _write_named(self, folder: Path) -> None:
+        folder.mkdir()
+        pyarrow.csv.write_csv(self._in_order(), folder / "Motorbike.csv")
+
     def csv_pieces(self, per_file: int) -> Path:
         """The same as a folder of files, oldest first."""
         return _kept(f"{self._name}-{per_file}.csv", lambda f: self._write_pieces(f, per_file))

@@ -7,9 +7,12 @@ from cepheid.verbs import Program, parse
 SCHEMA = "create schema Motorbike(id long, ts long, motorbikeId int, speed int);\n"
 
 
-def crash(select: str, *, within: int = 3) -> Program:
+TIMED = f"@EventTime(attribute='ts', unit='milliseconds')\n{SCHEMA}"
+
+
+def crash(select: str, *, within: int = 3, schema: str = SCHEMA) -> Program:
     """A bike that was fast and stands still soon after."""
-    return parse(SCHEMA + _crash("Crash", select, fast=50, within=within))
+    return parse(schema + _crash("Crash", select, fast=50, within=within))
 
 
 # What a floor without `id` can give, too.
