@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import settings
-from xdist.remote import Producer
-from xdist.scheduler import LoadScopeScheduling
 
 from tests.effort import examples
 
@@ -17,15 +15,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="rewrite the golden files")
 
 
-class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]  # its base has no types
-    """Tests on Spark run in one process, which starts it once; all others run where there is room."""
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests on the Spark session run in one process, which starts it once; all others run where there is room.
 
-    def _split_scope(self, nodeid: str) -> str:
-        return "spark" if nodeid.startswith("tests/spark/") else nodeid
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkTogether:
-    return SparkTogether(config, log)
+    What takes longest begins first, so that all processes end at about the same time.
+    """
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/spark/"))
 
 
 @pytest.fixture
