@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 from hypothesis import settings
 
@@ -31,3 +33,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def rewrite(request: pytest.FixtureRequest) -> bool:
     """Whether golden files are to be rewritten instead of compared."""
     return bool(request.config.getoption("--rewrite"))
+
+
+@pytest.fixture(scope="session")
+def compiled() -> None:
+    """Loads the matcher. Where it was never compiled it says that this takes a while: here, once."""
+    for name in ("compiled", "lanes", "vm.ties"):
+        import_module(f"cepheid.matcher.{name}")

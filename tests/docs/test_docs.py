@@ -167,7 +167,7 @@ def _codes(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-@pytest.mark.usefixtures("plain_shell")
+@pytest.mark.usefixtures("compiled", "plain_shell")
 def test_every_block_gives_what_the_page_shows(
     page: Path,
     rewrite: bool,
