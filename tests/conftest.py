@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 from hypothesis import settings
 from xdist.remote import Producer
@@ -17,18 +19,45 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="rewrite the golden files")
 
 
+# They start Spark themselves, or pretend it, and take long.
+WITHOUT_SESSION = tuple(
+    f"tests/spark/{name}"
+    for name in (
+        "test_buckets.py",
+        "test_faults.py::test_a_stream_that_is_killed_again_and_again",
+        "test_relays.py::test_relays_of_passes",
+        "test_session.py::test_a_connect_session",
+        "test_session.py::test_spark_runs_where_there_is_no_java",
+        "test_stream_relays.py::test_operators_in_a_row",
+    )
+)
+
+
 class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]  # its base has no types
     """Tests on Spark run in one process, which starts it once; all others run where there is room."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "spark" if nodeid.startswith("tests/spark/") else nodeid
+        is_on_session = nodeid.startswith("tests/spark/")
+        return "spark" if is_on_session and not nodeid.startswith(WITHOUT_SESSION) else nodeid
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkTogether:
     return SparkTogether(config, log)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first, so that all processes end at about the same time."""
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/spark/"))
+
+
 @pytest.fixture
 def rewrite(request: pytest.FixtureRequest) -> bool:
     """Whether golden files are to be rewritten instead of compared."""
     return bool(request.config.getoption("--rewrite"))
+
+
+@pytest.fixture(scope="session")
+def compiled() -> None:
+    """Loads the matcher. Where it was never compiled it says that this takes a while: here, once."""
+    for name in ("compiled", "lanes", "vm.ties"):
+        import_module(f"cepheid.matcher.{name}")

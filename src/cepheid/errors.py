@@ -70,6 +70,7 @@ CATALOGUE: dict[str, str] = {
     "always-true": "a condition that every event satisfies",
     "implied": "a statement whose matches are all matches of another one",
     "unbounded-state": "a statement that keeps more and more, or longer than it can use it",
+    "stuck": "a pattern that waits for ever for what can no longer come",
     "retention": "how long the events of a type matter, and to which statement",
     "window-kind": "a window that is probably of the wrong kind",
     "never-derived": "a statement whose events nothing can produce",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import cepheid as cep
 from cepheid.analysis import logic
-from cepheid.analysis.solver import Solver, SymbolicEvent
+from cepheid.analysis.solver import LIMITS, Solver, SymbolicEvent
 from cepheid.core.event import Event, Value
 from cepheid.core.types import STRING
 from cepheid.expr.evaluate import Frame, compile_condition
@@ -94,6 +94,15 @@ def test_what_some_event_satisfies_and_another_does_not_is_no_finding(condition:
 )
 def test_what_every_event_satisfies_is_a_note(condition: str) -> None:
     assert codes(f"select v from A({condition})") == ["always-true"]
+
+
+def test_steps_are_counted_where_a_busy_machine_would_run_out_of_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "select v from A(v + w > 3 and v < 2 and v > 4);"
+    assert "never-matches" in codes(text)
+    monkeypatch.setitem(LIMITS, "rlimit", 1)
+    assert codes(text) == []
 
 
 def test_events_of_one_match_contradict_each_other() -> None:

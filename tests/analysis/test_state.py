@@ -1,4 +1,4 @@
-"""State that grows for ever, and keys that are missing."""
+"""State that grows for ever, patterns that wait for ever, and keys that are missing."""
 
 from __future__ import annotations
 
@@ -85,6 +85,48 @@ def test_the_guard_of_the_hint_loses_no_match() -> None:
     events = [{"@type": "T", "ts": ts, "id": str(ts)} for ts in (0, 5_000_000)]
     runs = (cep.run(cep.parse(text.format(waits.format(guard))), events) for guard in guards)
     assert [len(list(rows)) for rows in runs] == [1, 1, 0]
+
+
+def stuck(pattern: str, where: str = "") -> list[tuple[str, str | None]]:
+    text = f"{SCHEMAS}@Name('S') select b.ts as ts from pattern [{pattern}] {where}"
+    findings = state.find(cep.parse(text).graph())
+    return [(f.message, f.hint) for f in findings if f.code == "stuck"]
+
+
+def test_a_pattern_whose_time_is_up_waits_for_ever() -> None:
+    assert stuck("every (a=T -> b=T(id != a.id and b.ts - a.ts <= 5))") == [
+        (
+            "'S' waits for ever once its time is up: it follows one match at a time, which by"
+            " conditions on the time can be complete for 6 minutes only",
+            "`every (... where timer:within(6 minutes))` begins anew after that",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "where"),
+    [
+        ("every a=T -> b=T(b.ts - a.ts <= 5)", ""),  # each event begins anew
+        ("every (a=T -> b=T(b.ts - a.ts <= 5) where timer:within(6 minutes))", ""),
+        ("every (a=T -> (b=T(b.ts - a.ts <= 5) and not A))", ""),
+        ("every (a=T -> b=T(b.ts - a.ts > 5))", ""),
+        ("every (a=T -> b=T)", "where b.ts - a.ts <= 5"),
+    ],
+)
+def test_a_pattern_that_goes_on_is_no_finding(pattern: str, where: str) -> None:
+    assert stuck(pattern, where) == []
+
+
+def test_the_guard_of_the_hint_lets_a_pattern_go_on() -> None:
+    pairs = "every (a=T -> b=T(id != a.id and b.ts - a.ts <= 5){})"
+    text = f"{SCHEMAS}select b.ts as ts from pattern [{pairs}]"
+    events = [{"@type": "T", "ts": ts, "id": str(ts)} for ts in (0, 10, 20, 21)]
+    waiting, going_on = (
+        cep.run(cep.parse(text.format(guard)), events)
+        for guard in ("", " where timer:within(6 minutes)")
+    )
+    assert list(waiting) == []
+    assert [row["ts"] for row in going_on] == [21]
 
 
 def keys(statement: str) -> list[tuple[str, str | None]]:

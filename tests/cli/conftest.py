@@ -58,6 +58,11 @@ class Run(Protocol):
     def __call__(self, *args: str, stdin: str | bytes = "") -> Outcome: ...
 
 
+@pytest.fixture(scope="session", autouse=True)
+def only_what_the_command_says(compiled: None) -> None:
+    """No word of the matcher that is compiled."""
+
+
 @pytest.fixture
 def cepheid(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs the command; whatever it does, it ends with an exit code."""

@@ -89,7 +89,13 @@ def test_a_reader_that_leaves_early_hears_no_complaint(folder: Path, form: str) 
         assert process.stderr.read() == ""
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+needs_full_device = pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="this system has no full device"
+)
+NO_SPACE = "error[bad-file]: cannot write the output: no space left on device\n"
+
+
+@needs_full_device
 @pytest.mark.parametrize(
     "command",
     [
@@ -106,14 +112,24 @@ def test_a_reader_that_leaves_early_hears_no_complaint(folder: Path, form: str) 
     ],
 )
 @pytest.mark.usefixtures("folder")
-def test_an_output_that_is_full_is_told_and_fails(command: str) -> None:
+def test_an_output_that_is_full_is_told_and_fails(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     with open("/dev/full", "w") as full, open("e.jsonl") as events:
-        args = [*COMMAND, *command.split()]
-        done = subprocess.run(
-            args, stdin=events, stdout=full, stderr=subprocess.PIPE, text=True, check=False
-        )
-    message = "error[bad-file]: cannot write the output: no space left on device\n"
-    assert (done.returncode, done.stderr) == (1, message)
+        monkeypatch.setattr(sys, "stdout", full)
+        monkeypatch.setattr(sys, "stdin", events)
+        assert main(command.split()) == 1
+        assert capsys.readouterr().err == NO_SPACE
+
+
+@needs_full_device
+@pytest.mark.usefixtures("folder")
+def test_an_output_that_is_full_is_told_once_by_the_process() -> None:
+    """Python flushes at its end what could not be written, and would complain again."""
+    with open("/dev/full", "w") as full:
+        args = [*COMMAND, "run", "p.epl", "-e", "e.jsonl"]
+        done = subprocess.run(args, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, NO_SPACE)
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])

@@ -9,6 +9,7 @@ import contextlib
 import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from pathlib import Path
 import pytest
 
 import cepheid as cep
+from cepheid.cli.main import main
 from cepheid.errors import CATALOGUE, Severity
 from cepheid.expr.functions import AGGREGATES, FUNCTIONS
 from cepheid.expr.tree import Expr
@@ -40,7 +42,8 @@ from tests.docs.pages import (
 
 REFERENCE = ROOT / "docs" / "epl.md"
 _EXAMPLE = re.compile(r"`(.*)` is `(.*)`")
-_COMMAND = re.compile(r"^\$ (.*(?:\\\n.*)*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+_COMMAND = re.compile(r"^\$ ((?:\\\n|.)*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+_CEPHEID = re.compile(r"cepheid [^|&;<>$`*]+")  # a command that needs no shell
 
 
 @dataclass
@@ -80,22 +83,13 @@ class Page:
     def console(self, block: Block) -> str:
         commands = _COMMAND.findall(block.body)
         assert commands, f"{block}: no command"
-        return "".join(f"$ {command}\n{self.shell(command)}" for command, _ in commands)
+        return "".join(f"$ {command}\n{self.printed_by(command)}" for command, _ in commands)
 
-    def shell(self, command: str) -> str:
-        done = subprocess.run(
-            command,
-            shell=True,
-            cwd=self.folder,
-            env=_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        lines = [line.rstrip() for line in done.stdout.splitlines()]
-        return "".join(f"{line}\n" for line in lines)
+    def printed_by(self, command: str) -> str:
+        """What a command prints; that of the package needs no process of its own, which is quicker."""
+        command = command.replace("\\\n", "")
+        text = _here(command) if _CEPHEID.fullmatch(command) else _in_a_shell(command)
+        return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
     def epl(self, block: Block) -> str:
         if block.words[:1] == ["fails"]:
@@ -132,12 +126,35 @@ RUNNERS: dict[str, Callable[[Page, Block], str]] = {
 }
 
 
-def _environment() -> dict[str, str]:
-    """As in a pipe of a plain shell, 100 columns wide."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "TERM")}
+def _here(command: str) -> str:
+    """Both streams of the command, run in this process."""
+    with io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) as both:
+        with contextlib.redirect_stdout(both), contextlib.redirect_stderr(both):
+            main(shlex.split(command)[1:])
+        both.seek(0)
+        return both.read()
+
+
+def _in_a_shell(command: str) -> str:
+    return subprocess.run(
+        command,
+        shell=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    ).stdout
+
+
+@pytest.fixture
+def plain_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of a pipe in a plain shell, 100 columns wide."""
     here = str(Path(sys.executable).parent)
-    path = os.pathsep.join([here, kept.get("PATH", "")])
-    return kept | {"PATH": path, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.setenv("PATH", os.pathsep.join([here, os.environ.get("PATH", "")]))
+    for name, value in (("COLUMNS", "100"), ("NO_COLOR", "1"), ("TERM", "dumb")):
+        monkeypatch.setenv(name, value)
 
 
 def _codes(text: str) -> list[str]:
@@ -150,6 +167,7 @@ def _codes(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.usefixtures("compiled", "plain_shell")
 def test_every_block_gives_what_the_page_shows(
     page: Path,
     rewrite: bool,
@@ -254,6 +272,12 @@ def test_the_map_has_every_folder() -> None:
     page = ROOT / "docs" / "how-it-works.md"
     listed = {cells[0].strip("`") for cells in tables(page, "The folders of `src/cepheid`")}
     assert listed == {file.parent.name for file in (ROOT / "src" / "cepheid").glob("*/__init__.py")}
+
+
+def test_a_command_may_go_on_in_the_next_line(tmp_path: Path) -> None:
+    body = "$ printf '%s\\n' a \\\n    b\na\nb\n$ cepheid \\\n  --version\n"
+    block = Block(tmp_path, 1, "console", body)
+    assert Page(tmp_path).console(block) == f"{body}cepheid {cep.__version__}\n"
 
 
 def test_pages_stay_short() -> None:

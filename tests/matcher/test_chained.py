@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, note
@@ -103,13 +105,17 @@ def test_chains_give_the_rows_of_the_reference(
     assert [row[3] for row in rows] == sorted(row[3] for row in rows)
 
 
-def readings(count: int, keys: int) -> pa.Table:
+def readings(count: int) -> pa.Table:
+    """So many events, A and B in turns, of seven keys; a few are made, and repeated."""
     program, _ = chained(PAIRS)
-    events = [
-        make_event("AB"[place % 2], place * 1000, place, f"k{place % keys}", 1)
-        for place in range(count)
-    ]
-    return table(program, events)
+    events = [make_event("AB"[n % 2], 0, 0, f"k{n % 7}", 1) for n in range(14)]
+    repeated = pa.concat_tables([table(program, events)] * (count // len(events) + 1))
+    places = np.arange(count)
+    columns: dict[str, Any] = {"@time": places * 1000, "@sequence": places}
+    found = repeated.slice(0, count)
+    for name, values in columns.items():
+        found = found.set_column(found.schema.get_field_index(name), name, pa.array(values))
+    return found.combine_chunks()
 
 
 PAIRS = "select a.id as a, b.id as b from pattern [every a=A -> b=B(k = a.k)]"
@@ -146,9 +152,9 @@ def test_chains_are_found_by_the_one_who_opens() -> None:
 def test_state_is_small_where_few_runs_wait() -> None:
     program, chains = chained(PAIRS + "; select id from A(k = 'k1')")
     operator = Lanes(program, chains)
-    sizes = []
+    events, sizes = readings(300_000), []
     for begin in (0, 150_000):
-        operator.take(readings(300_000, 7).slice(begin, 150_000))
+        operator.take(events.slice(begin, 150_000))
         sizes.append(len(operator.save()))
     assert max(sizes) < 10_000
     [lane] = operator._lanes

@@ -155,6 +155,4 @@ def test_a_state_can_be_loaded_in_another_process() -> None:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
-    saved = python(1)
-    for seed in (2, 3, 4):
-        python(seed, saved)
+    python(2, python(1))

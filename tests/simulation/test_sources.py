@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from inspect import isabstract
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,22 @@ import pytest
 
 from cepheid.simulation.distributions import distribution
 from cepheid.simulation.reading import read_source
+from cepheid.simulation.sources import ByMode, Drawable, Source
 
 SHAPE = (3, 4_000)
 
 
 def drawn(given: object, shape: tuple[int, int] = SHAPE, seed: int = 1) -> Any:
-    return read_source(given).draw(np.random.default_rng(seed), shape)
+    source = read_source(given)
+    assert isinstance(source, Drawable)
+    return source.draw(np.random.default_rng(seed), shape)
+
+
+def test_a_source_says_how_it_is_drawn() -> None:
+    assert isabstract(Source)
+    assert isabstract(Drawable)
+    assert not isabstract(ByMode)
+    assert not issubclass(ByMode, Drawable)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar
@@ -45,6 +45,10 @@ class Case:
     events: tuple[Event, ...]
 
 
+class EnoughCases(Exception):
+    """Ends the search, as Hypothesis has no other way."""
+
+
 @cache
 def generated(count: int) -> tuple[Case, ...]:
     """So many different cases of all kinds."""
@@ -66,10 +70,13 @@ def different(
     @settings(examples(3 * count), database=None, phases=[Phase.generate])
     @given(trees, events)
     def collect(tree: ProgramTree, stream: list[Event]) -> None:
-        if len(found) < count and is_wanted(tree):
+        if len(found) == count:
+            raise EnoughCases
+        if is_wanted(tree):
             found.setdefault(repr((tree.statements, stream)), Case(tree, tuple(stream)))
 
-    collect()
+    with suppress(EnoughCases):
+        collect()
     assert len(found) == count
     return tuple(found.values())
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyarrow import RecordBatch
+from pyspark.sql import DataFrame, SparkSession
 
 import cepheid as cep
 from cepheid.cli.main import main
+from cepheid.engines.spark import run
+from cepheid.engines.spark.batch import Request, batch_rows
 from cepheid.io import encode
 
 PROGRAM = """
@@ -69,6 +74,20 @@ def test_what_cannot_be_read_is_skipped_as_elsewhere(files: Path) -> None:
 
 def test_nothing_comes_of_nothing(files: Path) -> None:
     assert len(cep.run(cep.load("p.epl"), [], engine="spark")) == 0
+
+
+def test_a_worker_that_is_killed_is_told(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def deadly_rows(request: Request) -> DataFrame:
+        def dying(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+            os.kill(os.getpid(), signal.SIGKILL)
+            yield from batches
+
+        rows = batch_rows(request)
+        return rows.mapInArrow(dying, rows.schema)
+
+    monkeypatch.setattr(run, "batch_rows", deadly_rows)
+    with pytest.raises(cep.RunError, match="a Python worker of Spark died"):
+        cep.run(cep.load("p.epl"), "1.jsonl", engine="spark")
 
 
 @pytest.fixture

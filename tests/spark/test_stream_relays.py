@@ -408,8 +408,7 @@ def test_a_stream_finds_what_a_batch_finds(folder: Folder) -> None:
     half = len(arrived) // 2
     folder.add([record(e) for e in arrived[:half]])
     folder.run(found(program, folder))
-    folder.add([record(e) for e in arrived[half:]])
-    folder.add([{"@time": end + streaming.DELAY}])
+    folder.add([*map(record, arrived[half:]), {"@time": end + streaming.DELAY}])
     rows = collected(folder.run(found(program, folder)))
     assert sorted(rows) == sorted(expected(program, events, end))
     assert len(rows) > 100
@@ -448,11 +447,13 @@ def pile_ups(
 
 
 @pytest.fixture
-def readings(folder: Folder) -> Folder:
+def readings(folder: Folder) -> Iterator[Folder]:
+    """One task for each operator, as each starts a process; above there are two."""
     folder.schema = pa.schema(READINGS)
-    folder.add([reading(1, 1, "bridge", 90), reading(2, 1, "bridge", 0)])
-    folder.add([reading(8, 2, "bridge", 90), reading(7, 3, "tunnel", 80)])
-    return folder
+    first = [reading(1, 1, "bridge", 90), reading(2, 1, "bridge", 0)]
+    folder.add([*first, reading(8, 2, "bridge", 90), reading(7, 3, "tunnel", 80)])
+    with set_to(folder.spark, partitions=1):
+        yield folder
 
 
 def test_bikes_that_crash_at_one_place_pile_up(readings: Folder) -> None:

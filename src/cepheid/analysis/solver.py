@@ -33,7 +33,9 @@ from cepheid.expr.tree import (
 
 Formula = Any  # of Z3, whose classes are known only where it is loaded
 _LAST_CHARACTER = 0x2FFFF  # that Z3's texts may have
-_TIMEOUT = 1000  # milliseconds for one question
+# What one question may cost. Steps are counted, so that a busy machine gives the same answers; they
+# are some seconds' work at most, and the time is for what goes on without counting.
+LIMITS = {"rlimit": 2_000_000, "timeout": 60_000}
 _RANGES: dict[DataType, tuple[int, int]] = {INT: INT_RANGE, LONG: LONG_RANGE}
 _FLOATS = (FLOAT, DOUBLE)
 _NUMBERS = (INT, LONG, *_FLOATS)
@@ -80,14 +82,14 @@ class Solver:
     def can_hold(self, formulas: list[Formula]) -> bool:
         """False only where Z3 is certain."""
         solver = self.z3.Solver()
-        solver.set("timeout", _TIMEOUT)
+        solver.set(**LIMITS)
         solver.add(*self.facts, *formulas)
         return bool(solver.check() != self.z3.unsat)
 
     def most(self, amount: Formula, formulas: list[Formula]) -> int | None:
         """The largest value of an amount; None where there is none, or Z3 finds none."""
         optimize = self.z3.Optimize()
-        optimize.set("timeout", _TIMEOUT)
+        optimize.set(**LIMITS)
         optimize.add(*self.facts, *formulas)
         goal = optimize.maximize(amount)
         if optimize.check() != self.z3.sat:

@@ -5,6 +5,8 @@
 - Where conditions on the attribute that holds the time leave a run no chance after some time, it is
   a note: no engine drops a run because of its conditions, but `timer:within` does, and the matches
   stay the same.
+- `every (a=A -> b=B(b.ts - a.ts <= 5))` follows one match at a time. Where such a condition leaves it
+  no chance any more, it waits for ever and never begins anew: a warning.
 - A pattern that compares its events by an attribute, or a grouping, whose events no key splits, is
   a note with the context that would split them. That is another program, perhaps the one meant.
 
@@ -15,6 +17,7 @@ coming, that keys are few, how much memory a bounded state takes.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from cepheid.analysis.keys import split_of
 from cepheid.analysis.lifetimes import waiting_runs
@@ -36,6 +39,7 @@ def find(graph: Graph) -> Iterator[Diagnostic]:
         grows = retention_of(statement).grows
         if grows is not None and not _replaces_runs(graph, statement):
             yield _growing(graph, statement, grows)
+        yield from _stuck(graph, statement)
         yield from _missing_key(graph, statement)
 
 
@@ -53,6 +57,22 @@ def _growing(graph: Graph, statement: ResolvedStatement, grows: str) -> Diagnost
         return note("unbounded-state", fact, span, f"{hint}; the matches stay the same")
     fact = f"the state of '{statement.name}' grows without bound: {grows}"
     return warning("unbounded-state", fact, span)
+
+
+def _stuck(graph: Graph, statement: ResolvedStatement) -> Iterator[Diagnostic]:
+    """Only where nothing but the next event moves the pattern on: neither a guard nor `and not`."""
+    steps = statement.pattern.child if isinstance(statement.pattern, Every) else None
+    if not isinstance(steps, FollowedBy) or not all(isinstance(s, Atom) for s in steps.parts):
+        return
+    # What `where` refuses is a match all the same.
+    longest = longest_run(graph, replace(statement, where=None, having=None))
+    if longest is not None:
+        fact = (
+            f"'{statement.name}' waits for ever once its time is up: it follows one match at a time,"
+            f" which by conditions on the time can be complete for {Period(longest)} only"
+        )
+        hint = f"`every (... where timer:within({Period(longest)}))` begins anew after that"
+        yield warning("stuck", fact, statement.tree.source.span or statement.tree.span, hint)
 
 
 def _missing_key(graph: Graph, statement: ResolvedStatement) -> Iterator[Diagnostic]:

@@ -26,7 +26,7 @@ from cepheid.program.resolved import ResolvedProgram
 from cepheid.simulation.distributions import Numbers
 from cepheid.simulation.fit import fitting, problems_of
 from cepheid.simulation.scenario import Factory, Scenario
-from cepheid.simulation.sources import ByMode, Constant, Source
+from cepheid.simulation.sources import ByMode, Constant, Drawable, Source
 
 Words: TypeAlias = npt.NDArray[np.int64]
 Array: TypeAlias = Any  # of Arrow, whose stubs know less than it does
@@ -176,8 +176,9 @@ class _Maker:
         return _Made(self, instants[happens], values)
 
     def _draw(self, source: Source, generator: np.random.Generator, modes: Words) -> Numbers:
-        if not isinstance(source, ByMode):
+        if isinstance(source, Drawable):
             return source.draw(generator, modes.shape)
+        assert isinstance(source, ByMode)
         assert self._factory.modes is not None
         return source.draw_in(generator, modes, self._factory.modes.states)
 

@@ -13,6 +13,7 @@ from cepheid.simulation.sources import (
     ByMode,
     Choice,
     Constant,
+    Drawable,
     Drawn,
     Each,
     Faulty,
@@ -27,6 +28,7 @@ from cepheid.simulation.sources import (
 )
 
 Table: TypeAlias = dict[str, Any]
+_AROUND = ("flip", "fault", "min", "max")  # what may stand beside any kind of source
 
 
 class Wrong(ValueError):
@@ -74,21 +76,39 @@ class Reader:
 
 def read_source(given: object) -> Source:
     """A source; ValueError with a fact."""
+    if isinstance(given, Mapping) and "modes" in given:
+        return _by_mode(dict(given))
+    return _drawable(given)
+
+
+def _part(given: object) -> Drawable:
+    """A source inside another one."""
+    if isinstance(given, Mapping) and "modes" in given:
+        raise Wrong("modes are for a whole value, not for a part of one")
+    return _drawable(given)
+
+
+def _by_mode(table: Table) -> Source:
+    given = table.pop("modes")
+    if table.keys() & set(_AROUND):
+        raise Wrong("limits and faults go into the modes")
+    if not isinstance(given, Mapping) or not given:
+        raise Wrong("modes is a table with a value for each mode")
+    _expect_empty(table, "modes")
+    return ByMode(tuple((name, _part(own)) for name, own in given.items()))
+
+
+def _drawable(given: object) -> Drawable:
     if not isinstance(given, Mapping):
         return Constant(_scalar(given))
     table = dict(given)
     kind = next((name for name in _KINDS if name in table), None)
     if kind is None:
-        raise Wrong(f"a value needs one of {', '.join(_KINDS)}")
+        raise Wrong(f"a value needs one of {', '.join(('modes', *_KINDS))}")
     flip, fault = table.pop("flip", None), table.pop("fault", None)
     limits = _limits(table) if kind != "walk" else {}
-    if kind == "modes" and (limits or flip is not None or fault is not None):
-        raise Wrong("limits and faults go into the modes")
     source = _KINDS[kind](table)
-    if table:
-        name = next(iter(table))
-        hint = suggest(name, ("flip", "fault", "min", "max", *_KINDS), "there are")
-        raise Wrong(f"{name!r} says nothing beside {kind!r}; {hint}")
+    _expect_empty(table, kind)
     if limits:
         source = Limited(source, **limits)
     if flip is not None:
@@ -96,15 +116,15 @@ def read_source(given: object) -> Source:
     return source if fault is None else _faulty(source, fault)
 
 
-def _part(given: object) -> Source:
-    """A source inside another one."""
-    source = read_source(given)
-    if isinstance(source, ByMode):
-        raise Wrong("modes are for a whole value, not for a part of one")
-    return source
+def _expect_empty(table: Table, kind: str) -> None:
+    """What is left in a table is not understood."""
+    if table:
+        name = next(iter(table))
+        hint = suggest(name, (*_AROUND, "modes", *_KINDS), "there are")
+        raise Wrong(f"{name!r} says nothing beside {kind!r}; {hint}")
 
 
-def _faulty(source: Source, given: object) -> Source:
+def _faulty(source: Drawable, given: object) -> Drawable:
     if not isinstance(given, Mapping) or "rate" not in given:
         raise Wrong("a fault is a table with a rate and a value")
     table = dict(given)
@@ -129,21 +149,21 @@ def _bounds(table: Table) -> dict[str, float]:
 # The kinds of sources; each takes out of the table what it understands.
 
 
-def _value(table: Table) -> Source:
+def _value(table: Table) -> Drawable:
     return Constant(_scalar(table.pop("value")))
 
 
-def _index(table: Table) -> Source:
+def _index(table: Table) -> Drawable:
     if table.pop("index") is not True:
         raise Wrong("write index = true")
     return Index()
 
 
-def _each(table: Table) -> Source:
+def _each(table: Table) -> Drawable:
     return Each(_scalars(table.pop("each"), "each"))
 
 
-def _choice(table: Table) -> Source:
+def _choice(table: Table) -> Drawable:
     values = _scalars(table.pop("choice"), "choice")
     weights = table.pop("weights", [1] * len(values))
     if not isinstance(weights, Sequence) or len(weights) != len(values):
@@ -151,7 +171,7 @@ def _choice(table: Table) -> Source:
     return Choice(values, _shares(weights))
 
 
-def _drawn(table: Table) -> Source:
+def _drawn(table: Table) -> Drawable:
     name = table.pop("distribution")
     if not isinstance(name, str):
         raise Wrong("the name of a distribution is a text")
@@ -161,7 +181,7 @@ def _drawn(table: Table) -> Source:
     return Drawn(distribution(name, {n: _number(v, n) for n, v in numbers.items()}))
 
 
-def _walk(table: Table) -> Source:
+def _walk(table: Table) -> Drawable:
     step = _part(table.pop("walk"))
     bounds = _bounds(table)
     start = _number(table.pop("start", 0), "start")
@@ -171,7 +191,7 @@ def _walk(table: Table) -> Source:
     return Walk(_numeric(step, "walk"), start, **bounds)
 
 
-def _following(table: Table) -> Source:
+def _following(table: Table) -> Drawable:
     share = _number(table.pop("previous"), "previous")
     start = _number(table.pop("start", 0), "start")
     if "distribution" not in table and "value" not in table:
@@ -180,7 +200,7 @@ def _following(table: Table) -> Source:
     return Following(share, _numeric(news, "previous"), start)
 
 
-def _markov(table: Table) -> Source:
+def _markov(table: Table) -> Drawable:
     chain = markov(table.pop("markov"))
     start = table.pop("start", chain.states[0])
     start = str(start).lower() if isinstance(start, bool) else str(start)
@@ -207,7 +227,7 @@ def markov(given: object) -> Markov:
     return Markov(tuple(states), tuple(rows))
 
 
-def _mixture(table: Table) -> Source:
+def _mixture(table: Table) -> Drawable:
     given = table.pop("mixture")
     if not isinstance(given, list | tuple) or not given:
         raise Wrong("a mixture is a list of sources")
@@ -219,16 +239,8 @@ def _mixture(table: Table) -> Source:
     return Mixture(tuple(parts), _shares(weights))
 
 
-def _by_mode(table: Table) -> Source:
-    given = table.pop("modes")
-    if not isinstance(given, Mapping) or not given:
-        raise Wrong("modes is a table with a value for each mode")
-    return ByMode(tuple((name, _part(own)) for name, own in given.items()))
-
-
 # Where two of these stand in one table, the first says what it is.
-_KINDS: dict[str, Callable[[Table], Source]] = {
-    "modes": _by_mode,
+_KINDS: dict[str, Callable[[Table], Drawable]] = {
     "previous": _following,
     "walk": _walk,
     "markov": _markov,
@@ -274,7 +286,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _numeric(source: Source, name: str) -> Source:
+def _numeric(source: Drawable, name: str) -> Drawable:
     if not all(map(_is_number, source.scalars())):
         raise Wrong(f"{name} needs numbers")
     return source

@@ -6,6 +6,7 @@ are filled at once, and the readings of a row follow each other in time.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -18,19 +19,24 @@ Names: TypeAlias = tuple[Scalar, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """The root of all sources."""
+class Source(ABC):
+    """The root of all sources: those that are drawn by themselves, and those that ask for a mode."""
 
-    def draw(self, generator: np.random.Generator, shape: Shape) -> Numbers:
-        raise NotImplementedError
-
+    @abstractmethod
     def scalars(self) -> tuple[Scalar, ...]:
         """Values of which it is known beforehand that they may come; of numbers, one is enough."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
-class Constant(Source):
+class Drawable(Source):
+    """A source that needs nothing but chance; only such a one can be a part of another."""
+
+    @abstractmethod
+    def draw(self, generator: np.random.Generator, shape: Shape) -> Numbers: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Drawable):
     value: Scalar
 
     def draw(self, generator: np.random.Generator, shape: Shape) -> Numbers:
@@ -41,7 +47,7 @@ class Constant(Source):
 
 
 @dataclass(frozen=True, slots=True)
-class Index(Source):
+class Index(Drawable):
     """The number of the factory, from one."""
 
     def draw(self, generator: np.random.Generator, shape: Shape) -> Numbers:
@@ -52,7 +58,7 @@ class Index(Source):
 
 
 @dataclass(frozen=True, slots=True)
-class Each(Source):
+class Each(Drawable):
     """A value for each factory, in turn."""
 
     values: tuple[Scalar, ...]
@@ -66,7 +72,7 @@ class Each(Source):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(Source):
+class Choice(Drawable):
     values: tuple[Scalar, ...]
     weights: tuple[float, ...]  # they add up to one
 
@@ -78,7 +84,7 @@ class Choice(Source):
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn(Source):
+class Drawn(Drawable):
     """Every reading anew, from a distribution."""
 
     distribution: Distribution
@@ -91,10 +97,10 @@ class Drawn(Source):
 
 
 @dataclass(frozen=True, slots=True)
-class Walk(Source):
+class Walk(Drawable):
     """A random walk: each reading is the one before and a step; it bounces off its bounds."""
 
-    step: Source
+    step: Drawable
     start: float = 0.0
     min: float | None = None
     max: float | None = None
@@ -121,11 +127,11 @@ def _bounced(path: Numbers, low: float | None, high: float | None) -> Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Following(Source):
+class Following(Drawable):
     """Depends on the reading before: a share of it, and something new."""
 
     share: float
-    news: Source
+    news: Drawable
     start: float = 0.0
 
     def draw(self, generator: np.random.Generator, shape: Shape) -> Numbers:
@@ -141,7 +147,7 @@ class Following(Source):
 
 
 @dataclass(frozen=True, slots=True)
-class Markov(Source):
+class Markov(Drawable):
     """A Markov chain: from each state, how probable each next one is."""
 
     states: tuple[Scalar, ...]
@@ -170,10 +176,10 @@ class Markov(Source):
 
 
 @dataclass(frozen=True, slots=True)
-class Mixture(Source):
+class Mixture(Drawable):
     """Each reading comes from one of several sources."""
 
-    parts: tuple[Source, ...]
+    parts: tuple[Drawable, ...]
     weights: tuple[float, ...]  # they add up to one
 
     def draw(self, generator: np.random.Generator, shape: Shape) -> Numbers:
@@ -186,12 +192,12 @@ class Mixture(Source):
 
 
 @dataclass(frozen=True, slots=True)
-class Faulty(Source):
+class Faulty(Drawable):
     """At a rate, a reading is something else: that of another source, or the contrary."""
 
-    source: Source
+    source: Drawable
     rate: float
-    fault: Source | None = None  # None: true becomes false, and false true
+    fault: Drawable | None = None  # None: true becomes false, and false true
 
     def draw(self, generator: np.random.Generator, shape: Shape) -> Numbers:
         is_fault = generator.random(shape) < self.rate
@@ -205,10 +211,10 @@ class Faulty(Source):
 
 
 @dataclass(frozen=True, slots=True)
-class Limited(Source):
+class Limited(Drawable):
     """A sensor's range: what is outside reads as its end."""
 
-    source: Source
+    source: Drawable
     min: float | None = None
     max: float | None = None
 
@@ -223,7 +229,7 @@ class Limited(Source):
 class ByMode(Source):
     """A source for each mode of the factory, which decides about all its attributes together."""
 
-    parts: tuple[tuple[str, Source], ...]
+    parts: tuple[tuple[str, Drawable], ...]
 
     def draw_in(self, generator: np.random.Generator, modes: Numbers, names: Names) -> Numbers:
         """The readings of a factory whose modes, by their numbers, are known."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -203,7 +204,7 @@ def _rows(request: Request, session: SparkSession) -> list[Event]:
         check_workers(session)
     try:
         table = batch_rows(request).toArrow()
-    except PySparkException as problem:
+    except (PySparkException, Py4JError) as problem:
         raise failure_of(problem) from None
     return sorted(_events(table, request.program), key=lambda row: row.key)
 
