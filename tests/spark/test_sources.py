@@ -25,12 +25,14 @@ from cepheid.engines.spark.endpoints import (
     MqttSource,
     RateSource,
 )
-from cepheid.engines.spark.lines import read_lines
+from cepheid.engines.spark.lines import EventColumns, Intake, read_lines
 from cepheid.engines.spark.sources import open_source
+from cepheid.engines.spark.sources.files import take_cells, take_csv
 from cepheid.engines.spark.sources.kafka import KafkaReader, limited, read_kafka
 from cepheid.engines.spark.sources.mqtt import Journal, MqttReader, broker_options, read_mqtt
 from cepheid.engines.spark.sources.rate import made_up
 from cepheid.errors import InputError, UsageError
+from cepheid.io import Decoder
 from tests.spark.brokers import Kafka, Mqtt, kafka_cluster, mqtt_broker, wait_for
 
 PROGRAM = cep.parse("""
@@ -189,6 +191,32 @@ def test_rows_of_csv_that_are_no_events_are_kept(spark: SparkSession, tmp_path: 
         "4,k,many",
         "@time,@time\n1,1\n",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_plain"),
+    [
+        ("@time,id,x\n1,k,7\n2,,\n", True),
+        ("@type,@time,id,x\nA,1,k,7\n,2,,\nA,3,k,8\n", True),
+        ("@old,@time,id,x\ntrue,1,k,7\n,2,k,8\n", True),
+        ("@time,id,x\n0,k,7\n1,k,8\n", False),
+        ("@type,@time,id,x\nP,1,k,7\nA,2,k,8\n", False),
+        ('@time,id,x\n1,"k\nl",7\n', False),
+    ],
+)
+def test_a_file_of_csv_gives_the_same_events_in_columns_and_row_by_row(
+    text: str, is_plain: bool
+) -> None:
+    columns = EventColumns.of(PROGRAM)
+    quick, slow = (Intake(columns, Decoder(columns.types)) for _ in range(2))
+    take_csv(quick, pa.RecordBatch.from_pylist([{"path": "in/A.csv", "content": text.encode()}]))
+    take_cells(slow, "in/A.csv", "A", text.encode())
+    assert (not quick.events) is is_plain
+    found, expected = (
+        sorted(str(row) for batch in intake.batches() for row in batch.to_pylist())
+        for intake in (quick, slow)
+    )
+    assert found == expected
 
 
 def test_a_folder_that_is_not_there_is_told(spark: SparkSession, tmp_path: Path) -> None:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +31,7 @@ from cepheid.io.jsonl import BYTE_ORDER_MARK
 from cepheid.io.plain import Array, NotPlain, Words, attribute, instants, is_text, refuse
 from cepheid.io.read import COLUMNAR
 
+Found = TypeVar("Found")
 PIECE = 1 << 24  # bytes of a file that are read together
 _ROWS = 1 << 18  # rows of a table that are read together
 META = ("@type", "@time", *MARKS)
@@ -68,16 +71,37 @@ def pieces_of(path: str | Path, size: int = PIECE) -> list[Piece]:
 def read_piece(piece: Piece, types: Mapping[str, EventType]) -> Iterator[pa.RecordBatch]:
     """The events of a piece of the program's types, in the columns of `event_columns`."""
     with reading():
-        place = 0
-        for batch in _read(piece, types):
-            yield event_columns(batch, piece.type, types, place)
-            place += len(batch)
+        if piece.header is None:
+            batches = _read_groups(piece)
+        else:
+            batches = _read_text(bytes_of(piece), piece.header, piece.type, types)
+        yield from _numbered(batches, piece.type, types)
 
 
-def _read(piece: Piece, types: Mapping[str, EventType]) -> Iterator[pa.RecordBatch]:
-    if piece.header is None:
-        return _read_groups(piece)
-    return _read_text(piece, piece.header, types)
+def read_text(text: bytes, name: str, types: Mapping[str, EventType]) -> Iterator[pa.RecordBatch]:
+    """The same of a whole CSV file that is at hand, and holds events of that name unless it says others."""
+    with reading():
+        file = BytesIO(text)
+        header = _header(file)
+        yield from _numbered(_read_text(file.read(), header, name, types), name, types)
+
+
+def _numbered(
+    batches: Iterable[pa.RecordBatch], name: str, types: Mapping[str, EventType]
+) -> Iterator[pa.RecordBatch]:
+    place = 0
+    for batch in batches:
+        yield event_columns(batch, name, types, place)
+        place += len(batch)
+
+
+def at_once(reads: Sequence[Callable[[], Found]]) -> Iterator[Found]:
+    """What some functions give, in their order; several of them run at once."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            yield from pool.map(lambda read: read(), reads)
+        finally:
+            pool.shutdown(cancel_futures=True)  # nobody waits for the rest of what is not plain
 
 
 @contextmanager
@@ -120,11 +144,10 @@ def _header(file: IO[bytes]) -> tuple[str, ...]:
 
 
 def _read_text(
-    piece: Piece, header: Sequence[str], types: Mapping[str, EventType]
+    data: bytes, header: Sequence[str], name: str, types: Mapping[str, EventType]
 ) -> Iterator[pa.RecordBatch]:
-    data = bytes_of(piece)
     if data.lstrip(b"\r\n"):
-        attributes = _attributes(data, header, piece.type, types)
+        attributes = _attributes(data, header, name, types)
         yield from cell_columns(data, header, attributes).to_batches()
 
 

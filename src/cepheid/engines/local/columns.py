@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -20,7 +18,7 @@ from cepheid.engines.local.runners import Runner
 from cepheid.errors import Severity
 from cepheid.io.arrow import arrow_type, is_stored
 from cepheid.io.column_types import found_type
-from cepheid.io.columnar import batches_of, event_columns, pieces_of, read_piece
+from cepheid.io.columnar import at_once, batches_of, event_columns, pieces_of, read_piece
 from cepheid.io.plain import Array, NotPlain, Words, refuse
 from cepheid.io.rows import RowTable, Shape
 from cepheid.io.sources import Table
@@ -106,12 +104,8 @@ def _read_all(sources: Sequence[Table], layout: _Layout) -> Iterator[pa.RecordBa
     def arranged(read: _Read) -> list[pa.RecordBatch]:
         return list(map(layout.arrange, read()))
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        try:
-            for batches in pool.map(arranged, reads):
-                yield from batches
-        finally:
-            pool.shutdown(cancel_futures=True)  # nobody waits for the rest of what is not plain
+    for batches in at_once([partial(arranged, read) for read in reads]):
+        yield from batches
 
 
 def _reads(source: Table, types: Mapping[str, EventType]) -> Iterator[_Read]:

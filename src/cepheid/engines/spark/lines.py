@@ -7,7 +7,7 @@ has no event, its text in `@reject` and what is wrong with it in `@problem`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -21,6 +21,7 @@ from cepheid.errors import Diagnostic, InputError, UsageError, error
 from cepheid.io.arrow import attribute_types, to_arrow
 from cepheid.io.encode import encode, to_json
 from cepheid.io.jsonl import line_records
+from cepheid.io.plain import refuse
 from cepheid.io.records import Decoder, Record
 from cepheid.program.resolved import ResolvedProgram
 
@@ -47,12 +48,12 @@ Take: TypeAlias = "Callable[[Intake, pa.RecordBatch], None]"
 def read_events(frame: DataFrame, program: ResolvedProgram, take: Take) -> DataFrame:
     """The events that `take` finds in the batches of a frame, with `@type`, `@time`, attributes,
     `@reject` and `@problem`."""
-    columns = _Columns.of(program)
+    columns = EventColumns.of(program)
     schema = frame.sparkSession.createDataFrame(columns.schema.empty_table()).schema
     return frame.mapInArrow(partial(_taken, columns, take), schema)
 
 
-def _taken(columns: _Columns, take: Take, batches: Batches) -> Batches:
+def _taken(columns: EventColumns, take: Take, batches: Batches) -> Batches:
     decoder = Decoder(columns.types)
     for batch in batches:
         intake = Intake(columns, decoder)
@@ -75,7 +76,7 @@ def _take_line(intake: Intake, text: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Columns:
+class EventColumns:
     """The types that come from outside, and the columns that hold their events."""
 
     types: Mapping[str, EventType]
@@ -83,7 +84,7 @@ class _Columns:
     schema: pa.Schema
 
     @classmethod
-    def of(cls, program: ResolvedProgram) -> _Columns:
+    def of(cls, program: ResolvedProgram) -> EventColumns:
         import pyarrow as pa
 
         inputs = program.input_types
@@ -107,11 +108,32 @@ class _Columns:
 class Intake:
     """What came out of one batch of texts."""
 
-    columns: _Columns
+    columns: EventColumns
     decoder: Decoder
     events: list[Event] = field(default_factory=list)
     instants: list[Instant] = field(default_factory=list)
     rejects: list[tuple[str, str]] = field(default_factory=list)
+    tables: list[pa.Table] = field(default_factory=list)  # of events that were read in columns
+
+    def take_columns(self, batches: Iterable[pa.RecordBatch]) -> None:
+        """Takes all events of a text; NotPlain, and none is taken, where one needs a closer look."""
+        self.tables += [self._fitted(batch) for batch in batches]
+
+    def _fitted(self, batch: pa.RecordBatch) -> pa.Table:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if len(batch) and pc.min(batch["@time"]).as_py() <= 0:
+            refuse("times that no watermark passes")
+        names: Any = batch["@type"].unique().drop_null().to_pylist()
+        if not set(names) <= set(self.columns.inputs):
+            refuse("events that are derived, not read")
+        schema = self.columns.schema
+        known = [name for name in schema.names if name in batch.schema.names]
+        table = pa.table({name: batch[name].cast(schema.field(name).type) for name in known})
+        is_event = pc.is_valid(table["@type"])  # the others let time pass, and that is all
+        pauses = table.filter(pc.invert(is_event)).select(["@time"])
+        return pa.concat_tables([table.filter(is_event), pauses], promote_options="default")
 
     def take(self, record: Record, text: Callable[[], str]) -> None:
         try:
@@ -149,7 +171,7 @@ class Intake:
             ),
         ]
         whole = pa.concat_tables(
-            [self.columns.schema.empty_table(), *parts], promote_options="default"
+            [self.columns.schema.empty_table(), *parts, *self.tables], promote_options="default"
         )
         yield from whole.combine_chunks().to_batches()
 

@@ -7,10 +7,9 @@ same everywhere. Tables stay where they are.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -39,7 +38,7 @@ from cepheid.engines.spark.workers import check_workers, wake_workers
 from cepheid.errors import UsageError, error
 from cepheid.io import Record
 from cepheid.io.arrow import to_column
-from cepheid.io.columnar import Piece, read_piece
+from cepheid.io.columnar import Piece, at_once, read_piece
 from cepheid.io.plain import NotPlain
 from cepheid.io.sources import Table
 from cepheid.matcher.operator import consumed_types, derived_types
@@ -80,19 +79,14 @@ def run_records(
         for item in decode(program, records, on_problem):
             spool.take(item)
         spool.close()
-        first = starts_at(spool.first, start)
-        if first is None:
-            return Outcome(program, [], 0)
-        progress(0, spool.taken)
         request = Request(
             program=program,
             sources=tuple(spool.sources(session)),
             options=Options(sequence=SEQUENCE),
-            start=first,
-            end=spool.last,
+            start=start,
             timed_out=timed_out,
         )
-        return Outcome(program, _rows(request, session), spool.taken, spool.moved)
+        return _outcome(request, spool.extent, session, progress)
 
 
 def run_files(
@@ -113,41 +107,41 @@ def run_files(
         program = runnable(typed_by_tables(program, [Table(path, None) for path in paths]))
         pieces = pieces_in(paths)
         source = source_of(pieces, program, session)
-        for batches in _read_all(pieces, program.types):
+        for batches in at_once([partial(_read, piece, program.types) for piece in pieces]):
             for batch in batches:
                 extent.take(batch)
             progress(extent.taken, None)
     except NotPlain:
         return None
-    first = starts_at(extent.first, start)
-    if first is None:
-        return Outcome(program, [], 0)
-    progress(0, extent.taken)
     request = Request(
         program=program,
         sources=(source,),
         options=Options(sequence=SEQUENCE),
-        start=first,
-        end=extent.last,
+        start=start,
         timed_out=timed_out,
     )
-    return Outcome(program, _rows(request, session), extent.taken, extent.moved)
+    return _outcome(request, extent, session, progress)
 
 
-def _read_all(
-    pieces: Sequence[Piece], types: Mapping[str, EventType]
-) -> Iterator[list[pa.RecordBatch]]:
-    """The events of all pieces in their order, several of which are read at once."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        try:
-            yield from pool.map(lambda piece: list(read_piece(piece, types)), pieces)
-        finally:
-            pool.shutdown(cancel_futures=True)
+def _outcome(
+    request: Request, extent: _Extent, session: SparkSession, progress: Progress
+) -> Outcome:
+    """The rows of a request whose input has been looked through."""
+    first = starts_at(extent.first, request.start)
+    if first is None:
+        return Outcome(request.program, [], 0)
+    progress(0, extent.taken)
+    known = replace(request, start=first, end=extent.last)
+    return Outcome(request.program, _rows(known, session), extent.taken, extent.moved)
+
+
+def _read(piece: Piece, types: Mapping[str, EventType]) -> list[pa.RecordBatch]:
+    return list(read_piece(piece, types))
 
 
 @dataclass(slots=True)
 class _Extent:
-    """Between which instants events lie, how many there are and how many of them come too late."""
+    """Between which instants the input lies, how many events it has and how many come too late."""
 
     first: Instant | None = None
     last: Instant | None = None
@@ -155,20 +149,30 @@ class _Extent:
     moved: int = 0
     _latest: Instant | None = None
 
+    def pass_time(self, instant: Instant) -> None:
+        self.first = instant if self.first is None else min(self.first, instant)
+        self.last = instant if self.last is None else max(self.last, instant)
+
+    def happen(self, instant: Instant) -> None:
+        self.taken += 1
+        if self._latest is not None and instant < self._latest:
+            self.moved += 1
+        else:
+            self._latest = instant
+
     def take(self, batch: pa.RecordBatch) -> None:
+        """The same for many rows at once; those without a type are no events."""
         times: Any = batch[TIME].to_numpy()
         if not len(times):
             return
-        first, last = int(times.min()), int(times.max())
-        self.first = first if self.first is None else min(first, self.first)
-        self.last = last if self.last is None else max(last, self.last)
-        if batch[TYPE].null_count:
-            times = times[batch[TYPE].is_valid().to_numpy(zero_copy_only=False)]
-        if len(times):
-            before = times[0] if self._latest is None else self._latest
-            latest = np.maximum(np.maximum.accumulate(times), before)
-            self.taken += len(times)
-            self.moved += int((times < latest).sum())
+        self.pass_time(int(times.min()))
+        self.pass_time(int(times.max()))
+        events = times[batch[TYPE].is_valid().to_numpy(zero_copy_only=False)]
+        if len(events):
+            before = events[0] if self._latest is None else self._latest
+            latest = np.maximum(np.maximum.accumulate(events), before)
+            self.taken += len(events)
+            self.moved += int((events < latest).sum())
             self._latest = int(latest[-1])
 
 
@@ -218,11 +222,7 @@ class _Spool:
 
     program: ResolvedProgram
     folder: Path
-    first: Instant | None = None
-    last: Instant | None = None
-    taken: int = 0
-    moved: int = 0
-    latest: Instant | None = None
+    extent: _Extent = field(default_factory=_Extent)
     waiting: dict[str, list[Event]] = field(default_factory=dict)
     writers: dict[str, pq.ParquetWriter] = field(default_factory=dict)
 
@@ -230,16 +230,10 @@ class _Spool:
         self.consumed = frozenset(consumed_types(self.program))
 
     def take(self, item: Event | Instant) -> None:
-        instant = item.instant if isinstance(item, Event) else item
-        self.first = instant if self.first is None else min(self.first, instant)
-        self.last = instant if self.last is None else max(self.last, instant)
+        self.extent.pass_time(item.instant if isinstance(item, Event) else item)
         if not isinstance(item, Event) or not happens(item):
             return
-        self.taken += 1
-        if self.latest is not None and instant < self.latest:
-            self.moved += 1
-        else:
-            self.latest = instant
+        self.extent.happen(item.instant)
         if item.type in self.consumed:
             waiting = self.waiting.setdefault(item.type, [])
             waiting.append(item)

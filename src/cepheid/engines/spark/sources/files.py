@@ -17,6 +17,8 @@ from cepheid.engines.spark.endpoints import FileSource
 from cepheid.engines.spark.lines import Intake, read_events, read_lines
 from cepheid.errors import Diagnostic, InputError, UsageError, error
 from cepheid.io.cells import cell_records
+from cepheid.io.columnar import read_text
+from cepheid.io.plain import NotPlain
 from cepheid.program.resolved import ResolvedProgram
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ def read_files(spark: SparkSession, source: FileSource, program: ResolvedProgram
         return read_lines(reader.text(folder), program)
     if source.format == "csv":
         files = reader.format("binaryFile").schema(_WHOLE_FILES).load(folder)
-        return read_events(files.select("path", "content"), program, _take_csv)
+        return read_events(files.select("path", "content"), program, take_csv)
     return _read_parquet(spark, reader, folder)
 
 
@@ -50,13 +52,18 @@ def _folder(name: str) -> str:
     return os.path.abspath(name)
 
 
-def _take_csv(intake: Intake, batch: pa.RecordBatch) -> None:
+def take_csv(intake: Intake, batch: pa.RecordBatch) -> None:
     for file in batch.to_pylist():
-        _take_cells(intake, file["path"], file["content"])
+        path, content = file["path"], file["content"]
+        type = PurePosixPath(unquote(path)).stem
+        try:
+            intake.take_columns(list(read_text(content, type, intake.columns.types)))
+        except NotPlain:
+            take_cells(intake, path, type, content)
 
 
-def _take_cells(intake: Intake, path: str, content: bytes) -> None:
-    """The rows of one file; where its header is none, the whole file is rejected."""
+def take_cells(intake: Intake, path: str, type: str, content: bytes) -> None:
+    """The rows of one file, one by one; where its header is none, the whole file is rejected."""
     lines = content.splitlines()
 
     def line_of(number: int) -> str:
@@ -67,7 +74,6 @@ def _take_cells(intake: Intake, path: str, content: bytes) -> None:
         intake.refuse(line_of(problem.span.line), problem)
 
     try:
-        type = PurePosixPath(unquote(path)).stem
         for record in cell_records(io.BytesIO(content), path, type, on_problem):
             assert record.span is not None
             intake.take(record, partial(line_of, record.span.line))
