@@ -260,9 +260,7 @@ class Task:
     statements: tuple[str, ...]  # those of this one
     event_types: tuple[str, ...]  # by their numbers
     columns: tuple[str, ...]
-    clocks: tuple[
-        tuple[str, int], ...
-    ]  # columns that hold a time, and the microseconds that they count
+    clocks: tuple[tuple[str, int], ...]  # columns that hold a time, and their unit in microseconds
     has_sequence: bool
     ties: tuple[str, ...]  # what orders events of one time
     is_fed: bool  # whether some of its events are rows of other passes

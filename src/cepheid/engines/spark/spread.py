@@ -30,9 +30,7 @@ class Spread:
 
     buckets: int
     key: tuple[tuple[str, tuple[Place, ...]], ...]  # of each type
-    types: tuple[
-        str, ...
-    ]  # to which the attributes of a key are cast, so that equal ones are alike
+    types: tuple[str, ...]  # that attributes of a key are cast to, so that equal ones are alike
 
     def numbers(self, events: pa.Table) -> npt.NDArray[np.int64]:
         """The bucket of each event."""
