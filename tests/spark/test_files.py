@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pyarrow.csv
 import pyarrow.parquet
@@ -144,7 +145,18 @@ def test_files_of_a_type_that_nothing_is_known_of_are_refused(
         cep.spark.detect(program, cep.spark.files(str(file)), output="Fast")
 
 
-def test_keys_of_events_that_are_old_are_no_events(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options", [{"time": "id"}, {"unit": "days"}, {"sequence": "id"}], ids=lambda o: next(iter(o))
+)
+def test_files_say_themselves_when_and_in_which_order(
+    folder: Path, options: dict[str, Any]
+) -> None:
+    program = cep.parse(SCHEMAS + PROGRAMS["no state"])
+    with pytest.raises(UsageError, match=f"files take no {next(iter(options))}="):
+        cep.spark.detect(program, cep.spark.files(str(folder / "Reading.csv")), **options)
+
+
+def test_rows_that_are_old_are_no_events(spark: SparkSession, tmp_path: Path) -> None:
     file = tmp_path / "Reading.csv"
     file.write_text("@time,@old,id,bike,speed,name\n1,,1,1,60,\n2,true,2,1,0,\n3,,3,1,0,\n")
     program = cep.parse(SCHEMAS + PROGRAMS["a key, and conditions on numbers"])

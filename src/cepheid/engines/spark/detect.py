@@ -73,6 +73,10 @@ def detect(
     """
     resolved = program if isinstance(program, ResolvedProgram) else program.resolve()
     if isinstance(events, Files):
+        for name, given in (("time", time), ("unit", unit), ("sequence", sequence)):
+            if given is not None:
+                hint = "'@time' or @EventTime says when events of files happen; lines are in order"
+                raise UsageError(error("usage", f"files take no {name}=", hint=hint))
         sources: tuple[Source, ...] = (events.source(resolved, _session()),)
         sequence = SEQUENCE
     else:

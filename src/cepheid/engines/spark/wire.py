@@ -167,12 +167,13 @@ class Wire:
     # Where they go.
 
     def exchanged(self, frame: DataFrame) -> DataFrame:
+        """Events and what was handed over, in their tasks.
+
+        Rows that are only passed on go anywhere; all others are together where there is no key.
+        """
         if self.key == {}:
             return frame
         columns = () if self.key is None else self.key_columns()
-        if ROW not in frame.columns:
-            return frame.repartition(*columns) if columns else frame.repartition(1)
-        # Rows that are only passed on go anywhere; all others are together where there is no key.
         is_passed = named(TYPE).isNull() & named(ROW).isNotNull()
         return frame.repartition(*columns, F.when(is_passed, named(TIME)), is_passed)
 
