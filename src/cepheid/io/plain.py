@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, MICROSECONDS, TimeUnit
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
+from cepheid.io.arrow import arrow_type
 
 Array: TypeAlias = Any  # of Arrow, whose stubs know less than it does
 Words: TypeAlias = npt.NDArray[np.int64]
@@ -48,7 +49,7 @@ def attribute(array: Array, type: DataType) -> Array:
 
 def stored(type: DataType) -> pa.DataType:
     """As which Arrow type a scalar is held; nested values are not to be had in columns."""
-    return _STORED[type] if type in _STORED else refuse(f"attributes of type {type}")
+    return arrow_type(type, {}) if type in _CONVERSIONS else refuse(f"attributes of type {type}")
 
 
 def _whole(array: Array, wanted: pa.DataType) -> Array:
@@ -94,14 +95,6 @@ def is_text(type: pa.DataType) -> bool:
     return pa.types.is_string(type) or pa.types.is_large_string(type)
 
 
-_STORED: dict[DataType, pa.DataType] = {
-    INT: pa.int32(),
-    LONG: pa.int64(),
-    FLOAT: pa.float32(),
-    DOUBLE: pa.float64(),
-    STRING: pa.string(),
-    BOOLEAN: pa.bool_(),
-}
 _CONVERSIONS: dict[DataType, Callable[[Array, pa.DataType], Array]] = {
     INT: _whole,
     LONG: _whole,

@@ -39,7 +39,7 @@ from cepheid.errors import UsageError, error
 from cepheid.io import Record
 from cepheid.io.arrow import to_column
 from cepheid.io.columnar import Piece, at_once, read_piece
-from cepheid.io.plain import NotPlain
+from cepheid.io.plain import INSTANT, NotPlain
 from cepheid.io.sources import Table
 from cepheid.matcher.operator import consumed_types, derived_types
 from cepheid.program.resolved import ResolvedProgram
@@ -47,7 +47,6 @@ from cepheid.program.resolved import ResolvedProgram
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_INSTANT = pa.timestamp("us", "UTC")
 _FLUSH = 20_000  # events of a type that wait to be written
 
 
@@ -270,7 +269,7 @@ class _Spool:
 
 def _table_of(events: Sequence[Event], type: EventType, types: Mapping[str, EventType]) -> pa.Table:
     columns: dict[str, Any] = {
-        TIME: pa.array([event.instant for event in events], _INSTANT),
+        TIME: pa.array([event.instant for event in events], INSTANT),
         SEQUENCE: pa.array([event.sequence for event in events], pa.int64()),
     }
     for attribute in type.attributes:
