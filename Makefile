@@ -50,7 +50,7 @@ bench: .venv/.installed-test
 	$(BIN)/python -m benchmarks $(BENCH)
 
 # What is compiled is kept for all later runs, also by the workers of Spark.
-COMPILED := $(BIN)/python -c 'from cepheid.matcher import compiled, lanes; from cepheid.matcher.vm import ties'
+COMPILED := $(BIN)/python -c 'import cepheid.matcher.lanes.operator, cepheid.matcher.machine.operator, cepheid.matcher.vm.lanes.sort_ties'
 define COMPILE
 @echo "compiling the matcher, once: this takes half a minute"
 @$(COMPILED)

@@ -22,9 +22,9 @@ from benchmarks import inputs
 from benchmarks.measure import Sizes, calibrate, cpu_seconds
 from benchmarks.programs import SCHEMA
 from benchmarks.report import Figure, Goal
-from cepheid.matcher.compiled import Compiled
-from cepheid.matcher.lanes import Lanes, lanes_of
-from cepheid.matcher.lower import handed_over
+from cepheid.matcher.compiling.lowering import handed_over
+from cepheid.matcher.lanes.operator import LanesOperator, lanes_of
+from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.operator import Operator, open_operator
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import parse
@@ -98,8 +98,8 @@ def _operator(program: ResolvedProgram, *, is_compiled: bool) -> Operator:
     """What opens such a program, without the keys that only parts of a program need."""
     plans = lanes_of(program)
     if plans is not None:
-        return Lanes(program, plans, keyed=False)
-    return Compiled(program, keyed=False) if is_compiled else open_operator(program)
+        return LanesOperator(program, plans, keyed=False)
+    return MachineOperator(program, keyed=False) if is_compiled else open_operator(program)
 
 
 def differs(case: Case, rows: pa.Table) -> str | None:

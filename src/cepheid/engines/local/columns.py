@@ -190,7 +190,9 @@ def _shape(statement: ResolvedStatement, program: ResolvedProgram) -> Shape:
 
 def counted(intake: ColumnIntake, start: Instant | None = None) -> Runner:
     """A matcher that has counted the steps of all patterns on the way."""
-    from cepheid.matcher.events import Matcher  # which is slow to load, and seldom asked for this
+    from cepheid.matcher.machine.push import (
+        Matcher,  # which is slow to load, and seldom asked for this
+    )
 
     matcher = Matcher(intake.program)
     for _ in _drive(matcher, intake, start, no_progress):

@@ -63,7 +63,7 @@ def _pointer(context: Any, array: Any) -> Any:
     return types.CPointer(array.dtype)(array), generate
 
 
-# Compiled code gets the address of the memory: an array would be passed on as seven values, and
+# MachineOperator code gets the address of the memory: an array would be passed on as seven values, and
 # every index compared with zero. Where nothing is compiled, the array itself will do.
 words_of = _pointer if _IS_COMPILED else lambda memory: memory
 
@@ -142,7 +142,7 @@ _NOTHING_LOADED = _NothingLoaded()
 @cache
 def _sources() -> str:
     """A digest of everything that compiled code may come from."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
+    files = sorted(Path(__file__).parent.rglob("*.py"))
     return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 

@@ -6,30 +6,10 @@ Python leaves everything as it is and is done again when the answer is there.
 
 from __future__ import annotations
 
-from cepheid.matcher.vm.alarms import first_armed
-from cepheid.matcher.vm.collect import collect
-from cepheid.matcher.vm.deltas import process
-from cepheid.matcher.vm.doubles import ONE_NAN, is_nan, one_zero
-from cepheid.matcher.vm.evaluate import holds, value_of
-from cepheid.matcher.vm.instances import bury, disarm, new_live, wait_for
+from cepheid.matcher.vm.expressions.doubles import ONE_NAN, is_nan, one_zero
+from cepheid.matcher.vm.expressions.evaluate import holds, value_of
 from cepheid.matcher.vm.jit import entry, part, words_of
-from cepheid.matcher.vm.layout import BEGIN, NONE, TABLE, USED, Field, Head, at
-from cepheid.matcher.vm.patterns import (
-    begin_live,
-    body_started,
-    combine,
-    event_came,
-    fail,
-    sides_started,
-    spawn,
-    spawned,
-    start_body,
-    start_side,
-    time_came,
-    true,
-)
-from cepheid.matcher.vm.rows import NEW, emit, fill
-from cepheid.matcher.vm.store import (
+from cepheid.matcher.vm.memory.free_lists import (
     EVENT,
     enter,
     find,
@@ -40,7 +20,9 @@ from cepheid.matcher.vm.store import (
     take_collected,
     take_row,
 )
-from cepheid.matcher.vm.tables import (
+from cepheid.matcher.vm.memory.garbage import collect
+from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, USED, Field, Head, at
+from cepheid.matcher.vm.memory.tables import (
     ABSENT_STARTED,
     ASK,
     BASE_KEY,
@@ -149,7 +131,25 @@ from cepheid.matcher.vm.tables import (
     WINDOW,
     X_WIDTH,
 )
-from cepheid.matcher.vm.windows import (
+from cepheid.matcher.vm.patterns.instances import bury, disarm, new_live, wait_for
+from cepheid.matcher.vm.patterns.operators import (
+    begin_live,
+    body_started,
+    combine,
+    event_came,
+    fail,
+    sides_started,
+    spawn,
+    spawned,
+    start_body,
+    start_side,
+    time_came,
+    true,
+)
+from cepheid.matcher.vm.rows.results import NEW, emit, fill
+from cepheid.matcher.vm.rows.window_changes import process
+from cepheid.matcher.vm.rows.window_timers import first_armed
+from cepheid.matcher.vm.rows.windows import (
     come,
     fire_first,
     next_window,
