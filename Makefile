@@ -50,7 +50,7 @@ bench: .venv/.installed-test
 	$(BIN)/python -m benchmarks $(BENCH)
 
 # What is compiled is kept for all later runs, also by the workers of Spark.
-COMPILED := $(BIN)/python -c 'import cepheid.matcher.lanes.operator, cepheid.matcher.machine.operator, cepheid.matcher.vm.lanes.sort_ties'
+COMPILED := $(BIN)/python -c 'import cepheid.matcher.precompiled'
 define COMPILE
 @echo "compiling the matcher, once: this takes half a minute"
 @$(COMPILED)

@@ -19,7 +19,7 @@ from cepheid.errors import Severity
 from cepheid.io.arrow import arrow_type, is_stored
 from cepheid.io.column_types import found_type
 from cepheid.io.columnar import at_once, batches_of, event_columns, pieces_of, read_piece
-from cepheid.io.plain import Array, NotPlain, Words, refuse
+from cepheid.io.exact_columns import Array, NotPlain, Words, refuse
 from cepheid.io.rows import RowTable, Shape
 from cepheid.io.sources import Table
 from cepheid.matcher.operator import (
