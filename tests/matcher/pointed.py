@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from cepheid.core.time import Period
-from cepheid.core.types import INT, STRING
 from cepheid.expr.tree import (
     Aggregate,
     And,
@@ -23,7 +22,6 @@ from cepheid.expr.tree import (
     Call,
     Expr,
     Like,
-    Literal,
     Not,
     Or,
     Regexp,
@@ -288,14 +286,12 @@ def counted(statement: Statement, draw: DrawFn) -> Statement:
 def crowded_programs(draw: DrawFn) -> ProgramTree:
     """A pattern, or two, that derive a type, and statements that see the order of its events."""
     found: list[Statement] = []
-    tags: dict[str, bool] = {}
     for place in range(one_of(draw, 1, 1, 2)):
         scope = Scope(everies=3)
         maker = CrowdedMaker(("A", "B"), ALL)
         make = maker.every if happens(draw, 3) else maker.draw
         pattern = make(draw, scope, one_of(draw, 2, 3, 4))
-        tags = scope.tags
-        columns = [SelectExpr(scope.column(tag, "id"), tag) for tag in tags]
+        columns = [SelectExpr(scope.column(tag, "id"), tag) for tag in scope.tags]
         columns += [SelectExpr(text(f"s{place}"), "by"), SelectExpr(number(place), "n")]
         found.append(
             Statement(
@@ -309,6 +305,3 @@ def crowded_programs(draw: DrawFn) -> ProgramTree:
         follower = Statement(select=(SelectAll(),), source=StreamSource(f"O{place}", None))
         found.append(counted(follower, draw))
     return ProgramTree((*SCHEMAS, PER_KEY, *found))
-
-
-__all__ = ["INT", "STRING", "Literal", "asking_programs", "crowded_programs"]

@@ -6,33 +6,25 @@ import itertools
 from collections.abc import Sequence
 
 import pyarrow as pa
-from hypothesis import assume, given, note
+from hypothesis import given, note
 
 import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.engines.local.runners import Runner, open_runner
 from cepheid.matcher.compiled import Compiled
 from cepheid.matcher.interpreted import Interpreted
-from cepheid.matcher.operator import Operator, left_to_reference, open_operator
-from cepheid.program.resolved import ResolvedProgram
+from cepheid.matcher.operator import Operator, open_operator
 from cepheid.program.tree import ProgramTree
 from tests.effort import examples
 from tests.matcher.pointed import asking_programs, crowded_programs
 from tests.matcher.test_compiled import rows
-from tests.matcher.test_local import said
+from tests.matcher.test_local import matched_part, said
 from tests.matcher.test_operator import table
-from tests.semantics.drive import end_of, resolved
+from tests.semantics.drive import end_of
 from tests.semantics.generators import streams
 
 FEW = tuple(itertools.product(("x", "y", "x", "xy", None), (1, 2, 0, None), (0.5,)))
 MANY_EQUAL = tuple(itertools.product("AABB", (0, 0, 1000, 1000, 2000, 500)))
-
-
-def matched_part(tree: ProgramTree) -> ResolvedProgram:
-    program = resolved(tree)
-    names = {s.name for s in program.statements} - left_to_reference(program).keys()
-    assume(names)
-    return program.part(names)
 
 
 def by_events(runner: Runner, stream: Sequence[Event], *, restarts: bool = False) -> list[object]:
@@ -68,7 +60,7 @@ def check(tree: ProgramTree, stream: list[Event]) -> None:
         assert keys == sorted(keys)
 
 
-@examples(200)
+@examples(60)
 @given(asking_programs(), streams(MANY_EQUAL, FEW))
 def test_questions_wherever_an_expression_stands_change_nothing(
     tree: ProgramTree, stream: list[Event]
@@ -76,7 +68,7 @@ def test_questions_wherever_an_expression_stands_change_nothing(
     check(tree, stream)
 
 
-@examples(200)
+@examples(60)
 @given(crowded_programs(), streams(MANY_EQUAL, FEW))
 def test_those_who_wait_hear_an_event_in_the_order_of_the_reference(
     tree: ProgramTree, stream: list[Event]

@@ -153,11 +153,23 @@ def _handed_over_distinct(pattern: tree.EveryDistinct) -> list[str]:
     found = []
     if pattern.expiry is not None and pattern.expiry.months:
         found.append("every-distinct with months")
-    if any(isinstance(n, tree.Every | tree.EveryDistinct) for n in tree.walk(pattern.child)):
-        found.append("every below every-distinct")
+    if _stays(pattern.child):  # each of its instances remembers keys of its own
+        found.append("every or not below every-distinct")
     if any(key.type not in SCALARS.values() for key in pattern.keys):
         found.append("every-distinct by nested values")
     return found
+
+
+def _stays(pattern: tree.Pattern) -> bool:
+    """Whether an instance may be true and not be over."""
+    match pattern:
+        case tree.Every() | tree.EveryDistinct() | tree.Absent():
+            return True
+        case tree.Repeat():
+            return False
+        case tree.AllOf(sides):  # an absence ends with the last of the other sides
+            return any(_stays(side) for side in sides if not isinstance(side, tree.Absent))
+    return any(map(_stays, tree.children(pattern)))
 
 
 @dataclass
