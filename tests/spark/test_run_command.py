@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 import cepheid as cep
 from cepheid.cli.main import main
 from cepheid.engines.spark import run
-from cepheid.engines.spark.batch import Request, batch_rows
+from cepheid.engines.spark.batch.query import Request, batch_rows
 from cepheid.io import encode
 
 PROGRAM = """

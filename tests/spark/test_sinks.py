@@ -15,7 +15,11 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from cepheid.core.event import Event
-from cepheid.engines.spark.endpoints import (
+from cepheid.engines.spark.codec.text import rows_of
+from cepheid.engines.spark.endpoints.sinks import open_sink, webhook
+from cepheid.engines.spark.endpoints.sinks.delivery import Line, Task, lines_in
+from cepheid.engines.spark.endpoints.sinks.files import FileWriter, Part
+from cepheid.engines.spark.endpoints.uri import (
     Broker,
     ConsoleSink,
     FileSink,
@@ -25,10 +29,6 @@ from cepheid.engines.spark.endpoints import (
     Sink,
     WebHook,
 )
-from cepheid.engines.spark.lines import rows_of
-from cepheid.engines.spark.sinks import open_sink, webhook
-from cepheid.engines.spark.sinks.delivery import Line, Task, lines_in
-from cepheid.engines.spark.sinks.files import FileWriter, Part
 from cepheid.errors import RunError
 from tests.spark.brokers import Hook, Kafka, Mqtt, kafka_cluster, mqtt_broker, wait_for, web_hook
 

@@ -17,7 +17,18 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 import cepheid as cep
-from cepheid.engines.spark.endpoints import (
+from cepheid.engines.spark.codec.text import EventColumns, Intake, read_lines
+from cepheid.engines.spark.endpoints.sources import open_source
+from cepheid.engines.spark.endpoints.sources.files import take_cells, take_csv
+from cepheid.engines.spark.endpoints.sources.kafka import KafkaReader, limited, read_kafka
+from cepheid.engines.spark.endpoints.sources.mqtt import (
+    Journal,
+    MqttReader,
+    broker_options,
+    read_mqtt,
+)
+from cepheid.engines.spark.endpoints.sources.rate import made_up
+from cepheid.engines.spark.endpoints.uri import (
     Broker,
     FileFormat,
     FileSource,
@@ -25,12 +36,6 @@ from cepheid.engines.spark.endpoints import (
     MqttSource,
     RateSource,
 )
-from cepheid.engines.spark.lines import EventColumns, Intake, read_lines
-from cepheid.engines.spark.sources import open_source
-from cepheid.engines.spark.sources.files import take_cells, take_csv
-from cepheid.engines.spark.sources.kafka import KafkaReader, limited, read_kafka
-from cepheid.engines.spark.sources.mqtt import Journal, MqttReader, broker_options, read_mqtt
-from cepheid.engines.spark.sources.rate import made_up
 from cepheid.errors import InputError, UsageError
 from cepheid.io import Decoder
 from tests.spark.brokers import Kafka, Mqtt, kafka_cluster, mqtt_broker, wait_for

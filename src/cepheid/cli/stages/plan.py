@@ -11,7 +11,7 @@ from cepheid.analysis.plan import StatementPlan, plan_program
 from cepheid.analysis.stages import Stage, stages
 from cepheid.cli.sheet import Column, Sheet
 from cepheid.core.time import Period
-from cepheid.engines.spark.stages import relays_of
+from cepheid.engines.spark.plan.passes import pipelines_of
 from cepheid.expr.printing import print_expr
 from cepheid.matcher.operator import left_to_reference, takes_own_rows
 from cepheid.program.resolved import ResolvedProgram
@@ -78,7 +78,7 @@ def _travel(together: tuple[Stage, ...]) -> Sheet:
 def _on_spark(program: ResolvedProgram, together: tuple[Stage, ...]) -> Iterator[str]:
     """Where Spark does something else than the stages say."""
     apart = {s.name: number for number, stage in enumerate(together) for s in stage.statements}
-    for relay in relays_of(program):
+    for relay in pipelines_of(program):
         for place, one in enumerate(relay):
             names = ", ".join(one.names)
             if one.key is None and len({apart[name] for name in one.names}) > 1:

@@ -10,9 +10,10 @@ from pyspark.sql import DataFrame
 from cepheid.core.time import Period, TimeUnit
 from cepheid.engines.local.intake import runnable
 from cepheid.engines.local.session import Time, instant_of
-from cepheid.engines.spark.batch import Request, batch_rows
-from cepheid.engines.spark.files import Files
-from cepheid.engines.spark.frames import (
+from cepheid.engines.spark.batch.file_scan import Files
+from cepheid.engines.spark.batch.query import Request, batch_rows
+from cepheid.engines.spark.codec.event_encoder import SEQUENCE
+from cepheid.engines.spark.codec.input_columns import (
     Frames,
     Options,
     Source,
@@ -20,18 +21,17 @@ from cepheid.engines.spark.frames import (
     sources_of,
     with_types_of,
 )
-from cepheid.engines.spark.notes import notes_on, notes_on_passes, tell
-from cepheid.engines.spark.session import is_connect
-from cepheid.engines.spark.session import session as _session
-from cepheid.engines.spark.streaming import (
-    pace_of,
+from cepheid.engines.spark.plan.run_warnings import emit, notes_on_keys, warnings_on
+from cepheid.engines.spark.session.spark_session import is_connect
+from cepheid.engines.spark.session.spark_session import session as _session
+from cepheid.engines.spark.session.workers import check_workers
+from cepheid.engines.spark.stream.query import (
     stream_late,
+    stream_pipelines,
     stream_rejects,
-    stream_relays,
     stream_rows,
+    watermark_policy,
 )
-from cepheid.engines.spark.wire import SEQUENCE
-from cepheid.engines.spark.workers import check_workers
 from cepheid.errors import UsageError, error, suggest
 from cepheid.program.resolved import ResolvedProgram
 
@@ -99,15 +99,15 @@ def detect(
     if not _is_stream(sources):
         if output == LATE:
             raise UsageError(error("usage", "no event of a batch is late"))
-        for finding in notes_on(request):
-            tell(finding)
+        for finding in warnings_on(request):
+            emit(finding)
         return shown(batch_rows(request), output)
-    pace = pace_of(watermark, grace, idle)
-    for finding in notes_on_passes(stream_relays(request, pace)):
-        tell(finding)
+    policy = watermark_policy(watermark, grace, idle)
+    for finding in notes_on_keys(stream_pipelines(request, policy)):
+        emit(finding)
     if output == LATE:
-        return stream_late(request, pace)
-    return shown(stream_rows(request, pace), output)
+        return stream_late(request, policy)
+    return shown(stream_rows(request, policy), output)
 
 
 def _is_stream(sources: Sequence[Source]) -> bool:

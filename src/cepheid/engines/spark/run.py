@@ -28,13 +28,13 @@ from cepheid.core.types import ArrayType, DataType, EventRef, EventType, RecordT
 from cepheid.engines.local.columns import typed_by_tables
 from cepheid.engines.local.intake import OnProblem, decode, happens, runnable, typed
 from cepheid.engines.local.run import Progress, no_progress, starts_at
-from cepheid.engines.spark.batch import Request, batch_rows
-from cepheid.engines.spark.failures import failure_of
-from cepheid.engines.spark.files import pieces_in, source_of
-from cepheid.engines.spark.frames import Options, Source, sources_of, with_types_of
-from cepheid.engines.spark.session import is_connect
-from cepheid.engines.spark.wire import SEQUENCE, TIME, TYPE
-from cepheid.engines.spark.workers import check_workers, wake_workers
+from cepheid.engines.spark.batch.file_scan import pieces_in, source_of
+from cepheid.engines.spark.batch.query import Request, batch_rows
+from cepheid.engines.spark.codec.event_encoder import SEQUENCE, TIME, TYPE
+from cepheid.engines.spark.codec.input_columns import Options, Source, sources_of, with_types_of
+from cepheid.engines.spark.session.failures import failure_of
+from cepheid.engines.spark.session.spark_session import is_connect
+from cepheid.engines.spark.session.workers import check_workers, wake_workers
 from cepheid.errors import UsageError, error
 from cepheid.io import Record
 from cepheid.io.arrow import to_column
