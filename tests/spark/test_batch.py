@@ -16,9 +16,11 @@ from pyspark.sql import functions as F  # noqa: N812
 import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.core.time import parse_instant
-from cepheid.engines.spark.batch.query import Request, batch_rows
+from cepheid.engines.spark.batch.query import batch_rows
 from cepheid.engines.spark.codec.input_columns import Frames, Options, sources_of, with_types_of
 from cepheid.engines.spark.plan.passes import pipelines_of
+from cepheid.engines.spark.plan.plan import plan_of
+from cepheid.engines.spark.plan.request import Request
 from cepheid.engines.spark.plan.run_warnings import SAMPLE, CepheidWarning
 from cepheid.io import Decoder, records_of, to_arrow
 from cepheid.program.resolved import ResolvedProgram
@@ -57,7 +59,7 @@ def rows_of(
         start=start,
         timed_out=timed_out,
     )
-    return collected(batch_rows(request))
+    return collected(batch_rows(plan_of(request)))
 
 
 def parsed(text: str) -> ResolvedProgram:

@@ -331,7 +331,7 @@ def test_workers_that_are_killed_in_a_micro_batch_end_the_stream_which_then_goes
         events = open_source(spark, FileSource("in", max_files=1), program, "journal")
         found = cep.spark.detect(program, events.drop(REJECT, PROBLEM), watermark="1 second")
         rows = found.mapInArrow(killing(marker), found.schema)
-        writer = open_sink(rows, FileSink("out"), None, lambda _rows: None)
+        writer = open_sink(rows, program, FileSink("out"), None, lambda _rows: None)
         checkpoint = str(stream.folder / "state")
         query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
         query.awaitTermination()

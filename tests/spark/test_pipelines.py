@@ -16,10 +16,13 @@ from pyspark.sql import functions as F  # noqa: N812
 import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.core.time import to_instant
-from cepheid.engines.spark.batch.query import Request, batch_rows
-from cepheid.engines.spark.codec.event_encoder import TIME, EventEncoder
+from cepheid.engines.spark.batch.query import batch_rows
+from cepheid.engines.spark.codec.event_encoder import EventEncoder
+from cepheid.engines.spark.codec.event_layout import TIME
 from cepheid.engines.spark.codec.input_columns import Options, named, sources_of
 from cepheid.engines.spark.plan.passes import Pass, Pipeline, events_among_rows, pipelines_of
+from cepheid.engines.spark.plan.plan import plan_of
+from cepheid.engines.spark.plan.request import Request
 from cepheid.expr.values import group_key
 from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.operator import Operator, consumed_types, open_operator
@@ -338,7 +341,8 @@ def test_without_a_sequence_all_passes_order_events_alike(spark: SparkSession) -
 def test_each_pass_runs_once(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     program = resolved(cep.parse(SCHEMAS + TWO_KEYS).tree)
     sources = sources_of(frame_of(spark, SAMPLE), program)
-    batch_rows(Request(program=program, sources=sources, options=Options(sequence="seq"))).explain()
+    request = Request(program=program, sources=sources, options=Options(sequence="seq"))
+    batch_rows(plan_of(request)).explain()
     plan = capsys.readouterr().out
     assert plan.count("MapInArrow") == 3  # the first pass takes packs, which are made once
 

@@ -22,27 +22,25 @@ from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, TimerValu
 import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.core.time import Period
-from cepheid.engines.spark.batch.query import Request
-from cepheid.engines.spark.codec.event_encoder import EventEncoder
 from cepheid.engines.spark.codec.input_columns import Options
 from cepheid.engines.spark.plan.passes import pipelines_of
+from cepheid.engines.spark.plan.plan import plan_of
+from cepheid.engines.spark.plan.request import Request, WatermarkPolicy
 from cepheid.engines.spark.session.failures import failure_of
+from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK, by_bucket, from_bytes, to_bytes
 from cepheid.engines.spark.shuffle.partition_labels import number_of
 from cepheid.engines.spark.shuffle.partitioner import Partitioner
 from cepheid.engines.spark.stream.processor import BucketProcessor, StreamTask
-from cepheid.engines.spark.stream.query import WatermarkPolicy, task_of
+from cepheid.engines.spark.stream.query import task_of
 from cepheid.engines.spark.stream.shuffle import (
-    BUCKET,
     CONTENT,
     FORWARDED,
     LATE,
     MOMENT,
-    PACK,
     ROWS,
-    by_bucket,
     pack_rows,
 )
-from cepheid.engines.spark.stream.state import from_bytes, sorted_by_row_key, to_bytes
+from cepheid.engines.spark.stream.state import sorted_by_row_key
 from cepheid.matcher.operator import consumed_types
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree
@@ -162,7 +160,7 @@ class PretendedSpark:
             if part and place == 0:
                 packs |= dict.fromkeys(self.task.first_buckets(0))
             for number, one in enumerate(self.task.passes):
-                if one.place == place:
+                if one.operator == place:
                     packs |= self.packs_for(number, part)
             if packs:
                 yield pack_rows(packs, max(e.instant for e in part)).to_pandas()
@@ -185,23 +183,21 @@ class PretendedSpark:
 def pretended(
     program: ResolvedProgram, *, timed_out: bool, is_expired: Callable[[int, int], bool]
 ) -> PretendedSpark:
-    pipelines = pipelines_of(program)
-    request = Request(
-        program=program,
-        sources=(),
-        options=Options(sequence="seq"),
-        start=EPOCH,
-        timed_out=timed_out,
-    )
     policy = WatermarkPolicy(
         delay=Period(microseconds=DELAY * 1_000), grace=Period(microseconds=GRACE * 1_000)
     )
-    passes = [one for pipeline in pipelines for one in pipeline]
-    encoders = [EventEncoder(one, (), request.options) for one in passes]
-    task = task_of(request, pipelines, encoders, policy, BUCKETS)
+    request = Request(
+        program=program,
+        options=Options(sequence="seq"),
+        start=EPOCH,
+        timed_out=timed_out,
+        watermark=policy,
+    )
+    plan = plan_of(request)
+    task = task_of(plan, BUCKETS)
     return PretendedSpark(
         task,
-        [one.program for one in passes],
+        [one.program for one in plan.passes],
         [PretendedOperator(task, place, is_expired) for place in range(task.operators)],
     )
 
@@ -269,7 +265,7 @@ def test_an_operator_runs_what_is_for_it_and_passes_on_the_rest() -> None:
     spark = two_keys(
         TWO_KEYS.replace("@Name('q') select", "@Name('q') insert into q select") + more
     )
-    assert [one.place for one in spark.task.passes] == [0, 1, 2]
+    assert [one.operator for one in spark.task.passes] == [0, 1, 2]
     for batch in arrivals(later(SAMPLE), 1, 4):
         spark.batch(batch)
     spark.finish()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol, cast, get_args
 
 from pyspark.sql import DataFrame
@@ -11,8 +12,8 @@ from cepheid.core.time import Period, TimeUnit
 from cepheid.engines.local.intake import runnable
 from cepheid.engines.local.session import Time, instant_of
 from cepheid.engines.spark.batch.file_scan import Files
-from cepheid.engines.spark.batch.query import Request, batch_rows
-from cepheid.engines.spark.codec.event_encoder import SEQUENCE
+from cepheid.engines.spark.batch.query import batch_rows
+from cepheid.engines.spark.codec.event_layout import SEQUENCE
 from cepheid.engines.spark.codec.input_columns import (
     Frames,
     Options,
@@ -21,17 +22,13 @@ from cepheid.engines.spark.codec.input_columns import (
     sources_of,
     with_types_of,
 )
-from cepheid.engines.spark.plan.run_warnings import emit, notes_on_keys, warnings_on
+from cepheid.engines.spark.plan.plan import plan_of
+from cepheid.engines.spark.plan.request import Request, watermark_policy
+from cepheid.engines.spark.plan.run_warnings import emit, warnings_on
 from cepheid.engines.spark.session.spark_session import is_connect
 from cepheid.engines.spark.session.spark_session import session as _session
 from cepheid.engines.spark.session.workers import check_workers
-from cepheid.engines.spark.stream.query import (
-    stream_late,
-    stream_pipelines,
-    stream_rejects,
-    stream_rows,
-    watermark_policy,
-)
+from cepheid.engines.spark.stream.query import stream_late, stream_rejects, stream_rows
 from cepheid.errors import UsageError, error, suggest
 from cepheid.program.resolved import ResolvedProgram
 
@@ -96,18 +93,17 @@ def detect(
     )
     if output == REJECTS:
         return stream_rejects(request)
-    if not _is_stream(sources):
-        if output == LATE:
-            raise UsageError(error("usage", "no event of a batch is late"))
-        for finding in warnings_on(request):
-            emit(finding)
-        return shown(batch_rows(request), output)
-    policy = watermark_policy(watermark, grace, idle)
-    for finding in notes_on_keys(stream_pipelines(request, policy)):
+    is_stream = _is_stream(sources)
+    if is_stream:
+        request = replace(request, watermark=watermark_policy(watermark, grace, idle))
+    elif output == LATE:
+        raise UsageError(error("usage", "no event of a batch is late"))
+    plan = plan_of(request)
+    for finding in warnings_on(plan):
         emit(finding)
     if output == LATE:
-        return stream_late(request, policy)
-    return shown(stream_rows(request, policy), output)
+        return stream_late(plan)
+    return shown(stream_rows(plan) if is_stream else batch_rows(plan), output)
 
 
 def _is_stream(sources: Sequence[Source]) -> bool:

@@ -23,12 +23,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from cepheid.core.types import STRING, EventType
 from cepheid.engines.spark.batch.shuffle import PACKS, Packer, labels_of, pack, shuffled
-from cepheid.engines.spark.codec.event_encoder import SEQUENCE, TIME, TYPE, EventEncoder
+from cepheid.engines.spark.codec.event_layout import SEQUENCE, TIME, TYPE, travelling
 from cepheid.engines.spark.codec.input_columns import EventFiles, Source
-from cepheid.engines.spark.plan.passes import Pass
+from cepheid.engines.spark.plan.plan import PlannedPass
 from cepheid.engines.spark.session.workers import keep_loaded
+from cepheid.engines.spark.shuffle.blocks import BUCKET
 from cepheid.engines.spark.shuffle.partitioner import Partitioner, partitioner_of
-from cepheid.engines.spark.stream.shuffle import BUCKET
 from cepheid.errors import InputError, UsageError, error
 from cepheid.expr.tree import Column, Expr, walk
 from cepheid.io.arrow import attribute_types, to_arrow
@@ -131,23 +131,26 @@ class FileScan:
     packer: Packer
 
 
-def files_in_packs(source: Source, one: Pass, encoder: EventEncoder) -> DataFrame:
+def files_in_packs(source: Source, one: PlannedPass) -> DataFrame:
     """The events of files as packs of a pass that has a key, sorted as its tasks take them."""
     assert source.files is not None
+    encoder = one.encoder
     session = source.frame.sparkSession
     labels = labels_of(session, encoder)
-    attributes = {f"c{place}": column.attribute for place, column in enumerate(encoder.columns)}
-    sender = FileScan(
+    attributes = {
+        travelling(place): column.attribute for place, column in enumerate(encoder.columns)
+    }
+    scan = FileScan(
         files=source.files,
         consumed=encoder.consumed,
         columns={n: a for n, a in attributes.items() if n not in encoder.time_columns},
         names={column.attribute: column.name for column in encoder.columns},
         tests={t: test for t, test in encoder.conditions.items() if test and _is_quick(test)},
-        partitioner=partitioner_of(one, len(labels)),
+        partitioner=partitioner_of(one.logical, len(labels)),
         packer=Packer(labels),
     )
     numbers = _numbers(source.files, session)
-    return shuffled(numbers.mapInArrow(partial(send, sender), PACKS), encoder)
+    return shuffled(numbers.mapInArrow(partial(scan_files, scan), PACKS), encoder)
 
 
 def _is_quick(test: Expr) -> bool:
@@ -165,10 +168,10 @@ def _read(given: EventFiles, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.R
         yield _fitted(events, given.schema)
 
 
-def send(sender: FileScan, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def scan_files(scan: FileScan, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The events that a pass takes, packed."""
-    events = _events(sender.files, batches)
-    return pack(sender.packer, (_travelling(sender, batch) for batch in events))
+    events = _events(scan.files, batches)
+    return pack(scan.packer, (_encoded(scan, batch) for batch in events))
 
 
 def _events(given: EventFiles, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -198,20 +201,20 @@ def _fitted(events: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _travelling(sender: FileScan, events: pa.RecordBatch) -> pa.RecordBatch:
+def _encoded(scan: FileScan, events: pa.RecordBatch) -> pa.RecordBatch:
     """The columns that a frame would send, of the events that it would, each with its bucket."""
-    types = _numbers_of_types(events[TYPE], sender.consumed)
+    types = _numbers_of_types(events[TYPE], scan.consumed)
     is_wanted = types >= 0
-    for name, test in sender.tests.items():
-        others = types != sender.consumed.index(name)
+    for name, test in scan.tests.items():
+        others = types != scan.consumed.index(name)
         is_wanted &= others | _truth(test, events)
     if not is_wanted.all():
         events, types = events.filter(pa.array(is_wanted)), types[is_wanted]
     sent: dict[str, Any] = {TIME: events[TIME], SEQUENCE: events[SEQUENCE]}
-    if len(sender.consumed) > 1:
+    if len(scan.consumed) > 1:
         sent[TYPE] = pa.array(types)
-    sent |= {name: _attribute(sender, events, a) for name, a in sender.columns.items()}
-    return pa.RecordBatch.from_pydict({**sent, BUCKET: pa.array(_buckets(sender, events))})
+    sent |= {name: _attribute(scan, events, a) for name, a in scan.columns.items()}
+    return pa.RecordBatch.from_pydict({**sent, BUCKET: pa.array(_buckets(scan, events))})
 
 
 def _numbers_of_types(column: Array, consumed: Sequence[str]) -> np.ndarray:
@@ -235,13 +238,13 @@ def _truth(test: Expr, events: pa.RecordBatch) -> Bits:
     return truth_of(test, values_of, hash).true  # `hash` is not called: no text is compared
 
 
-def _attribute(sender: FileScan, events: pa.RecordBatch, name: str) -> Array:
+def _attribute(scan: FileScan, events: pa.RecordBatch, name: str) -> Array:
     if name in events.schema.names:
         return events[name]
-    return pa.nulls(len(events), sender.files.schema.field(name).type)
+    return pa.nulls(len(events), scan.files.schema.field(name).type)
 
 
-def _buckets(sender: FileScan, events: pa.RecordBatch) -> np.ndarray:
-    attributes = {name: _attribute(sender, events, a) for a, name in sender.names.items()}
+def _buckets(scan: FileScan, events: pa.RecordBatch) -> np.ndarray:
+    attributes = {name: _attribute(scan, events, a) for a, name in scan.names.items()}
     columns: dict[str, Any] = {TYPE: events[TYPE], TIME: events[TIME], **attributes}
-    return sender.partitioner.numbers(pa.table(columns)).astype(np.int32)
+    return scan.partitioner.numbers(pa.table(columns)).astype(np.int32)

@@ -22,11 +22,12 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from cepheid.core.time import Instant
-from cepheid.engines.spark.codec.event_encoder import TIME, EventEncoder
+from cepheid.engines.spark.codec.event_encoder import EventEncoder
+from cepheid.engines.spark.codec.event_layout import TIME
 from cepheid.engines.spark.codec.input_columns import named
 from cepheid.engines.spark.session.workers import keep_loaded
+from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK, by_bucket
 from cepheid.engines.spark.shuffle.partition_labels import labels_for
-from cepheid.engines.spark.stream.shuffle import BUCKET, PACK, by_bucket
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

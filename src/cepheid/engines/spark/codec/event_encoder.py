@@ -1,9 +1,9 @@
 """The frame that travels to the tasks of a pass: which rows, which columns, by which key, in order.
 
 It has the columns '@type' (a number, which travels faster than a name), '@time' (microseconds),
-'@sequence' where there is one, and the columns that the operator asks for under the names c0, c1, ...:
-numbers, so that no name of an attribute is in the way of another. Where other passes forward what they found, there are two columns more: '@row'
-is a row of theirs, and if that is an event for this pass, '@key' has its place in the order.
+'@sequence' where there is one, and the columns that the operator asks for under the names c0, c1, ...
+Where other passes forward what they found, there are two columns more: '@row' is a row of theirs, and
+if that is an event for this pass, '@key' has its place in the order. `event_layout` reads all that.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial, reduce
-from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -19,6 +18,16 @@ from pyspark.sql import types as T  # noqa: N812
 
 from cepheid.analysis.keys import Path
 from cepheid.analysis.pushdown import any_of, early_filters
+from cepheid.engines.spark.codec.event_layout import (
+    KEY,
+    KIND,
+    ROW,
+    SEQUENCE,
+    TIME,
+    TYPE,
+    EventLayout,
+    travelling,
+)
 from cepheid.engines.spark.codec.expression_columns import SPARK_TYPES, Untranslatable, necessary
 from cepheid.engines.spark.codec.input_columns import (
     Options,
@@ -32,9 +41,6 @@ from cepheid.engines.spark.plan.passes import Pass, events_among_rows
 from cepheid.expr import tree as expr_tree
 from cepheid.matcher.operator import columns_of, consumed_types
 from cepheid.program.resolved import ResolvedProgram
-
-TYPE, TIME, SEQUENCE = "@type", "@time", "@sequence"
-KEY, KIND, ROW = "@key", "@kind", "@row"
 
 
 class EventEncoder:
@@ -56,9 +62,15 @@ class EventEncoder:
         )
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names by which the operator knows c0, c1, ..."""
-        return tuple(column.name for column in self.columns)
+    def layout(self) -> EventLayout:
+        """What workers must know of the columns."""
+        return EventLayout(
+            types=self.consumed,
+            names=tuple(column.name for column in self.columns),
+            time_columns=tuple(self.time_columns.items()),
+            sort_keys=self.sort_keys,
+            has_sequence=self.has_sequence,
+        )
 
     # Rows and columns.
 
@@ -77,7 +89,7 @@ class EventEncoder:
         columns = {TYPE: self._code_of(reading.type), TIME: reading.time}
         if reading.sequence is not None:
             columns[SEQUENCE] = reading.sequence
-        columns |= {_name(place): column for place, column in enumerate(reading.columns)}
+        columns |= {travelling(place): column for place, column in enumerate(reading.columns)}
         return columns | dict(_sort_keys_alone(number, reading))
 
     def _code_of(self, type: Column) -> Column:
@@ -110,7 +122,7 @@ class EventEncoder:
     def _attribute(self, type: str, column: expr_tree.Column) -> Column:
         """An attribute of events of a type, as it travels."""
         first, *rest = column.path
-        found = named(_name(self._place(type, first.name)))
+        found = named(travelling(self._place(type, first.name)))
         if first.index is not None:
             found = F.get(found, F.lit(first.index))
         for step in rest:
@@ -139,7 +151,10 @@ class EventEncoder:
             TYPE: F.when(reduce(operator.or_, tests, F.expr("false")), self._code_of(named(TYPE))),
             TIME: F.unix_micros(named(TIME)),
             SEQUENCE: F.lit(0).cast("bigint"),
-            **{_name(n): self._derived(n, taken, rows.schema) for n in range(len(self.columns))},
+            **{
+                travelling(n): self._derived(n, taken, rows.schema)
+                for n in range(len(self.columns))
+            },
             KEY: named(KEY),
             ROW: F.struct(*map(named, rows.columns)),
         }
@@ -164,7 +179,9 @@ class EventEncoder:
             return {}
         keyed = {self._place(t, path[0]) for t, paths in (self.key or {}).items() for path in paths}
         time_columns = self.readings[0].time_columns
-        return {_name(place): unit for place, unit in time_columns.items() if place not in keyed}
+        return {
+            travelling(place): unit for place, unit in time_columns.items() if place not in keyed
+        }
 
     def without_implied(self, events: DataFrame) -> DataFrame:
         """Events of the input without what their times say, and without types if there is one."""
@@ -202,7 +219,10 @@ class EventEncoder:
             first, *rest = self.key[type][number]
             found.setdefault((self._place(type, first), tuple(rest)), []).append(type)
         values = [
-            (types, reduce(Column.getField, rest, named(_name(place))).cast(SPARK_TYPES[common]))
+            (
+                types,
+                reduce(Column.getField, rest, named(travelling(place))).cast(SPARK_TYPES[common]),
+            )
             for (place, rest), types in found.items()
         ]
         if len(values) == 1:
@@ -224,39 +244,12 @@ class EventEncoder:
         if self.has_sequence:
             return (SEQUENCE,)
         types = (TYPE,) if len(self.consumed) > 1 else ()
-        sort_keys = (
-            n for number, r in enumerate(self.readings) for n in _sort_key_names(number, r)
-        )
-        return (
-            *types,
-            *(
-                sort_key
-                for sort_key in dict.fromkeys(sort_keys)
-                if sort_key not in self.time_columns
-            ),
-        )
-
-
-def decode(
-    sent: Mapping[str, Any], count: int, types: Sequence[str], time_columns: Mapping[str, int]
-) -> dict[str, Any]:
-    """Columns of so many events as they travelled, with those that did not, and types by names."""
-    import numpy as np
-    import pyarrow as pa
-
-    numbers: Any = sent.get(TYPE, np.zeros(count, np.int16))
-    named = pa.DictionaryArray.from_arrays(numbers, pa.array(types, pa.string()))
-    untold = time_columns.keys() - sent.keys()
-    times = {name: pa.array(sent[TIME].to_numpy() // time_columns[name]) for name in untold}
-    return {**sent, TYPE: named, **times}
+        names = (n for number, r in enumerate(self.readings) for n in _sort_key_names(number, r))
+        return (*types, *(name for name in dict.fromkeys(names) if name not in self.time_columns))
 
 
 def union(left: DataFrame, right: DataFrame) -> DataFrame:
     return left.unionByName(right, allowMissingColumns=True)
-
-
-def _name(place: int) -> str:
-    return f"c{place}"
 
 
 def _sort_keys_alone(number: int, reading: Reading) -> Iterator[tuple[str, Column]]:
@@ -268,4 +261,4 @@ def _sort_keys_alone(number: int, reading: Reading) -> Iterator[tuple[str, Colum
 
 def _sort_key_names(number: int, reading: Reading) -> Iterator[str]:
     for place, sort_key in enumerate(reading.sort_keys):
-        yield _name(sort_key) if isinstance(sort_key, int) else f"t{number}_{place}"
+        yield travelling(sort_key) if isinstance(sort_key, int) else f"@sort{number}_{place}"

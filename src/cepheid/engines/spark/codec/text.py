@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
-from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cepheid.core.event import Event, Value
-from cepheid.core.time import Instant, to_instant
+from cepheid.core.time import Instant
 from cepheid.core.types import EventType
+from cepheid.engines.spark.codec.packed_program import PackedProgram
+from cepheid.engines.spark.codec.rows import decode_rows
 from cepheid.errors import Diagnostic, InputError, UsageError, error
 from cepheid.io.arrow import attribute_types, to_arrow
 from cepheid.io.encode import encode, to_json
@@ -179,20 +179,25 @@ class Intake:
 # Rows into texts ------------------------------------------------------------------------------
 
 
-def write_lines(frame: DataFrame, output: str | None, key: str | None = None) -> DataFrame:
+def write_lines(
+    frame: DataFrame, program: ResolvedProgram, output: str | None, key: str | None = None
+) -> DataFrame:
     """The rows of a program, of the type `output` or of all, as JSON objects in a column `value`.
 
     The column `key` holds the value of the attribute of that name, as text.
     """
-    encode_batches = partial(_encoded, output, key)
+    encode_batches = partial(_encoded, PackedProgram.of(program), output, key)
     return frame.mapInArrow(encode_batches, "key string, value string")
 
 
-def _encoded(output: str | None, key: str | None, batches: Batches) -> Batches:
+def _encoded(
+    packed: PackedProgram, output: str | None, key: str | None, batches: Batches
+) -> Batches:
     import pyarrow as pa
 
+    program = packed.open()
     for batch in batches:
-        events = list(rows_of(batch, output))
+        events = list(decode_rows(batch, program, output))
         keys = [None if key is None else _key_text(event.get(key)) for event in events]
         values = [to_json(encode(event)) for event in events]
         columns = {"key": pa.array(keys, pa.string()), "value": pa.array(values, pa.string())}
@@ -201,36 +206,3 @@ def _encoded(output: str | None, key: str | None, batches: Batches) -> Batches:
 
 def _key_text(value: Value) -> str | None:
     return value if value is None or isinstance(value, str) else to_json(value)
-
-
-def rows_of(batch: pa.RecordBatch | pa.Table, output: str | None) -> Iterator[Event]:
-    """What `detect` gives, as events: of one type, or of that named by `@type`."""
-    for row in batch.to_pylist():
-        instant = to_instant(row.pop("@time"))
-        kind = row.pop("@kind")
-        type = output or row["@type"]
-        values = row if output else row[type] or {}
-        yield Event(
-            type,
-            instant,
-            {name: value_of(value) for name, value in values.items()},
-            is_old=kind == "old",
-            is_timeout=kind == "timeout",
-        )
-
-
-def value_of(value: Any) -> Value:
-    """An Arrow value as an attribute holds it; a record that says its type is an event."""
-    if isinstance(value, dict):
-        members = {n: value_of(v) for n, v in value.items() if not n.startswith("@")}
-        if value.get("@type") is None or value.get("@time") is None:
-            return members
-        return Event(value["@type"], to_instant(value["@time"]), members)
-    if isinstance(value, list):
-        return [value_of(item) for item in value]
-    if isinstance(value, date | datetime):
-        return value.isoformat()
-    if isinstance(value, Decimal):
-        return float(value)
-    result: Value = value
-    return result

@@ -9,12 +9,12 @@ from __future__ import annotations
 import logging
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from cepheid.engines.spark.batch.query import Request, pipelines
-from cepheid.engines.spark.codec.event_encoder import TIME, EventEncoder
+from cepheid.engines.spark.codec.event_encoder import EventEncoder
+from cepheid.engines.spark.codec.event_layout import TIME
 from cepheid.engines.spark.codec.input_columns import named
-from cepheid.engines.spark.plan.passes import Pipeline
+from cepheid.engines.spark.plan.plan import Plan
 from cepheid.errors import Diagnostic, Severity, note, warning
 
 SAMPLE = 5_000  # rows of each frame that are looked at
@@ -35,22 +35,20 @@ def emit(finding: Diagnostic) -> None:
         warnings.warn(CepheidWarning(str(finding)), stacklevel=3)
 
 
-def warnings_on(request: Request) -> Iterator[Diagnostic]:
-    """What is worth knowing about a batch before it runs."""
-    found = pipelines(request)
-    yield from notes_on_keys(found)
-    for one in (one for pipeline in found for one in pipeline):
-        encoder = EventEncoder(one, request.sources, request.options)
-        order_matters = one.key != {} and not encoder.has_sequence
-        if one.key or order_matters:
-            yield from _notes_on_rows(encoder, list(_sample(encoder)), order_matters=order_matters)
-
-
-def notes_on_keys(pipelines: Sequence[Pipeline]) -> Iterator[Diagnostic]:
-    """Which statements one task runs alone, and why."""
-    for one in (one for pipeline in pipelines for one in pipeline if one.key is None):
-        fact = f"one task takes all events of {', '.join(one.names)}"
-        yield note("no-key", fact, hint=one.reason)
+def warnings_on(plan: Plan) -> Iterator[Diagnostic]:
+    """What is worth knowing about a request before it runs; of a stream no row is looked at."""
+    for one in plan.passes:
+        if one.logical.key is None:
+            fact = f"one task takes all events of {', '.join(one.names)}"
+            yield note("no-key", fact, hint=one.logical.reason)
+    if plan.request.watermark is not None:
+        return
+    for one in plan.passes:
+        key = one.logical.key
+        order_matters = key != {} and not one.layout.has_sequence
+        if key or order_matters:
+            rows = list(_sample(one.encoder))
+            yield from _warnings_on_rows(rows, is_keyed=bool(key), order_matters=order_matters)
 
 
 def _sample(encoder: EventEncoder) -> Iterator[tuple[object, ...]]:
@@ -66,13 +64,13 @@ def _sample(encoder: EventEncoder) -> Iterator[tuple[object, ...]]:
                 yield tuple(row)
 
 
-def _notes_on_rows(
-    encoder: EventEncoder, rows: list[tuple[object, ...]], *, order_matters: bool
+def _warnings_on_rows(
+    rows: list[tuple[object, ...]], *, is_keyed: bool, order_matters: bool
 ) -> Iterator[Diagnostic]:
     if order_matters and len(set(rows)) < len(rows):
         fact = "events of one time are taken by type, then by the values of all their attributes"
         yield warning("ties", fact, hint="name a column that orders them: sequence=")
-    if encoder.key and len(rows) >= _FEWEST:
+    if is_keyed and len(rows) >= _FEWEST:
         [(_, count)] = Counter(row[1:] for row in rows).most_common(1)
         if count > _LARGE * len(rows):
             fact = f"{count / len(rows):.0%} of the first {len(rows):,} events have the same key"

@@ -67,7 +67,7 @@ def start(job: Job, spark: Spark, show: Callable[[list[Event]], None]) -> list[Q
     events = open_source(spark, job.source, job.program, job.checkpoint / "journal")
     found = detect(job.program, _accepted(events), output=job.output, watermark=job.watermark)
     rows = found.observe(ROWS, count(lit(1)).alias("rows"))
-    writers = [_at(open_sink(rows, job.sink, job.output, show), job, "query")]
+    writers = [_at(open_sink(rows, job.program, job.sink, job.output, show), job, "query")]
     if job.rejects is not None:
         writers.append(_at(_rejects(job, spark, job.rejects), job, "rejects"))
     return [writer.start() for writer in writers]

@@ -5,7 +5,7 @@ take what these derive in the second, and so on. An operator runs the packs of i
 passes on all others. What it gives lies, for Spark, just after the watermark, so that no later
 operator drops it.
 
-A bucket that is fed may let everything up to the watermark happen, as nothing that is not after it can
+A bucket that takes what others derive may let everything up to the watermark happen, as nothing that is not after it can
 still be derived. For Spark tells all operators the same watermark in a micro-batch, and runs them one
 after the other. In the first one, every bucket that holds an event up to the watermark, or a timer, is
 called: by its events or by its timeout. It lets all of them happen, and what comes later still is late.
@@ -28,31 +28,28 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from cepheid.core.time import Instant
-from cepheid.core.types import EventType
-from cepheid.engines.spark.batch.query import part_of, with_schema
-from cepheid.engines.spark.codec.event_encoder import KEY, KIND, SEQUENCE, TIME, TYPE
+from cepheid.engines.spark.codec.event_layout import KEY, KIND, SEQUENCE, TIME, TYPE
+from cepheid.engines.spark.codec.packed_program import PackedProgram
+from cepheid.engines.spark.codec.schemas import with_schema
+from cepheid.engines.spark.plan.plan import Upstream
 from cepheid.engines.spark.session.workers import keep_loaded
+from cepheid.engines.spark.shared_operator import SharedOperator
+from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK, by_bucket, from_bytes, to_bytes
 from cepheid.engines.spark.shuffle.partition_labels import label, number_of
 from cepheid.engines.spark.shuffle.partitioner import Partitioner
 from cepheid.engines.spark.stream.shuffle import (
-    BUCKET,
     CONTENT,
     LATE,
     MOMENT,
     NEWEST,
-    PACK,
     ROWS,
-    by_bucket,
     in_packs,
     pack_rows,
 )
 from cepheid.engines.spark.stream.state import (
     Bucket,
     Buckets,
-    SharedOperator,
     Watermarks,
-    from_bytes,
-    to_bytes,
 )
 from cepheid.io.arrow import arrow_type
 from cepheid.matcher.operator import columns_of, rows_schema
@@ -72,31 +69,21 @@ _MILLISECOND = 1_000  # microseconds
 
 
 @dataclass(frozen=True, slots=True)
-class Upstream:
-    """What a pass takes of what others derive."""
-
-    producers: tuple[int, ...]  # their numbers among all passes
-    taken: tuple[tuple[str, tuple[str, ...]], ...]  # types, and the kinds of the rows that count
-
-
-@dataclass(frozen=True, slots=True)
 class PassSpec:
     """The statements of a pass, what orders their events, and which operator runs it."""
 
     statements: tuple[str, ...]
     sort_keys: tuple[str, ...]
-    place: int
+    operator: int  # its place in a row of operators
     upstream: Upstream | None
-    partitioner: Partitioner  # of what it is fed with, and of the events that these meet
+    partitioner: Partitioner  # of what it takes of others, and of the events that these meet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamTask:
     """What a worker needs to know of a stream."""
 
-    program: str  # the JSON form of the whole program
-    types: tuple[tuple[str, EventType], ...]  # those that it does not declare
-    needed: tuple[str, ...]  # the statements that run
+    program: PackedProgram
     passes: tuple[PassSpec, ...]
     buckets: int  # of each pass
     watermarks: Watermarks
@@ -106,11 +93,11 @@ class StreamTask:
 
     @property
     def operators(self) -> int:
-        return 1 + max(one.place for one in self.passes)
+        return 1 + max(one.operator for one in self.passes)
 
-    def first_buckets(self, place: int) -> tuple[int, ...]:
+    def first_buckets(self, operator: int) -> tuple[int, ...]:
         """Of the passes of an operator, those that hear of everything."""
-        return tuple(n * self.buckets for n, p in enumerate(self.passes) if p.place == place)
+        return tuple(n * self.buckets for n, p in enumerate(self.passes) if p.operator == operator)
 
 
 @dataclass(frozen=True)
@@ -124,7 +111,7 @@ class Prepared:
     def buckets(self) -> Buckets:
         one = self.task.passes[self.number]
         return Buckets(
-            part_of(self.task.program, self.task.types, one.statements),
+            self.task.program.part(one.statements),
             self.task.buckets,
             one.sort_keys,
             self.task.start,
@@ -230,7 +217,7 @@ def result_packs(task: StreamTask, bucket_output: BucketOutput) -> Iterator[tupl
 
 @lru_cache(maxsize=4)
 def _schemas(task: StreamTask) -> tuple[pa.Schema, pa.Schema]:
-    whole = part_of(task.program, task.types, task.needed)
+    whole = task.program.open()
     return rows_schema(whole), late_schema(whole)
 
 
@@ -333,9 +320,9 @@ STATE = T.StructType([T.StructField("bucket", T.BinaryType())])
 class BucketProcessor(StatefulProcessor):
     """One of several operators, each of which takes what those before it derive."""
 
-    def __init__(self, task: StreamTask, place: int) -> None:
+    def __init__(self, task: StreamTask, operator: int) -> None:
         self._task = task
-        self._place = place
+        self._operator = operator
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
@@ -343,7 +330,7 @@ class BucketProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: TimerValues) -> Frames:  # noqa: N802, N803
         number, watermark = number_of(int(key[0])), timerValues.getCurrentWatermarkInMs()
-        if number < 0 or self._task.passes[number // self._task.buckets].place != self._place:
+        if number < 0 or self._task.passes[number // self._task.buckets].operator != self._operator:
             yield from (_just_after(watermark, frame) for frame in rows)
         else:
             yield from self._process_input(number, BucketInput(_read_packs(rows), watermark))
@@ -390,8 +377,8 @@ class BucketProcessor(StatefulProcessor):
             frame = pd.DataFrame({BUCKET: [-1 - number], PACK: [packed], CONTENT: [kind]})
             yield _just_after(watermark, frame)
         packs: dict[int, bytes | None] = {}
-        if number == self._task.first_buckets(self._place)[0]:
-            packs |= dict.fromkeys(self._task.first_buckets(self._place + 1))
+        if number == self._task.first_buckets(self._operator)[0]:
+            packs |= dict.fromkeys(self._task.first_buckets(self._operator + 1))
         packs |= dict(forwarded(self._task, number, bucket_output))
         if packs:
             labels = list(map(label, packs))

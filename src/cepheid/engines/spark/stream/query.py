@@ -20,9 +20,7 @@ events that were derived, and packs that it only passes on. The watermark is tak
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial, reduce
 
 from pyspark.sql import Column, DataFrame
@@ -32,30 +30,30 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from cepheid.analysis.retention import needs_start
-from cepheid.core.time import Period, parse_period
-from cepheid.engines.spark.batch.query import UNORDERED, Request, spark_schema
-from cepheid.engines.spark.codec.event_encoder import TIME, TYPE, EventEncoder, union
+from cepheid.core.time import Period
+from cepheid.engines.spark.codec.event_encoder import EventEncoder, union
+from cepheid.engines.spark.codec.event_layout import TIME, TYPE
 from cepheid.engines.spark.codec.input_columns import Reading, Source, named, read
-from cepheid.engines.spark.plan.passes import Pipeline, pipelines_of
-from cepheid.engines.spark.session.spark_session import ROCKSDB
+from cepheid.engines.spark.codec.packed_program import PackedProgram
+from cepheid.engines.spark.codec.schemas import spark_schema
+from cepheid.engines.spark.plan.plan import Plan, PlannedPass
+from cepheid.engines.spark.plan.request import Request, WatermarkPolicy
+from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK
 from cepheid.engines.spark.shuffle.partitioner import partitioner_of
 from cepheid.engines.spark.stream.processor import (
     STATE,
     BucketProcessor,
     PassSpec,
     StreamTask,
-    Upstream,
     heartbeat,
     late_schema,
     process_alone,
 )
 from cepheid.engines.spark.stream.shuffle import (
-    BUCKET,
     CONTENT,
     FORWARDED,
     LATE,
     MOMENT,
-    PACK,
     PACKS,
     RESULTS,
     ROWS,
@@ -66,82 +64,34 @@ from cepheid.engines.spark.stream.shuffle import (
 from cepheid.engines.spark.stream.state import Watermarks
 from cepheid.errors import UsageError, error
 from cepheid.program.resolved import ResolvedProgram
-from cepheid.program.serialize import to_json
 
 BUCKETS = 32  # more cost time in every micro-batch; with 128 MB of state, each holds 4 MB
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatermarkPolicy:
-    """How long a stream waits: for events that come late, to report those that come later still,
-    and, by the clock on the wall, for any event at all."""
-
-    delay: Period
-    grace: Period | None = None  # as long as the delay
-    idle: Period | None = None  # for ever
-
-    @property
-    def watermarks(self) -> Watermarks:
-        delay = _milliseconds(self.delay)
-        return Watermarks(delay, delay if self.grace is None else _milliseconds(self.grace))
-
-
-def watermark_policy(
-    watermark: str | Period | None, grace: str | Period | None, idle: str | Period | None
-) -> WatermarkPolicy:
-    """The pace that a call asks for; UsageError where it makes no sense."""
-    delay = _period(watermark, "watermark")
-    if delay is None:
-        fact = "a stream needs a watermark: how long an event may come after later ones"
-        raise UsageError(error("usage", fact, hint="watermark='10 seconds'"))
-    return WatermarkPolicy(delay=delay, grace=_period(grace, "grace"), idle=_period(idle, "idle"))
-
-
-def _period(given: str | Period | None, name: str) -> Period | None:
-    try:
-        period = parse_period(given) if isinstance(given, str) else given
-    except ValueError as problem:
-        raise UsageError(error("bad-period", f"{name}: {problem}")) from None
-    if period is not None and period.months:
-        fact = f"{name}: months are not all of one length"
-        raise UsageError(error("bad-period", fact, hint="count days"))
-    return period
-
-
-def _milliseconds(period: Period) -> int:
-    return -(-period.microseconds // 1_000)
 
 
 # Frames ---------------------------------------------------------------------------------------
 
 
-def stream_rows(request: Request, policy: WatermarkPolicy, buckets: int = BUCKETS) -> DataFrame:
+def stream_rows(plan: Plan, buckets: int = BUCKETS) -> DataFrame:
     """The rows of a program over a stream, in the columns of `rows_schema`."""
-    return rows_of(stream_results(request, policy, buckets), request.program)
+    return rows_of(stream_results(plan, buckets), plan.request.program)
 
 
-def stream_late(request: Request, policy: WatermarkPolicy, buckets: int = BUCKETS) -> DataFrame:
+def stream_late(plan: Plan, buckets: int = BUCKETS) -> DataFrame:
     """The events that came too late: '@type', '@time', the attributes that the program looks at."""
-    return late_of(stream_results(request, policy, buckets), request.program)
+    return late_of(stream_results(plan, buckets), plan.request.program)
 
 
-def stream_results(request: Request, policy: WatermarkPolicy, buckets: int = BUCKETS) -> DataFrame:
+def stream_results(plan: Plan, buckets: int = BUCKETS) -> DataFrame:
     """Packs of rows and of late events, which one query may both write."""
-    _require_start(request)
-    pipelines = stream_pipelines(request, policy)
-    encoders = [
-        EventEncoder(one, request.sources, request.options)
-        for pipeline in pipelines
-        for one in pipeline
-    ]
-    task = task_of(request, pipelines, encoders, policy, buckets)
-    packs = reduce(union, _packed(request, encoders, task, place=0))
-    if policy.idle is not None:
-        packs = packs.unionByName(_beats(packs, task))
-    watermarks = policy.watermarks
-    packs = packs.withWatermark(MOMENT, f"{watermarks.delay + watermarks.grace} milliseconds")
-    if task.operators > 1:
-        return _chained(request, encoders, task, packs)
+    _require_start(plan.request)
+    task = task_of(plan, buckets)
+    packs = reduce(union, _packed(plan, task, operator=0))
+    if task.idle_timeout is not None:
+        packs = packs.unionByName(_heartbeats(packs, task))
+    lag = task.watermarks.delay + task.watermarks.grace
+    packs = packs.withWatermark(MOMENT, f"{lag} milliseconds")
+    if plan.operators > 1:
+        return _chained(plan, task, packs)
     return packs.groupBy(named(BUCKET)).applyInPandasWithState(
         partial(process_alone, task),
         outputStructType=RESULTS,
@@ -151,39 +101,20 @@ def stream_results(request: Request, policy: WatermarkPolicy, buckets: int = BUC
     )
 
 
-def _chained(
-    request: Request, encoders: Sequence[EventEncoder], task: StreamTask, packs: DataFrame
-) -> DataFrame:
+def _chained(plan: Plan, task: StreamTask, packs: DataFrame) -> DataFrame:
     """One operator after the other; each but the first has input of its own, too."""
-    for place in range(task.operators):
-        if place > 0:
+    for operator in range(plan.operators):
+        if operator > 0:
             # What has a watermark comes first: then it is the one of both.
-            packs = reduce(union, _packed(request, encoders, task, place), packs)
+            packs = reduce(union, _packed(plan, task, operator), packs)
         packs = packs.groupBy(named(BUCKET)).transformWithStateInPandas(
-            BucketProcessor(task, place),
+            BucketProcessor(task, operator),
             outputStructType=FORWARDED,
             outputMode="append",
             timeMode="eventTime",
             eventTimeColumnName=MOMENT,
         )
     return packs
-
-
-def stream_pipelines(request: Request, policy: WatermarkPolicy) -> tuple[Pipeline, ...]:
-    """The passes of a stream; those that take what others derive run in operators of their own."""
-    return pipelines_of(request.program, obstacle=_obstacle(request, policy))
-
-
-def _obstacle(request: Request, policy: WatermarkPolicy) -> str | None:
-    """Why operators must not follow each other."""
-    settings = request.sources[0].frame.sparkSession.conf
-    if request.options.sequence is None:
-        return UNORDERED
-    if policy.idle is not None:
-        return "with idle= a bucket that hears nothing goes on alone"
-    if settings.get("spark.sql.streaming.stateStore.providerClass", None) != ROCKSDB:
-        return "Spark keeps the state of several operators in RocksDB only"
-    return None
 
 
 def rows_of(result_packs: DataFrame, program: ResolvedProgram) -> DataFrame:
@@ -236,46 +167,43 @@ def _problem(reading: Reading) -> Column:
     return F.coalesce(*problems)
 
 
-def _packed(
-    request: Request, encoders: Sequence[EventEncoder], task: StreamTask, place: int
-) -> Iterator[DataFrame]:
+def _packed(plan: Plan, task: StreamTask, operator: int) -> Iterator[DataFrame]:
     """The packs of the passes of an operator.
 
     Every source moves the watermark, whether a pass reads it or not: the first pass sees to it.
     """
-    for number, (encoder, one) in enumerate(zip(encoders, task.passes, strict=True)):
-        if one.place != place:
+    request = plan.request
+    for number, one in enumerate(plan.passes):
+        if one.operator != operator:
             continue
-        parts = [_selected(request, encoder, n, one, task) for n in range(len(encoder.readings))]
+        readings = one.encoder.readings
+        parts = [_selected(request, one, n, task.buckets) for n in range(len(readings))]
         if number == 0:
-            sources = {id(reading.source) for reading in encoder.readings}
+            sources = {id(reading.source) for reading in readings}
             parts += [_time_alone(request, s) for s in request.sources if id(s) not in sources]
         if parts:
             packer = Packer(
                 first=number * task.buckets,
-                types=encoder.consumed,
-                time_columns=encoder.time_columns,
-                names=_names(encoder),
-                notified=task.first_buckets(place) if number == 0 else (),
-                partitioner=one.partitioner if one.upstream else None,
+                layout=one.layout,
+                notified=task.first_buckets(operator) if number == 0 else (),
+                partitioner=task.passes[number].partitioner if one.upstream else None,
             )
             yield reduce(union, parts).mapInArrow(partial(pack, packer), PACKS)
 
 
-def _selected(
-    request: Request, encoder: EventEncoder, number: int, one: PassSpec, task: StreamTask
-) -> DataFrame:
+def _selected(request: Request, one: PlannedPass, number: int, buckets: int) -> DataFrame:
     """The rows of a source in the columns of a pass; those it has no use for have no bucket."""
+    encoder = one.encoder
     reading = encoder.readings[number]
     columns = encoder.columns_from(number, reading)
     is_fine = _can_come(read(reading.source, request.program, request.options))
     frame = reading.source.frame.where(is_fine)
     frame = frame.select(*(c.alias(n) for n, c in columns.items()))
-    bucket = F.lit(0) if one.upstream else _bucket(encoder, task.buckets)
+    bucket = F.lit(0) if one.upstream else _bucket(encoder, buckets)
     wanted = F.when(encoder.is_wanted(reading.source), bucket)
     frame = frame.withColumn(BUCKET, wanted.cast("smallint"))
     is_wanted = named(BUCKET).isNotNull()
-    if one.place > 0:  # the others have moved the watermark already
+    if one.operator > 0:  # the others have moved the watermark already
         frame = frame.where(is_wanted)
     columns = {name: F.when(is_wanted, named(name)) for name in frame.columns}
     columns |= {TIME: named(TIME), BUCKET: named(BUCKET)}
@@ -297,7 +225,7 @@ def _bucket(encoder: EventEncoder, buckets: int) -> Column:
     return F.pmod(F.xxhash64(*keys), F.lit(buckets))
 
 
-def _beats(packs: DataFrame, task: StreamTask) -> DataFrame:
+def _heartbeats(packs: DataFrame, task: StreamTask) -> DataFrame:
     """A row for every bucket, every second, so that all of them hear that nothing comes."""
     seconds = packs.sparkSession.readStream.format("rate").option("numPartitions", 1).load()
     return seconds.mapInArrow(partial(heartbeat, task), PACKS)
@@ -311,60 +239,31 @@ def _unpacked(result_packs: DataFrame, kind: str, schema: T.StructType) -> DataF
 # Tasks ----------------------------------------------------------------------------------------
 
 
-def task_of(
-    request: Request,
-    pipelines: Sequence[Pipeline],
-    encoders: Sequence[EventEncoder],
-    policy: WatermarkPolicy,
-    buckets: int,
-) -> StreamTask:
+def task_of(plan: Plan, buckets: int) -> StreamTask:
+    request = plan.request
+    assert request.watermark is not None
+    idle = request.watermark.idle
     return StreamTask(
-        program=json.dumps(to_json(request.program.tree)),
-        types=tuple(request.program.given.items()),
-        needed=tuple(s.name for s in request.program.statements),
-        passes=_pass_specs(request.program, pipelines, encoders, buckets),
+        program=PackedProgram.of(request.program),
+        passes=tuple(_spec(one, buckets) for one in plan.passes),
         buckets=buckets,
-        watermarks=policy.watermarks,
-        idle_timeout=None if policy.idle is None else _milliseconds(policy.idle),
+        watermarks=watermarks_of(request.watermark),
+        idle_timeout=None if idle is None else _milliseconds(idle),
         start=request.start,
         timed_out=request.timed_out,
     )
 
 
-def _pass_specs(
-    program: ResolvedProgram,
-    pipelines: Sequence[Pipeline],
-    encoders: Sequence[EventEncoder],
-    buckets: int,
-) -> tuple[PassSpec, ...]:
-    """The passes of all pipelines, each as early as what it takes allows."""
-    found: list[PassSpec] = []
-    for pipeline in pipelines:
-        first = len(found)
-        for one in pipeline:
-            encoder = encoders[len(found)]
-            upstream = _upstream(program, dict(enumerate(found[first:], first)), encoder)
-            place = 0 if upstream is None else 1 + max(found[n].place for n in upstream.producers)
-            sort_keys = tuple(
-                _names(encoder).get(sort_key, sort_key) for sort_key in encoder.sort_keys
-            )
-            found.append(
-                PassSpec(one.names, sort_keys, place, upstream, partitioner_of(one, buckets))
-            )
-    return tuple(found)
+def _spec(one: PlannedPass, buckets: int) -> PassSpec:
+    sort_keys = tuple(map(one.layout.name_of, one.layout.sort_keys))
+    partitioner = partitioner_of(one.logical, buckets)
+    return PassSpec(one.names, sort_keys, one.operator, one.upstream, partitioner)
 
 
-def _upstream(
-    program: ResolvedProgram, earlier: Mapping[int, PassSpec], encoder: EventEncoder
-) -> Upstream | None:
-    """What a pass takes of what earlier ones of its pipeline derive."""
-    parts = {number: program.part(one.statements) for number, one in earlier.items()}
-    names = [name for one in earlier.values() for name in one.statements]
-    taken = encoder.taken_from(program.part(names))
-    producers = (n for n, part in parts.items() if any(s.target in taken for s in part.statements))
-    return Upstream(tuple(producers), tuple(taken.items())) if taken else None
+def watermarks_of(policy: WatermarkPolicy) -> Watermarks:
+    delay = _milliseconds(policy.delay)
+    return Watermarks(delay, delay if policy.grace is None else _milliseconds(policy.grace))
 
 
-def _names(encoder: EventEncoder) -> dict[str, str]:
-    """What the operator calls the columns that travel."""
-    return {f"c{place}": name for place, name in enumerate(encoder.names)}
+def _milliseconds(period: Period) -> int:
+    return -(-period.microseconds // 1_000)

@@ -11,22 +11,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as T  # noqa: N812
 
 from cepheid.core.time import Instant
-from cepheid.engines.spark.codec.event_encoder import TIME, decode
+from cepheid.engines.spark.codec.event_layout import TIME, EventLayout
 from cepheid.engines.spark.session.workers import keep_loaded
+from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK, by_bucket, from_bytes, to_bytes
 from cepheid.engines.spark.shuffle.partition_labels import label
 from cepheid.engines.spark.shuffle.partitioner import Partitioner
-from cepheid.engines.spark.stream.state import from_bytes, to_bytes
 
 ROWS, LATE = "rows", "late"  # what packs of results hold
 # The columns of packs; names of Python, as Spark makes tuples of their rows.
-BUCKET, MOMENT, NEWEST, PACK, CONTENT = "bucket", "moment", "newest", "pack", "content"
+MOMENT, NEWEST, CONTENT = "moment", "newest", "content"
 _ROWS_PER_PACK = 1 << 17  # of a task: the next rows come while these are packed
 _ROWS_PER_RESULT = 1 << 16
 
@@ -49,11 +47,7 @@ class Packer:
     """How a task packs the events of a pass."""
 
     first: int  # the pass's first bucket
-    types: tuple[str, ...]  # by their numbers
-    time_columns: Mapping[
-        str, int
-    ]  # columns that hold a time, and the microseconds that they count
-    names: Mapping[str, str]
+    layout: EventLayout
     notified: tuple[int, ...]  # buckets that hear of everything
     partitioner: Partitioner | None = None  # where Spark has not split the events
 
@@ -73,10 +67,9 @@ def pack(packer: Packer, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
 
 def _packs(packer: Packer, rows: pa.Table) -> pa.RecordBatch:
     newest = pc.max(rows[TIME]).as_py()
-    events = _decoded(packer, rows.filter(pc.is_valid(rows[BUCKET])).combine_chunks())
-    numbers = events[BUCKET].to_numpy()
-    events = events.drop_columns(BUCKET)
-    events = events.rename_columns([packer.names.get(n, n) for n in events.column_names])
+    sent = rows.filter(pc.is_valid(rows[BUCKET])).combine_chunks()
+    numbers = sent[BUCKET].to_numpy()
+    events = _events(packer.layout, sent.drop_columns(BUCKET))
     if packer.partitioner is not None:
         numbers = packer.partitioner.numbers(events)
     packs: dict[int, bytes | None] = dict.fromkeys(packer.notified)
@@ -84,23 +77,9 @@ def _packs(packer: Packer, rows: pa.Table) -> pa.RecordBatch:
     return pack_rows(packs, newest)
 
 
-def _decoded(packer: Packer, events: pa.Table) -> pa.Table:
-    """With all columns, and the names of types instead of their numbers."""
-    sent = {name: events[name].combine_chunks() for name in events.column_names}
-    return pa.table(decode(sent, events.num_rows, packer.types, packer.time_columns))
-
-
-def by_bucket(
-    events: pa.Table, numbers: npt.NDArray[np.integer[Any]]
-) -> Iterator[tuple[int, pa.Table]]:
-    """The events of each bucket that has any."""
-    counts = np.bincount(numbers)
-    is_few = len(counts) < 1 << 16  # NumPy sorts short numbers in a faster way
-    order = np.argsort(numbers.astype(np.uint16) if is_few else numbers, kind="stable")
-    ordered = events.take(order)
-    ends = np.cumsum(counts)
-    for number in np.flatnonzero(counts):
-        yield int(number), ordered.slice(ends[number] - counts[number], counts[number])
+def _events(layout: EventLayout, sent: pa.Table) -> pa.Table:
+    columns = {name: sent[name].combine_chunks() for name in sent.column_names}
+    return pa.table(layout.decode(columns, sent.num_rows))
 
 
 def pack_rows(packs: Mapping[int, bytes | None], newest: Instant | None) -> pa.RecordBatch:

@@ -26,8 +26,9 @@ import pyarrow.compute as pc
 
 from cepheid.core.time import Instant
 from cepheid.engines.spark.codec.sort_keys import Numbers, sorted_events
+from cepheid.engines.spark.shared_operator import SharedOperator
+from cepheid.engines.spark.shuffle.blocks import from_bytes, to_bytes
 from cepheid.errors import RunError, error
-from cepheid.matcher.operator import Operator, open_operator
 from cepheid.program.resolved import ResolvedProgram
 
 VERSION = 2
@@ -64,21 +65,6 @@ class IdleSince:
 
     watermark: int
     since: int  # on the clock on the wall
-
-
-class SharedOperator:
-    """An operator that buckets use one after the other, as opening one takes longer than a step."""
-
-    def __init__(
-        self, program: ResolvedProgram, *, timed_out: bool = False, is_fed: bool = False
-    ) -> None:
-        self._operator = open_operator(program, timed_out=timed_out, is_fed=is_fed)
-        self._blank = self._operator.save()
-
-    def operator(self, saved: bytes | None) -> Operator:
-        """The operator as it was saved, or as if it were new; whoever had it before is done."""
-        self._operator.load(self._blank if saved is None else saved)
-        return self._operator
 
 
 class Bucket:
@@ -307,15 +293,3 @@ def _first_time(events: pa.Table | None) -> Instant | None:
 
 def _latest(*instants: Instant | None) -> Instant | None:
     return max((i for i in instants if i is not None), default=None)
-
-
-def to_bytes(table: pa.Table) -> bytes:
-    """A table as an Arrow stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue().to_pybytes()
-
-
-def from_bytes(stream: bytes) -> pa.Table:
-    return pa.ipc.open_stream(stream).read_all()

@@ -8,7 +8,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from cepheid.core.event import Event
-from cepheid.engines.spark.codec.text import PROBLEM, REJECT, rows_of, write_lines
+from cepheid.engines.spark.codec.rows import decode_rows
+from cepheid.engines.spark.codec.text import PROBLEM, REJECT, write_lines
 from cepheid.engines.spark.endpoints.uri import (
     ConsoleSink,
     FileSink,
@@ -19,6 +20,7 @@ from cepheid.engines.spark.endpoints.uri import (
 )
 from cepheid.engines.spark.session.failures import failure_of
 from cepheid.engines.spark.session.libraries import require_library, require_stream_support
+from cepheid.program.resolved import ResolvedProgram
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 Show = Callable[[list[Event]], None]
 
 
-def open_sink(frame: DataFrame, sink: Sink, output: str | None, show: Show) -> DataStreamWriter:
+def open_sink(
+    frame: DataFrame, program: ResolvedProgram, sink: Sink, output: str | None, show: Show
+) -> DataStreamWriter:
     """A writer of what a program gives, for `.start()`; `show` prints the rows of a console."""
     if isinstance(sink, ConsoleSink):
 
@@ -38,14 +42,14 @@ def open_sink(frame: DataFrame, sink: Sink, output: str | None, show: Show) -> D
             except Exception as problem:
                 # Spark searches Java's long text for a reason, deeper than its stack.
                 raise failure_of(problem) from None
-            show(sorted(rows_of(rows, output), key=attrgetter("instant")))
+            show(sorted(decode_rows(rows, program, output), key=attrgetter("instant")))
 
         return frame.writeStream.foreachBatch(show_batch)
     format, options = _described(sink)
     frame.sparkSession.dataSource.register(format)
     is_text = not (isinstance(sink, FileSink) and sink.format == "parquet")
     key = sink.key if isinstance(sink, KafkaSink) else None
-    rows = write_lines(frame, output, key) if is_text else frame
+    rows = write_lines(frame, program, output, key) if is_text else frame
     return rows.writeStream.format(format.name()).options(**options)
 
 
