@@ -143,6 +143,7 @@ def shown(rows: DataFrame, output: str | None) -> DataFrame:
     if output is None:
         return rows.drop(named("@key"))
     own = rows.where(named("@type") == output)
-    members = rows.schema[output].dataType.names  # type: ignore[attr-defined]
+    # A type without attributes has no column.
+    members = rows.schema[output].dataType.names if output in rows.columns else ()  # type: ignore[attr-defined]
     attributes = [named(output).getField(member).alias(member) for member in members]
     return own.select(named("@time"), named("@kind"), *attributes)

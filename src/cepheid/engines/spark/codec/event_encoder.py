@@ -16,8 +16,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
-from cepheid.analysis.keys import Path
-from cepheid.analysis.pushdown import any_of, early_filters
 from cepheid.engines.spark.codec.event_layout import (
     KEY,
     KIND,
@@ -54,7 +52,7 @@ class EventEncoder:
         # Numbers in the order of names: events of one time are ordered by either.
         self.consumed = tuple(sorted(consumed_types(one.program), key=str.encode))
         self.has_sequence = options.sequence is not None
-        self._filters = [early_filters(s, one.program.types) for s in one.program.statements]
+        self.conditions = one.conditions(self.consumed)
         self.readings = tuple(
             read(source, one.program, options)
             for source in sources
@@ -109,11 +107,6 @@ class EventEncoder:
         choices = [self._is_one_of([t]) & test for t, test in tests.items() if test is not None]
         always = [t for t, test in tests.items() if test is None]
         return reduce(operator.or_, choices, self._is_one_of(always))
-
-    @property
-    def conditions(self) -> dict[str, expr_tree.Expr | None]:
-        """Of each type, what is true of its events that a statement takes; None: nothing is known."""
-        return {t: any_of(f[t] for f in self._filters if t in f) for t in self.consumed}
 
     def _condition(self, type: str) -> Column | None:
         condition = self.conditions[type]
@@ -214,7 +207,7 @@ class EventEncoder:
         """One attribute of the key of every type, cast so that equal values hash alike."""
         assert self.key
         common = self.key_types[number]
-        found: dict[tuple[int, Path], list[str]] = {}
+        found: dict[tuple[int, tuple[str, ...]], list[str]] = {}
         for type in keyed:
             first, *rest = self.key[type][number]
             found.setdefault((self._place(type, first), tuple(rest)), []).append(type)

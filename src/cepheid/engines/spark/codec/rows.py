@@ -24,22 +24,26 @@ def decode_rows(
     """
     derived = derived_types(program)
     decoder = RowDecoder(program.types)
-    names = rows.schema.names
     count = rows.num_rows
-    times: list[Any] = rows["@time"].to_pylist()
-    kinds: list[Any] = rows["@kind"].to_pylist()
-    keys: list[Any] = rows["@key"].to_pylist() if "@key" in names else [None] * count
+    # A type without attributes has no column.
+    nothing: list[Any] = [{}] * count
+    stored: dict[str, list[Any]]
     if output is None:
         types: list[Any] = rows["@type"].to_pylist()
-        stored: dict[str, list[Any]] = {name: rows[name].to_pylist() for name in derived}
+        stored = {name: rows[name].to_pylist() for name in derived}
     else:
         types = [output] * count
-        stored = {output: rows.select(list(derived[output])).to_pylist()}
+        stored = {
+            name: rows.select(list(derived[name])).to_pylist() for name in derived if name == output
+        }
+    times: list[Any] = rows["@time"].to_pylist()
+    kinds: list[Any] = rows["@kind"].to_pylist()
+    keys: list[Any] = rows["@key"].to_pylist() if "@key" in rows.schema.names else [None] * count
     for place, (type, time, kind, key) in enumerate(zip(types, times, kinds, keys, strict=True)):
         yield Event(
             type,
             to_instant(time),
-            decoder.values(stored[type][place], derived[type]),
+            decoder.values(stored.get(type, nothing)[place], derived.get(type, {})),
             is_old=kind == "old",
             is_timeout=kind == "timeout",
             key=None if key is None else tuple(key),

@@ -8,12 +8,12 @@ part.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from cepheid.analysis.keys import Path, split_of
-from cepheid.analysis.pushdown import arriving, columns_read
+from cepheid.analysis.pushdown import any_of, arriving, columns_read, early_filters
 from cepheid.analysis.stages import Stage, stages
 from cepheid.core.types import (
     SCALARS,
@@ -24,7 +24,7 @@ from cepheid.core.types import (
     RecordType,
     lineage,
 )
-from cepheid.expr.tree import Column
+from cepheid.expr.tree import Column, Expr
 from cepheid.io.arrow import arrow_type
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
@@ -48,6 +48,11 @@ class Pass:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(statement.name for statement in self.program.statements)
+
+    def conditions(self, types: Iterable[str]) -> dict[str, Expr | None]:
+        """Of each type, what is true of its events that a statement takes; None: nothing is known."""
+        filters = [early_filters(s, self.program.types) for s in self.program.statements]
+        return {t: any_of(f[t] for f in filters if t in f) for t in types}
 
 
 Pipeline: TypeAlias = tuple[Pass, ...]

@@ -69,6 +69,7 @@ class Plan:
     request: Request = field(repr=False)
     pipelines: tuple[tuple[PlannedPass, ...], ...]  # which know nothing of each other
     depends_on_time: bool  # whether rows need the first and the last instant of the input
+    needs_start: tuple[ResolvedStatement, ...]  # whose rows depend on when the program starts
 
     @property
     def passes(self) -> tuple[PlannedPass, ...]:
@@ -90,6 +91,7 @@ def plan_of(request: Request) -> Plan:
         request,
         tuple(_planned(request, pipelines)),
         any(_depends_on_time(s, timed_out=request.timed_out) for s in statements),
+        tuple(s for s in statements if s.context is None and needs_start(s)),
     )
 
 

@@ -29,7 +29,6 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.state import GroupStateTimeout
 
-from cepheid.analysis.retention import needs_start
 from cepheid.core.time import Period
 from cepheid.engines.spark.codec.event_encoder import EventEncoder, union
 from cepheid.engines.spark.codec.event_layout import TIME, TYPE
@@ -83,7 +82,7 @@ def stream_late(plan: Plan, buckets: int = BUCKETS) -> DataFrame:
 
 def stream_results(plan: Plan, buckets: int = BUCKETS) -> DataFrame:
     """Packs of rows and of late events, which one query may both write."""
-    _require_start(plan.request)
+    _require_start(plan)
     task = task_of(plan, buckets)
     packs = reduce(union, _packed(plan, task, operator=0))
     if task.idle_timeout is not None:
@@ -142,9 +141,9 @@ def stream_rejects(request: Request) -> DataFrame:
     return reduce(union, frames).where(named("@problem").isNotNull())
 
 
-def _require_start(request: Request) -> None:
-    for statement in request.program.statements:
-        if request.start is None and statement.context is None and needs_start(statement):
+def _require_start(plan: Plan) -> None:
+    for statement in plan.needs_start:
+        if plan.request.start is None:
             fact = (
                 f"a stream does not say when '{statement.name}' starts, and its rows depend on it"
             )

@@ -3,11 +3,11 @@
 Nothing here knows Spark. A bucket is made from the bytes that it saved last, takes one step for each
 micro-batch that concerns it, and is saved again; what a step releases at once is never saved.
 
-The saved bytes begin with a version, a checksum, and a header: number of buckets, clock, sizes.
-Behind lie the waiting events, as an Arrow stream, and the state of the operator. They are refused with
-a RunError if they are damaged or were saved with another number of buckets; the operator refuses
-those of another program, or of one whose timed-out matches were not asked for alike. A program is
-what it says, not how it is written: comments, layout and the division into files may change between
+The saved bytes are sealed as all states are: a line that people can read, and a checksum. Then come
+the number of buckets, clock and sizes, the waiting events, as an Arrow stream, and the state of the
+operator. They are refused with a RunError if they are damaged, of another format or program, or were
+saved with another number of buckets; the operator refuses those of a program whose timed-out matches
+were not asked for alike. A program is what it says, not how it is written: comments, layout and the division into files may change between
 two runs, and so may the delay. A declaration that is added, removed, changed or moved makes another
 program.
 """
@@ -16,9 +16,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -30,10 +29,10 @@ from cepheid.engines.spark.shared_operator import SharedOperator
 from cepheid.engines.spark.shuffle.blocks import from_bytes, to_bytes
 from cepheid.errors import RunError, error
 from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.seal import Seal
 
-VERSION = 2
-_MAGIC = b"cepheid-bucket"
-_NUMBER = 4  # bytes of a checksum or a length
+VERSION = "3"
+_NUMBER = 4  # bytes of a length
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +45,10 @@ class Buckets:
     start: Instant | None = None  # else the program begins with its first event
     timed_out: bool = False
     is_fed: bool = False  # others derive some of its events, which have a '@key'
+    seal: Seal = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seal", Seal("bucket", VERSION, self.program))
 
     def shared_operator(self) -> SharedOperator:
         return SharedOperator(self.program, timed_out=self.timed_out, is_fed=self.is_fed)
@@ -155,42 +158,25 @@ class Bucket:
             "buckets": self._buckets.count,
             "passed": self._passed,
             "waiting": len(waiting),
-            "silence": self._idle_since and astuple(self._idle_since),
+            "idle_since": self._idle_since and astuple(self._idle_since),
         }
-        return _closed(header, waiting + self._operator.save())
+        head = json.dumps(header).encode()
+        payload = len(head).to_bytes(_NUMBER) + head + waiting + self._operator.save()
+        return self._buckets.seal.close(payload)
 
     def _load(self, saved: bytes) -> bytes:
         """Goes on from there; what is left is the state of the operator."""
-        header, body = _opened(saved)
+        payload = self._buckets.seal.open(saved)
+        end = _NUMBER + int.from_bytes(payload[:_NUMBER])
+        header, body = json.loads(payload[_NUMBER:end]), payload[end:]
         if header["buckets"] != self._buckets.count:
             fact = f"this stream began with {header['buckets']} buckets, not {self._buckets.count}"
             raise _bad_state(fact, "the first run fixes their number: give the same")
         size = header["waiting"]
         self._waiting = from_bytes(body[:size]) if size else None
         self._passed = header["passed"]
-        self._idle_since = IdleSince(*header["silence"]) if header["silence"] else None
+        self._idle_since = IdleSince(*header["idle_since"]) if header["idle_since"] else None
         return body[size:]
-
-
-def _closed(header: dict[str, Any], body: bytes) -> bytes:
-    head = json.dumps(header).encode()
-    payload = len(head).to_bytes(_NUMBER) + head + body
-    return _MAGIC + bytes([VERSION]) + crc32(payload).to_bytes(_NUMBER) + payload
-
-
-def _opened(saved: bytes) -> tuple[dict[str, Any], bytes]:
-    """The header and the body of saved bytes that are whole and of this version."""
-    start = len(_MAGIC) + 1 + _NUMBER
-    if not saved.startswith(_MAGIC) or len(saved) <= start:
-        raise _bad_state("these bytes are no saved bucket")
-    version, payload = saved[len(_MAGIC)], saved[start:]
-    if version != VERSION:
-        raise _bad_state(f"the bucket was saved in form {version}; this Cepheid reads {VERSION}")
-    if crc32(payload) != int.from_bytes(saved[start - _NUMBER : start]):
-        raise _bad_state("the saved bucket is damaged")
-    end = _NUMBER + int.from_bytes(payload[:_NUMBER])
-    header: dict[str, Any] = json.loads(payload[_NUMBER:end])
-    return header, payload[end:]
 
 
 def _bad_state(fact: str, hint: str = "start afresh, with a new checkpoint") -> RunError:
