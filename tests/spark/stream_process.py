@@ -104,6 +104,7 @@ def killed(arguments: Sequence[str], folder: Path, checkpoint: Checkpoint, death
             wait_for(
                 lambda: process.poll() is not None or death.is_due(checkpoint, first),
                 f"{death} after micro-batch {first}",
+                process.pid,
             )
             assert process.poll() is None, (folder / "log.txt").read_text()
         finally:

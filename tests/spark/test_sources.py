@@ -60,7 +60,7 @@ def drained(frame: DataFrame, folder: Path) -> list[dict[str, Any]]:
         rows.extend(row.asDict(recursive=True) for row in batch.collect())
 
     writer = frame.writeStream.foreachBatch(take).trigger(availableNow=True)
-    writer.option("checkpointLocation", str(folder)).start().awaitTermination(60)
+    writer.option("checkpointLocation", str(folder)).start().awaitTermination()
     return rows
 
 
@@ -448,7 +448,7 @@ def test_a_broker_that_is_away_is_told(spark: SparkSession, tmp_path: Path) -> N
     source = MqttSource(Broker("127.0.0.1", 1), "t")
     query = read_mqtt(spark, source, tmp_path / "j").writeStream.format("noop").start()
     with pytest.raises(StreamingQueryException, match=r"MQTT broker 127.0.0.1:1 does not answer"):
-        query.awaitTermination(60)
+        query.awaitTermination()
 
 
 def test_half_a_line_of_a_killed_process_is_cut_off(tmp_path: Path) -> None:
