@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -47,6 +48,10 @@ PROGRAMS = {
         create schema A (k string, v int);
         insert into O select * from pattern [every A];
         insert into Z select z from pattern [every z=O];
+    """,
+    "without attributes, by time alone": """
+        create schema A (k string, v int);
+        select * from pattern [every timer:interval(2.5 sec)];
     """,
     "between keys": """
         create schema A (k string, v int);
@@ -92,6 +97,12 @@ def test_a_run_gives_the_rows_of_the_reference(spark: SparkSession, name: str) -
     rows = cep.run(cep.parse(PROGRAMS[name]), events_for(name), engine="spark")
     assert written(rows) == expected(name)
     assert written(cep.run(cep.parse(PROGRAMS[name]), events_for(name))) == expected(name)
+
+
+def test_columns_give_rows_without_attributes() -> None:
+    table = pa.table({"@type": ["A", "A"], "@time": [1, 2], "k": ["p", "q"], "v": [1, 2]})
+    program = cep.parse(PROGRAMS["of a type that has no attributes"])
+    assert written(cep.run(program, table)) == written(cep.run(program, table, engine="reference"))
 
 
 def test_a_nested_event_is_an_event(spark: SparkSession) -> None:
