@@ -49,9 +49,9 @@ def cpu_seconds(root: int) -> float:
         below.setdefault(int(parent), []).append(int(pid))
     total, waiting = 0.0, [root]
     while waiting:
-        pid = waiting.pop()
-        total += used.get(pid, 0.0)
-        waiting += below.get(pid, [])
+        process = waiting.pop()
+        total += used.get(process, 0.0)
+        waiting += below.get(process, [])
     return total
 
 
