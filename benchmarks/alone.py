@@ -34,7 +34,7 @@ def _run(name: str, sizes: Sizes) -> list[Figure]:
 
 def _stop_spark() -> None:
     if "pyspark" in sys.modules:
-        from cepheid.engines.spark.session import running_session
+        from cepheid.engines.spark.session.spark_session import running_session
 
         if session := running_session():
             session.stop()

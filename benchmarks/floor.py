@@ -16,7 +16,7 @@ from benchmarks.measure import Sizes, in_turn
 from benchmarks.programs import SPEEDS, crash
 from benchmarks.report import Figure, Goal
 from cepheid.engines.spark.detect import detect
-from cepheid.engines.spark.session import session
+from cepheid.engines.spark.session.spark_session import session
 from cepheid.verbs import Program
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from benchmarks.inputs import Rides
 from benchmarks.measure import Sizes, in_turn
 from benchmarks.programs import SPEEDS, crash, crashes
 from benchmarks.report import Figure, Goal
-from cepheid.engines.spark.session import session
+from cepheid.engines.spark.session.spark_session import session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

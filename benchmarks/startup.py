@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.measure import Sizes, in_turn
 from benchmarks.report import Figure, Goal
-from cepheid.engines.spark.java import find_java
+from cepheid.engines.spark.session.java import find_java
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "motorbike"
 RUN = (

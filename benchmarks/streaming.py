@@ -13,8 +13,8 @@ from benchmarks.measure import Sizes
 from benchmarks.programs import SPEEDS, chained, crash
 from benchmarks.report import Figure, Goal
 from cepheid.engines.spark.detect import detect
-from cepheid.engines.spark.session import session
-from cepheid.engines.spark.stages import relays_of
+from cepheid.engines.spark.plan.passes import pipelines_of
+from cepheid.engines.spark.session.spark_session import session
 from cepheid.verbs import Program
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def run(sizes: Sizes) -> Iterator[Figure]:
 
 def _unkeyed(program: Program) -> str:
     """Why one task takes all events, if it does."""
-    passes = (one for relay in relays_of(program.resolve()) for one in relay)
+    passes = (one for relay in pipelines_of(program.resolve()) for one in relay)
     return "; ".join(f"no key: {one.reason}" for one in passes if one.key is None)
 
 

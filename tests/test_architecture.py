@@ -110,6 +110,32 @@ def test_only_the_spark_engine_knows_pyspark() -> None:
             assert not imported_packages(path) & {"pyspark", "py4j"}, path
 
 
+# Rooms of the Spark engine, and the rooms that they do not know.
+ROOMS = {
+    "plan": {"batch", "stream", "endpoints"},
+    "codec": {"batch", "stream", "endpoints", "shuffle"},
+    "shuffle": {"batch", "stream", "endpoints"},
+    "batch": {"stream", "endpoints"},
+    "stream": {"batch"},
+    "session": {"plan", "codec", "shuffle", "batch", "stream", "endpoints"},
+    "endpoints": {"plan", "batch", "stream"},
+}
+
+
+@pytest.mark.parametrize("room", sorted(ROOMS))
+def test_rooms_of_the_spark_engine_do_not_know_those_above_and_beside_them(room: str) -> None:
+    home = "cepheid.engines.spark."
+    for path in sorted((ROOT / "engines" / "spark" / room).rglob("*.py")):
+        names = (n.removeprefix(home) for n in imported_names(path) if n.startswith(home))
+        assert not {name.partition(".")[0] for name in names} & ROOMS[room], path
+
+
+def test_only_the_plan_of_the_spark_engine_asks_the_analyses() -> None:
+    for path in sorted((ROOT / "engines" / "spark").rglob("*.py")):
+        if path.parent.name != "plan":
+            assert "analysis" not in imported_layers(path), path
+
+
 def test_only_the_solver_knows_z3() -> None:
     for path in sorted(ROOT.rglob("*.py")):
         if path != ROOT / "analysis" / "solver.py":

@@ -12,16 +12,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from cepheid.engines.spark.batch.file_scan import files
     from cepheid.engines.spark.detect import detect
-    from cepheid.engines.spark.files import files
-    from cepheid.engines.spark.session import session
-    from cepheid.engines.spark.workers import check_workers
+    from cepheid.engines.spark.session.spark_session import session
+    from cepheid.engines.spark.session.workers import check_workers
 
 _HOMES = {
-    "check_workers": "cepheid.engines.spark.workers",
+    "check_workers": "cepheid.engines.spark.session.workers",
     "detect": "cepheid.engines.spark.detect",
-    "files": "cepheid.engines.spark.files",
-    "session": "cepheid.engines.spark.session",
+    "files": "cepheid.engines.spark.batch.file_scan",
+    "session": "cepheid.engines.spark.session.spark_session",
 }
 
 __all__ = ["check_workers", "detect", "files", "session"]

@@ -363,7 +363,7 @@ def _on_spark(
     timed_out: bool,
 ) -> Result:
     from cepheid.engines.spark.run import run_files, run_records, run_tables
-    from cepheid.engines.spark.session import session
+    from cepheid.engines.spark.session.spark_session import session
 
     tables = [str(e).removeprefix(_TABLE) for e in events if is_table(e)]
     if tables and len(tables) < len(events):

@@ -10,8 +10,8 @@ import pytest
 from cepheid.cli.monitor import Status
 from cepheid.cli.stream import period
 from cepheid.core.time import SECOND, Period
-from cepheid.engines.spark.failures import failure_of
-from cepheid.engines.spark.queries import INPUT, ROWS
+from cepheid.engines.spark.session.failures import failure_of
+from cepheid.engines.spark.stream.job import INPUT, ROWS
 from cepheid.errors import UsageError
 from tests.cli.conftest import Run
 

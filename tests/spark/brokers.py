@@ -17,16 +17,51 @@ from typing import Any
 
 import pytest
 
-PATIENCE = 120.0  # seconds; a busy machine is no failure
+PATIENCE = 120.0  # seconds
+IDLE = 0.02  # of the time that goes by: a Java that only waits computes less
 PARTITIONS = 4
 
 
-def wait_for(is_true: Callable[[], bool], what: str) -> None:
-    """Polls a condition; fails with what it was when it does not come true."""
-    deadline = time.monotonic() + PATIENCE
+def wait_for(is_true: Callable[[], bool], what: str, process: int | None = None) -> None:
+    """Polls a condition; fails with what it was when no one works on it any more.
+
+    As long as a process, by default this one, or one that it has started gets anywhere, there is hope,
+    however slow the machine is.
+    """
+    root = os.getpid() if process is None else process
+    deadline, used = time.monotonic() + PATIENCE, cpu_seconds(root)
     while not is_true():
-        assert time.monotonic() < deadline, f"never: {what}"
+        if time.monotonic() > deadline:
+            before, used = used, cpu_seconds(root)
+            assert used - before > IDLE * PATIENCE, f"never: {what}"
+            deadline = time.monotonic() + PATIENCE
         threading.Event().wait(0.02)
+
+
+def cpu_seconds(root: int) -> float:
+    """The time that a process and all those below it have computed so far."""
+    command = ["ps", "-A", "-o", "pid=,ppid=,time="]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in listed.splitlines()]
+    used = {int(pid): _seconds(time) for pid, _, time in rows}
+    below: dict[int, list[int]] = {}
+    for pid, parent, _ in rows:
+        below.setdefault(int(parent), []).append(int(pid))
+    total, waiting = 0.0, [root]
+    while waiting:
+        process = waiting.pop()
+        total += used.get(process, 0.0)
+        waiting += below.get(process, [])
+    return total
+
+
+def _seconds(time: str) -> float:
+    """Of a time that `ps` writes: [days-]hours:minutes:seconds."""
+    days, _, clock = time.rpartition("-")
+    total = float(days or 0) * 24
+    for part in clock.split(":"):
+        total = total * 60 + float(part)
+    return total
 
 
 # Kafka ----------------------------------------------------------------------------------------

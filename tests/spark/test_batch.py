@@ -16,10 +16,12 @@ from pyspark.sql import functions as F  # noqa: N812
 import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.core.time import parse_instant
-from cepheid.engines.spark.batch import Request, batch_rows
-from cepheid.engines.spark.frames import Frames, Options, sources_of, with_types_of
-from cepheid.engines.spark.notes import SAMPLE, CepheidWarning
-from cepheid.engines.spark.stages import relays_of
+from cepheid.engines.spark.batch.query import batch_rows
+from cepheid.engines.spark.codec.input_columns import Frames, Options, sources_of, with_types_of
+from cepheid.engines.spark.plan.passes import pipelines_of
+from cepheid.engines.spark.plan.plan import plan_of
+from cepheid.engines.spark.plan.request import Request
+from cepheid.engines.spark.plan.run_warnings import SAMPLE, CepheidWarning
 from cepheid.io import Decoder, records_of, to_arrow
 from cepheid.program.resolved import ResolvedProgram
 from tests.effort import EFFORT
@@ -57,7 +59,7 @@ def rows_of(
         start=start,
         timed_out=timed_out,
     )
-    return collected(batch_rows(request))
+    return collected(batch_rows(plan_of(request)))
 
 
 def parsed(text: str) -> ResolvedProgram:
@@ -88,8 +90,8 @@ def test_generated_programs_give_the_rows_of_the_reference(
 
 
 def test_generated_programs_run_with_a_key_without_one_and_anywhere() -> None:
-    relays = [relay for n in range(8) for relay in relays_of(resolved(pack(n).tree))]
-    keys = [one.key for relay in relays for one in relay]
+    pipelines = [pipeline for n in range(8) for pipeline in pipelines_of(resolved(pack(n).tree))]
+    keys = [one.key for pipeline in pipelines for one in pipeline]
     assert None in keys
     assert {} in keys
     assert sum(bool(key) for key in keys) > 5
@@ -192,7 +194,7 @@ def test_keys_of_different_types_meet(spark: SparkSession) -> None:
     )
     events = {"A": spark.createDataFrame(a), "B": spark.createDataFrame(b)}
     program = parsed(JOIN)
-    [[one]] = relays_of(program)
+    [[one]] = pipelines_of(program)
     assert one.key == {"A": (("k",),), "B": (("k",),)}
     with set_to(spark, partitions=11, adaptive=False):
         rows = cep.spark.detect(program, events, sequence="seq", output="statement_1").collect()
@@ -217,7 +219,7 @@ def test_statements_with_other_keys_run_in_passes_of_their_own(spark: SparkSessi
         @Name('All') select count(*) as c from A;
         """
     )
-    assert list(map(len, relays_of(program))) == [1, 1, 1]
+    assert list(map(len, pipelines_of(program))) == [1, 1, 1]
     rows = [("ab"[n % 2], "xyz"[n % 3], n) for n in range(12)]
     events = table({"k": pa.string(), "j": pa.string(), "n": pa.int32()}, rows)
     found = rows_of(program, spark.createDataFrame(events))

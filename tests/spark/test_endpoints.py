@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cepheid.engines.spark.endpoints import (
+from cepheid.engines.spark.endpoints.uri import (
     Broker,
     ConsoleSink,
     FileSink,

@@ -15,7 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 import cepheid as cep
 from cepheid.cli.main import main
 from cepheid.engines.spark import run
-from cepheid.engines.spark.batch import Request, batch_rows
+from cepheid.engines.spark.batch.query import batch_rows
+from cepheid.engines.spark.plan.plan import Plan
 from cepheid.io import encode
 
 PROGRAM = """
@@ -77,12 +78,12 @@ def test_nothing_comes_of_nothing(files: Path) -> None:
 
 
 def test_a_worker_that_is_killed_is_told(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def deadly_rows(request: Request) -> DataFrame:
+    def deadly_rows(plan: Plan) -> DataFrame:
         def dying(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
             os.kill(os.getpid(), signal.SIGKILL)
             yield from batches
 
-        rows = batch_rows(request)
+        rows = batch_rows(plan)
         return rows.mapInArrow(dying, rows.schema)
 
     monkeypatch.setattr(run, "batch_rows", deadly_rows)

@@ -15,9 +15,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import cepheid as cep
-from cepheid.engines.spark import java
-from cepheid.engines.spark.archive import archive_environment
-from cepheid.engines.spark.session import is_connect, require_pyspark
+from cepheid.engines.spark.session import java
+from cepheid.engines.spark.session.class_cache import archive_environment
+from cepheid.engines.spark.session.spark_session import is_connect, require_pyspark
 
 # What Spark's start scripts call, beside Java.
 TOOLS = ("bash", "dirname", "env", "head", "ps", "sh")

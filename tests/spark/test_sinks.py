@@ -14,8 +14,13 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
+import cepheid as cep
 from cepheid.core.event import Event
-from cepheid.engines.spark.endpoints import (
+from cepheid.engines.spark.codec.rows import decode_rows
+from cepheid.engines.spark.endpoints.sinks import open_sink, webhook
+from cepheid.engines.spark.endpoints.sinks.delivery import Line, Task, lines_in
+from cepheid.engines.spark.endpoints.sinks.files import FileWriter, Part
+from cepheid.engines.spark.endpoints.uri import (
     Broker,
     ConsoleSink,
     FileSink,
@@ -25,13 +30,13 @@ from cepheid.engines.spark.endpoints import (
     Sink,
     WebHook,
 )
-from cepheid.engines.spark.lines import rows_of
-from cepheid.engines.spark.sinks import open_sink, webhook
-from cepheid.engines.spark.sinks.delivery import Line, Task, lines_in
-from cepheid.engines.spark.sinks.files import FileWriter, Part
 from cepheid.errors import RunError
 from tests.spark.brokers import Hook, Kafka, Mqtt, kafka_cluster, mqtt_broker, wait_for, web_hook
 
+PROGRAM = cep.parse("""
+    create schema A (id string, x int, y double);
+    insert into Big select id, x, y from A;
+""").resolve()
 SCHEMA = "id string, x int, y double, `@time` timestamp, `@kind` string"
 
 
@@ -49,9 +54,9 @@ class Stream:
         text = "".join(json.dumps({"@kind": "match", **row}) + "\n" for row in rows)
         (inbox / f"{count}.json").write_text(text)
         frame: DataFrame = self.spark.readStream.schema(SCHEMA).json(str(inbox))
-        writer = open_sink(frame, sink, "Big", show).trigger(availableNow=True)
+        writer = open_sink(frame, PROGRAM, sink, "Big", show).trigger(availableNow=True)
         query = writer.option("checkpointLocation", str(self.folder / "checkpoint")).start()
-        assert query.awaitTermination(60)
+        query.awaitTermination()
 
     def forget_commit(self, batch: int) -> None:
         """As if the process had been killed after the sink was done and before Spark noted it."""
@@ -91,17 +96,22 @@ def stream(spark: SparkSession, tmp_path: Path) -> Stream:
 
 
 def test_rows_of_several_types_are_told_apart_and_nested_events_are_events() -> None:
+    program = cep.parse("""
+        create schema A (x int);
+        insert into P select a from pattern [every a=A];
+        insert into Q select irstream x + 0.5 as n from A#length(1);
+    """).resolve()
     moment = pa.scalar(1_500_000, pa.timestamp("us", "UTC")).as_py()
     nested = {"@type": "A", "@time": moment, "x": 1}
     table = pa.Table.from_pylist(
         [
             {"@type": "P", "@time": moment, "@kind": "match", "P": {"a": nested}, "Q": None},
-            {"@type": "Q", "@time": moment, "@kind": "old", "P": None, "Q": {"n": [1.5]}},
+            {"@type": "Q", "@time": moment, "@kind": "old", "P": None, "Q": {"n": 1.5}},
         ]
     )
-    assert list(rows_of(table, None)) == [
+    assert list(decode_rows(table, program)) == [
         Event("P", 1_500_000, {"a": Event("A", 1_500_000, {"x": 1})}),
-        Event("Q", 1_500_000, {"n": [1.5]}, is_old=True),
+        Event("Q", 1_500_000, {"n": 1.5}, is_old=True),
     ]
 
 

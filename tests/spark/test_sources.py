@@ -17,7 +17,18 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 import cepheid as cep
-from cepheid.engines.spark.endpoints import (
+from cepheid.engines.spark.codec.text import EventColumns, Intake, read_lines
+from cepheid.engines.spark.endpoints.sources import open_source
+from cepheid.engines.spark.endpoints.sources.files import take_cells, take_csv
+from cepheid.engines.spark.endpoints.sources.kafka import KafkaReader, limited, read_kafka
+from cepheid.engines.spark.endpoints.sources.mqtt import (
+    Journal,
+    MqttReader,
+    broker_options,
+    read_mqtt,
+)
+from cepheid.engines.spark.endpoints.sources.rate import made_up
+from cepheid.engines.spark.endpoints.uri import (
     Broker,
     FileFormat,
     FileSource,
@@ -25,12 +36,6 @@ from cepheid.engines.spark.endpoints import (
     MqttSource,
     RateSource,
 )
-from cepheid.engines.spark.lines import EventColumns, Intake, read_lines
-from cepheid.engines.spark.sources import open_source
-from cepheid.engines.spark.sources.files import take_cells, take_csv
-from cepheid.engines.spark.sources.kafka import KafkaReader, limited, read_kafka
-from cepheid.engines.spark.sources.mqtt import Journal, MqttReader, broker_options, read_mqtt
-from cepheid.engines.spark.sources.rate import made_up
 from cepheid.errors import InputError, UsageError
 from cepheid.io import Decoder
 from tests.spark.brokers import Kafka, Mqtt, kafka_cluster, mqtt_broker, wait_for
@@ -55,7 +60,7 @@ def drained(frame: DataFrame, folder: Path) -> list[dict[str, Any]]:
         rows.extend(row.asDict(recursive=True) for row in batch.collect())
 
     writer = frame.writeStream.foreachBatch(take).trigger(availableNow=True)
-    writer.option("checkpointLocation", str(folder)).start().awaitTermination(60)
+    writer.option("checkpointLocation", str(folder)).start().awaitTermination()
     return rows
 
 
@@ -443,7 +448,7 @@ def test_a_broker_that_is_away_is_told(spark: SparkSession, tmp_path: Path) -> N
     source = MqttSource(Broker("127.0.0.1", 1), "t")
     query = read_mqtt(spark, source, tmp_path / "j").writeStream.format("noop").start()
     with pytest.raises(StreamingQueryException, match=r"MQTT broker 127.0.0.1:1 does not answer"):
-        query.awaitTermination(60)
+        query.awaitTermination()
 
 
 def test_half_a_line_of_a_killed_process_is_cut_off(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from cepheid.cli.console import counted
 from cepheid.core.time import Instant, format_instant, parse_instant
-from cepheid.engines.spark.queries import INPUT, ROWS
+from cepheid.engines.spark.stream.job import INPUT, ROWS
 
 
 @dataclass(slots=True)

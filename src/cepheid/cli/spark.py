@@ -11,7 +11,7 @@ import typer
 from cepheid.errors import UsageError, error
 
 if TYPE_CHECKING:
-    from cepheid.engines.spark.queries import Spark
+    from cepheid.engines.spark.stream.job import Spark
 
 Master: TypeAlias = Annotated[
     str | None,
@@ -37,7 +37,7 @@ def spark_session(
     verbose: bool = False,
 ) -> Iterator[Spark]:
     """A session that ends with the command, or the one that is running already."""
-    from cepheid.engines.spark.session import running_session, session
+    from cepheid.engines.spark.session.spark_session import running_session, session
 
     settings = dict(_setting(text) for text in conf or ())
     is_ours = running_session() is None

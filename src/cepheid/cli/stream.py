@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cepheid.cli.monitor import Status
     from cepheid.core.event import Event
     from cepheid.core.time import Period
-    from cepheid.engines.spark.queries import Job, Query, Spark
+    from cepheid.engines.spark.stream.job import Job, Query, Spark
 
 From = Annotated[
     str,
@@ -101,8 +101,8 @@ def run_stream(
       cepheid stream alarms.epl --source mqtt://host/plant/# --checkpoint state
     """
     from cepheid.engines.local.intake import runnable
-    from cepheid.engines.spark.endpoints import parse_sink, parse_source
-    from cepheid.engines.spark.queries import Job, derived_types
+    from cepheid.engines.spark.endpoints.uri import parse_sink, parse_source
+    from cepheid.engines.spark.stream.job import Job, derived_types
 
     program = runnable(load(programs).resolve())
     job = Job(
@@ -133,8 +133,8 @@ def period(text: str, option: str) -> Period:
 def run(job: Job, spark: Spark) -> None:
     """Starts the queries of a job, shows what they do, and ends them."""
     from cepheid.cli.monitor import Status
-    from cepheid.engines.spark.failures import failure_of
-    from cepheid.engines.spark.queries import start
+    from cepheid.engines.spark.session.failures import failure_of
+    from cepheid.engines.spark.stream.job import start
 
     stopped = threading.Event()
     status = Status(delay=job.watermark.microseconds)
@@ -198,7 +198,7 @@ class _Screen:
         from rich.live import Live
 
         from cepheid.cli.console import err
-        from cepheid.engines.spark.queries import derived_types
+        from cepheid.engines.spark.stream.job import derived_types
 
         self._types = derived_types(job.program)
         self._console = err()

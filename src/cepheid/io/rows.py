@@ -1,15 +1,28 @@
-"""Rows of a run that are a table: events are made of them only for those who look at one."""
+"""Rows as tables: how they become events again, and those of which events are made only for those
+who look at one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from cepheid.core.event import Event, Value
-from cepheid.core.time import to_instant
-from cepheid.core.types import ArrayType, DataType, EventRef, EventType, RecordType
+from cepheid.core.numbers import NOT_FINITE
+from cepheid.core.time import parse_instant, to_instant
+from cepheid.core.types import (
+    DOUBLE,
+    FLOAT,
+    ArrayType,
+    Attribute,
+    DataType,
+    EventRef,
+    EventType,
+    RecordType,
+)
+from cepheid.core.values import parse_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +40,62 @@ class Shape:
     columns: Mapping[str, DataType]
 
 
+@dataclass(frozen=True, slots=True)
+class RowDecoder:
+    """Makes values of what columns of rows hold.
+
+    An event is a struct with its type and time in front. A record that is no event, though its static
+    type is one, has neither. What no Arrow type holds is its JSON.
+    """
+
+    types: Mapping[str, EventType]
+
+    def values(
+        self, stored: Mapping[str, Any], columns: Mapping[str, DataType]
+    ) -> dict[str, Value]:
+        """The attributes of a row, each of a static type."""
+        return {name: self.value(stored[name], type) for name, type in columns.items()}
+
+    def value(self, stored: Any, type: DataType) -> Value:
+        if stored is None:
+            return None
+        match type:
+            case EventRef(name):
+                return self._event(_parsed(stored), name)
+            case ArrayType(element):
+                return [self.value(item, element) for item in _parsed(stored)]
+            case RecordType(attributes):
+                return self._members(_parsed(stored), attributes)
+        if isinstance(stored, str) and type in (FLOAT, DOUBLE):  # in JSON
+            return NOT_FINITE[stored]
+        found: Value = stored
+        return found
+
+    def _event(self, stored: Mapping[str, Any], name: str) -> Value:
+        actual = stored.get("@type")
+        if actual is None:
+            return self._record(stored, name)
+        time = stored["@time"]
+        instant = to_instant(time) if isinstance(time, datetime) else parse_instant(time)
+        return Event(actual, instant, self._members(stored, self.types[actual].attributes))
+
+    def _record(self, stored: Mapping[str, Any], name: str) -> Value:
+        """Attributes of descendants have columns in every struct; a record need not have them."""
+        own = self._members(stored, self.types[name].attributes)
+        kinds = (kind for kind in self.types.values() if name in kind.ancestors)
+        more = {a for kind in kinds for a in kind.attributes if stored.get(a.name) is not None}
+        return {**self._members(stored, more), **own}
+
+    def _members(
+        self, stored: Mapping[str, Any], attributes: Iterable[Attribute]
+    ) -> dict[str, Value]:
+        return {a.name: self.value(stored.get(a.name), a.type) for a in attributes}
+
+
+def _parsed(stored: Any) -> Any:
+    return parse_json(stored) if isinstance(stored, str) else stored
+
+
 class RowTable(Sequence[Event]):
     """Rows in the columns of the matcher's operators, with the statements by rank."""
 
@@ -35,7 +104,7 @@ class RowTable(Sequence[Event]):
     ) -> None:
         self.table = table
         self._shapes = shapes
-        self._types = types
+        self._decoder = RowDecoder(types)
 
     def __len__(self) -> int:
         return self.table.num_rows
@@ -96,7 +165,7 @@ class RowTable(Sequence[Event]):
         return Event(
             type,
             instant,
-            {name: self._value(stored[name], t) for name, t in shape.columns.items()},
+            self._decoder.values(stored, shape.columns),
             statement=shape.statement,
             is_old=kind == "old",
             is_timeout=kind == "timeout",
@@ -108,19 +177,3 @@ class RowTable(Sequence[Event]):
         """The shapes of types that only one statement derives."""
         targets = [shape.target for shape in self._shapes.values()]
         return {s.target: s for s in self._shapes.values() if targets.count(s.target) == 1}
-
-    def _value(self, stored: Any, type: DataType) -> Value:
-        """Events come as structs with their type and time in front."""
-        if stored is None:
-            return None
-        match type:
-            case EventRef():
-                actual = self._types[stored["@type"]]
-                values = {a.name: self._value(stored[a.name], a.type) for a in actual.attributes}
-                return Event(actual.name, to_instant(stored["@time"]), values)
-            case ArrayType(element):
-                return [self._value(item, element) for item in stored]
-            case RecordType(attributes):
-                return {a.name: self._value(stored[a.name], a.type) for a in attributes}
-        found: Value = stored
-        return found

@@ -1,44 +1,88 @@
-"""What stands around a saved state: who saved it, and whether it is whole."""
+"""What stands around a saved state: who saved it, and whether it is whole.
+
+A state begins with a line that people can read, such as
+
+    cepheid-state {"format": "bucket 3", "cepheid": "0.1.0", "program": "5e884898da280471"}
+
+Then follow a checksum of all the rest and the state itself. A state of another format or of another
+program is refused, with both named; which Cepheid wrote it is only told, as formats outlive versions.
+"""
 
 from __future__ import annotations
 
 import json
 from hashlib import sha256
+from zlib import crc32
 
+from cepheid import __version__
 from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic, RunError, error
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.serialize import to_json
 
-_MARK = b"cepheid-state"
-_CHECKSUM = sha256().digest_size
+_MARK = b"cepheid-state {"
+_OLDER = (b"cepheid-state", b"cepheid-bucket")  # without a line that can be read
+_CHECKSUM = 4  # bytes
+_DIGITS = 16  # of a digest
 
 
 class Seal:
     """Marks the states of one program, of an engine and a version of its format."""
 
     def __init__(self, engine: str, version: str, program: ResolvedProgram) -> None:
-        writer = f"{engine} {version} {_identity(program)}"
-        self._header = _MARK + sha256(writer.encode()).digest()
+        self._fields = {
+            "format": f"{engine} {version if len(version) <= _DIGITS else _digest(version)}",
+            "cepheid": __version__,
+            "program": _digest(_identity(program)),
+        }
+        self._header = f"cepheid-state {json.dumps(self._fields)}\n".encode()
 
     def close(self, payload: bytes) -> bytes:
-        return self._header + sha256(payload).digest() + payload
+        checksum = crc32(payload, crc32(self._header))
+        return self._header + checksum.to_bytes(_CHECKSUM) + payload
 
     def open(self, state: bytes) -> bytes:
         """What was closed; RunError where the bytes are damaged, or another program's."""
-        if not state.startswith(_MARK):
-            raise RunError(bad_state("these bytes are no saved state"))
-        if not state.startswith(self._header):
-            raise RunError(bad_state("this state was saved by another program or another version"))
-        rest = state[len(self._header) :]
-        checksum, payload = rest[:_CHECKSUM], rest[_CHECKSUM:]
-        if sha256(payload).digest() != checksum:
+        header = self._header
+        if not state.startswith(header):
+            header = self._header_in(state)
+        start = len(header) + _CHECKSUM
+        payload = state[start:]
+        if crc32(payload, crc32(header)) != int.from_bytes(state[len(header) : start]):
             raise RunError(bad_state("the saved state is damaged"))
         return payload
+
+    def _header_in(self, state: bytes) -> bytes:
+        """The header of a state that another Cepheid has written in the same format."""
+        header = state[: state.find(b"\n") + 1]
+        if not state.startswith(_MARK) or not header:
+            raise RunError(bad_state(_nature(state)))
+        try:
+            fields = dict(json.loads(header[len(_MARK) - 1 :]))
+        except ValueError:
+            raise RunError(bad_state("the saved state is damaged")) from None
+        for name, how in (("program", "by another program"), ("format", "in another format")):
+            theirs, ours = fields.get(name), self._fields[name]
+            if theirs != ours:
+                writer = f"by Cepheid {fields.get('cepheid')}, and this is {__version__}"
+                fact = f"this state was saved {how}: {theirs}, not {ours} ({writer})"
+                raise RunError(bad_state(fact))
+        return header
+
+
+def _nature(state: bytes) -> str:
+    """What bytes are that do not begin as states do."""
+    if state.startswith(_OLDER):
+        return f"this state was saved by an older Cepheid, in a form that {__version__} cannot read"
+    return "these bytes are no saved state"
 
 
 def bad_state(fact: str) -> Diagnostic:
     return error("bad-state", fact, hint="start afresh, or use the program that saved it")
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
 def _identity(program: ResolvedProgram) -> str:

@@ -148,7 +148,7 @@ class OnSpark:
     """On the workers of Spark."""
 
     def __init__(self, job: Job, partitions: int | None = None) -> None:
-        from cepheid.engines.spark.session import session
+        from cepheid.engines.spark.session.spark_session import session
 
         self._session = session()
         self._work = partial(work, pickle.dumps(job))
@@ -157,8 +157,8 @@ class OnSpark:
         self.wave = 2 * _WAVE * self._partitions
 
     def counts(self, numbers: range) -> Words:
-        from cepheid.engines.spark.scatter import scatter
+        from cepheid.engines.spark.session.parallel_map import parallel_map
 
         partitions = self._partitions
-        lines = scatter(self._session, self._work, numbers, partitions=partitions, tries=TRIES)
+        lines = parallel_map(self._session, self._work, numbers, partitions=partitions, tries=TRIES)
         return np.array(lines, np.int64)

@@ -11,9 +11,8 @@ from cepheid.analysis.plan import StatementPlan, plan_program
 from cepheid.analysis.stages import Stage, stages
 from cepheid.cli.sheet import Column, Sheet
 from cepheid.core.time import Period
-from cepheid.engines.spark.stages import relays_of
 from cepheid.expr.printing import print_expr
-from cepheid.matcher.operator import left_to_reference, takes_own_rows
+from cepheid.matcher.operator import left_to_reference
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import Program
 
@@ -77,15 +76,17 @@ def _travel(together: tuple[Stage, ...]) -> Sheet:
 
 def _on_spark(program: ResolvedProgram, together: tuple[Stage, ...]) -> Iterator[str]:
     """Where Spark does something else than the stages say."""
+    # PySpark takes time to load, and other stages do without it.
+    from cepheid.engines.spark.plan.plan import OWN_ROWS, plan_of
+    from cepheid.engines.spark.plan.request import Request
+
     apart = {s.name: number for number, stage in enumerate(together) for s in stage.statements}
-    for relay in relays_of(program):
-        for place, one in enumerate(relay):
-            names = ", ".join(one.names)
-            if one.key is None and len({apart[name] for name in one.names}) > 1:
-                yield f"\nOn Spark one part runs {names}: {one.reason}."
-            if place > 0 and takes_own_rows(one.program):
-                reason = "they take what they derive between what other keys do"
-                yield f"\nOn Spark the reference runs {names}: {reason}."
+    for one in plan_of(Request(program=program)).passes:
+        names = ", ".join(one.names)
+        if one.logical.key is None and len({apart[name] for name in one.names}) > 1:
+            yield f"\nOn Spark one part runs {names}: {one.logical.reason}."
+        if one.runs_on_reference:
+            yield f"\nOn Spark the reference runs {names}: {OWN_ROWS}."
 
 
 def _key(by: Key) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol, cast, get_args
 
 from pyspark.sql import DataFrame
@@ -10,9 +11,10 @@ from pyspark.sql import DataFrame
 from cepheid.core.time import Period, TimeUnit
 from cepheid.engines.local.intake import runnable
 from cepheid.engines.local.session import Time, instant_of
-from cepheid.engines.spark.batch import Request, batch_rows
-from cepheid.engines.spark.files import Files
-from cepheid.engines.spark.frames import (
+from cepheid.engines.spark.batch.file_scan import Files
+from cepheid.engines.spark.batch.query import batch_rows
+from cepheid.engines.spark.codec.event_layout import SEQUENCE
+from cepheid.engines.spark.codec.input_columns import (
     Frames,
     Options,
     Source,
@@ -20,18 +22,13 @@ from cepheid.engines.spark.frames import (
     sources_of,
     with_types_of,
 )
-from cepheid.engines.spark.notes import notes_on, notes_on_passes, tell
-from cepheid.engines.spark.session import is_connect
-from cepheid.engines.spark.session import session as _session
-from cepheid.engines.spark.streaming import (
-    pace_of,
-    stream_late,
-    stream_rejects,
-    stream_relays,
-    stream_rows,
-)
-from cepheid.engines.spark.wire import SEQUENCE
-from cepheid.engines.spark.workers import check_workers
+from cepheid.engines.spark.plan.plan import plan_of
+from cepheid.engines.spark.plan.request import Request, watermark_policy
+from cepheid.engines.spark.plan.run_warnings import emit, warnings_on
+from cepheid.engines.spark.session.spark_session import is_connect
+from cepheid.engines.spark.session.spark_session import session as _session
+from cepheid.engines.spark.session.workers import check_workers
+from cepheid.engines.spark.stream.query import stream_late, stream_rejects, stream_rows
 from cepheid.errors import UsageError, error, suggest
 from cepheid.program.resolved import ResolvedProgram
 
@@ -96,18 +93,17 @@ def detect(
     )
     if output == REJECTS:
         return stream_rejects(request)
-    if not _is_stream(sources):
-        if output == LATE:
-            raise UsageError(error("usage", "no event of a batch is late"))
-        for finding in notes_on(request):
-            tell(finding)
-        return shown(batch_rows(request), output)
-    pace = pace_of(watermark, grace, idle)
-    for finding in notes_on_passes(stream_relays(request, pace)):
-        tell(finding)
+    is_stream = _is_stream(sources)
+    if is_stream:
+        request = replace(request, watermark=watermark_policy(watermark, grace, idle))
+    elif output == LATE:
+        raise UsageError(error("usage", "no event of a batch is late"))
+    plan = plan_of(request)
+    for finding in warnings_on(plan):
+        emit(finding)
     if output == LATE:
-        return stream_late(request, pace)
-    return shown(stream_rows(request, pace), output)
+        return stream_late(plan)
+    return shown(stream_rows(plan) if is_stream else batch_rows(plan), output)
 
 
 def _is_stream(sources: Sequence[Source]) -> bool:
@@ -147,6 +143,7 @@ def shown(rows: DataFrame, output: str | None) -> DataFrame:
     if output is None:
         return rows.drop(named("@key"))
     own = rows.where(named("@type") == output)
-    members = rows.schema[output].dataType.names  # type: ignore[attr-defined]
+    # A type without attributes has no column.
+    members = rows.schema[output].dataType.names if output in rows.columns else ()  # type: ignore[attr-defined]
     attributes = [named(output).getField(member).alias(member) for member in members]
     return own.select(named("@time"), named("@kind"), *attributes)

@@ -22,26 +22,29 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from cepheid.core.event import Event, Value
-from cepheid.core.time import Instant, to_instant
-from cepheid.core.types import ArrayType, DataType, EventRef, EventType, RecordType
+from cepheid.core.event import Event
+from cepheid.core.time import Instant
+from cepheid.core.types import EventType
 from cepheid.engines.local.columns import typed_by_tables
 from cepheid.engines.local.intake import OnProblem, decode, happens, runnable, typed
 from cepheid.engines.local.run import Progress, no_progress, starts_at
-from cepheid.engines.spark.batch import Request, batch_rows
-from cepheid.engines.spark.failures import failure_of
-from cepheid.engines.spark.files import pieces_in, source_of
-from cepheid.engines.spark.frames import Options, Source, sources_of, with_types_of
-from cepheid.engines.spark.session import is_connect
-from cepheid.engines.spark.wire import SEQUENCE, TIME, TYPE
-from cepheid.engines.spark.workers import check_workers, wake_workers
+from cepheid.engines.spark.batch.file_scan import pieces_in, source_of
+from cepheid.engines.spark.batch.query import batch_rows
+from cepheid.engines.spark.codec.event_layout import SEQUENCE, TIME, TYPE
+from cepheid.engines.spark.codec.input_columns import Options, Source, sources_of, with_types_of
+from cepheid.engines.spark.codec.rows import decode_rows
+from cepheid.engines.spark.plan.plan import plan_of
+from cepheid.engines.spark.plan.request import Request
+from cepheid.engines.spark.session.failures import failure_of
+from cepheid.engines.spark.session.spark_session import is_connect
+from cepheid.engines.spark.session.workers import check_workers, wake_workers
 from cepheid.errors import UsageError, error
 from cepheid.io import Record
 from cepheid.io.arrow import to_column
 from cepheid.io.columnar import Piece, at_once, read_piece
 from cepheid.io.exact_columns import INSTANT, NotPlain
 from cepheid.io.sources import Table
-from cepheid.matcher.operator import consumed_types, derived_types
+from cepheid.matcher.operator import consumed_types
 from cepheid.program.resolved import ResolvedProgram
 
 if TYPE_CHECKING:
@@ -206,10 +209,10 @@ def _rows(request: Request, session: SparkSession) -> list[Event]:
     if is_connect(session):
         check_workers(session)
     try:
-        table = batch_rows(request).toArrow()
+        table = batch_rows(plan_of(request)).toArrow()
     except (PySparkException, Py4JError) as problem:
         raise failure_of(problem) from None
-    return sorted(_events(table, request.program), key=lambda row: row.key)
+    return sorted(decode_rows(table, request.program), key=lambda row: row.key)
 
 
 # Input ----------------------------------------------------------------------------------------
@@ -289,46 +292,3 @@ def _sees_our_files(session: SparkSession) -> bool:
     """Workers on other machines do not."""
     master = session.conf.get("spark.master", None) or ""
     return not is_connect(session) and master.startswith("local")
-
-
-# Rows -----------------------------------------------------------------------------------------
-
-
-def _events(table: pa.Table, program: ResolvedProgram) -> Iterable[Event]:
-    derived = derived_types(program)
-    columns: dict[str, list[Any]] = {n: table.column(n).to_pylist() for n in derived}
-    heads: list[list[Any]] = [
-        table.column(name).to_pylist() for name in (TYPE, TIME, "@kind", "@key")
-    ]
-    for place, (type, time, kind, key) in enumerate(zip(*heads, strict=True)):
-        stored = columns[type][place]
-        values = {name: _value(stored[name], t) for name, t in derived[type].items()}
-        is_old, is_timeout = kind == "old", kind == "timeout"
-        yield Event(
-            type,
-            to_instant(time),
-            values,
-            is_old=is_old,
-            is_timeout=is_timeout,
-            key=tuple(key),
-        )
-
-
-def _value(stored: Any, type: DataType) -> Value:
-    """Events come as structs with their type and time in front."""
-    if stored is None:
-        return None
-    match type:
-        case EventRef():
-            return _event(stored)
-        case ArrayType(element):
-            return [_value(item, element) for item in stored]
-        case RecordType(attributes):
-            return {a.name: _value(stored[a.name], a.type) for a in attributes}
-    found: Value = stored
-    return found
-
-
-def _event(stored: dict[str, Any]) -> Event:
-    values = {name: value for name, value in stored.items() if name not in (TYPE, TIME)}
-    return Event(stored[TYPE], to_instant(stored[TIME]), values)

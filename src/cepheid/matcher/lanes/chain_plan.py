@@ -222,7 +222,9 @@ def _columns(
     places: dict[str | None, int] = {atom.tag: place for place, atom in enumerate(shown)}
     if statement.pattern is None:
         places = {None: 0}
-    types = known.derived[statement.target]
+    types = known.derived.get(statement.target)
+    if types is None:  # rows without attributes, which have no column
+        return None
     found = []
     for column in statement.columns:
         expr = column.expr

@@ -89,7 +89,9 @@ def _is_steady(statement: ResolvedStatement) -> bool:
 def _columns(
     statement: ResolvedStatement, places: ColumnLookup
 ) -> tuple[tuple[str, DataType, Shown], ...] | None:
-    types = places.derived[statement.target]
+    types = places.derived.get(statement.target)
+    if types is None:  # rows without attributes, which have no column
+        return None
     found = []
     for column in statement.columns:
         shown = _shown(column.expr)

@@ -1,0 +1,199 @@
+"""Programs over bounded frames: filter, shuffle by key, sort by time, run an operator per task.
+
+A pass sends every event that a statement of it can take to the task of its key, and every task runs
+its events through an operator of its own, batch by batch: what it holds in memory is what is still
+alive, not its share of the input. All tasks begin and end at the same instants. In a pipeline the rows
+of one pass go with the input of the next, some of them as events, and come out among its own rows:
+so each pass runs once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial, reduce
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
+
+from cepheid.core.time import Instant, format_instant
+from cepheid.engines.spark.batch.file_scan import files_in_packs
+from cepheid.engines.spark.batch.shuffle import in_packs
+from cepheid.engines.spark.batch.task import (
+    Clock,
+    Task,
+    run_downstream_task,
+    run_packed_task,
+    run_task,
+)
+from cepheid.engines.spark.codec.event_encoder import EventEncoder, union
+from cepheid.engines.spark.codec.event_layout import SEQUENCE, TIME, TYPE
+from cepheid.engines.spark.codec.input_columns import Source, named, time_of
+from cepheid.engines.spark.codec.packed_program import PackedProgram
+from cepheid.engines.spark.codec.schemas import spark_schema
+from cepheid.engines.spark.plan.passes import Pass
+from cepheid.engines.spark.plan.plan import Plan, PlannedPass
+from cepheid.engines.spark.plan.request import Request
+from cepheid.errors import LateEvent, error
+from cepheid.program.resolved import ResolvedProgram
+
+_PLACE = "@place"  # of an event among those of its time
+_MOST_ALIKE = 1 << 32  # events of one time and type
+
+
+def batch_rows(plan: Plan) -> DataFrame:
+    """All rows, in the columns of `rows_schema`, in no particular order: '@key' has it."""
+    clock = _clock(plan)
+    frames = [_run_pipeline(plan.request, pipeline, clock) for pipeline in plan.pipelines]
+    return reduce(DataFrame.unionByName, frames)
+
+
+# Time -----------------------------------------------------------------------------------------
+
+
+def _clock(plan: Plan) -> Clock:
+    """The smallest and the largest time of all input, asked for only where rows depend on it."""
+    request = plan.request
+    if not plan.depends_on_time:
+        return Clock(request.start)
+    if request.start is not None and request.end is not None:
+        return Clock(request.start, request.end)
+    times = [
+        source.frame.select(time_of(source, request.program, request.options).alias(TIME))
+        for source in request.sources
+    ]
+    ends = reduce(DataFrame.union, times).agg(F.min(named(TIME)), F.max(named(TIME)))
+    first, last = ends.collect()[0]
+    if request.start is not None and first is not None and first < request.start:
+        fact = f"an event at {format_instant(first)} is before the start"
+        raise LateEvent(error("late-event", fact, hint=f"start is {format_instant(request.start)}"))
+    return Clock(first if request.start is None else request.start, last)
+
+
+# Passes ---------------------------------------------------------------------------------------
+
+
+def _run_pipeline(request: Request, pipeline: Sequence[PlannedPass], clock: Clock) -> DataFrame:
+    """The rows of passes that take what earlier ones derive, in the columns of the whole program."""
+    if len(pipeline) > 1 and request.options.sequence is None:
+        request = _numbered(request, pipeline)
+        pipeline = [one.over(request) for one in pipeline]
+    rows = _run(request, pipeline[0], clock)
+    for one in pipeline[1:]:
+        rows = _run_on(request, one, clock, rows)
+    return rows
+
+
+def _run(request: Request, one: PlannedPass, clock: Clock) -> DataFrame:
+    """The rows of a pass that only takes events of the input."""
+    encoder = one.encoder
+    events = _input(request, encoder, clock)
+    if encoder.readings and not _needs_end_row(encoder, clock):
+        events = encoder.without_implied(events)
+    task, schema = _task(request, one, clock), spark_schema(one.program)
+    if encoder.key == {}:  # any split will do
+        rows = encoder.ordered(events).mapInArrow(partial(run_task, task), schema)
+    else:
+        packs = _files_in_packs(one) or in_packs(events, encoder)
+        rows = packs.mapInArrow(partial(run_packed_task, task), schema)
+    return _in_columns_of(request.program, one.program, rows)
+
+
+def _files_in_packs(one: PlannedPass) -> DataFrame | None:
+    """What workers read and pack at once, without a row on the way; None where it takes frames."""
+    sources = [reading.source for reading in one.encoder.readings]
+    if not one.encoder.key or len(sources) != 1 or sources[0].files is None:
+        return None
+    return files_in_packs(sources[0], one)
+
+
+def _run_on(request: Request, one: PlannedPass, clock: Clock, rows: DataFrame) -> DataFrame:
+    """The rows of a pass and those that earlier ones have found."""
+    encoder = one.encoder
+    taken = dict(one.upstream.taken) if one.upstream else {}
+    frame = union(_input(request, encoder, clock), encoder.forwarded(rows, taken))
+    ready = encoder.ordered(encoder.shuffled(frame))
+    task = _task(request, one, clock)
+    return ready.mapInArrow(partial(run_downstream_task, task), spark_schema(request.program))
+
+
+def _input(request: Request, encoder: EventEncoder, clock: Clock) -> DataFrame:
+    """The events that a pass takes, and where it is one part, a row that says when time ends."""
+    frame = encoder.frame()
+    if frame is not None and not _needs_end_row(encoder, clock):
+        return frame
+    # There must be a task even where no event is left.
+    end = _end(request, encoder, clock.end)
+    return end if frame is None else union(frame, end)
+
+
+def _needs_end_row(encoder: EventEncoder, clock: Clock) -> bool:
+    return encoder.key is None and clock.end is not None
+
+
+def _task(request: Request, one: PlannedPass, clock: Clock) -> Task:
+    return Task(
+        program=PackedProgram.of(request.program),
+        statements=one.names,
+        layout=one.layout,
+        is_fed=one.upstream is not None,
+        clock=clock,
+        timed_out=request.timed_out,
+    )
+
+
+def _numbered(request: Request, pipeline: Sequence[PlannedPass]) -> Request:
+    """The same events with a sequence, by which each pass orders those of one time alike."""
+    names = [name for one in pipeline for name in one.names]
+    encoder = EventEncoder(
+        Pass(request.program.part(names), None), request.sources, request.options
+    )
+    types = F.array(*map(F.lit, encoder.consumed))
+    sources = []
+    for number, reading in enumerate(encoder.readings):
+        columns = encoder.columns_from(number, reading)
+        order = [columns[sort_key] for sort_key in encoder.sort_keys if sort_key in columns] or [
+            F.lit(0)
+        ]
+        alike = Window.partitionBy(reading.type, reading.time).orderBy(*order)
+        rank = F.array_position(types, reading.type).cast("bigint") * F.lit(_MOST_ALIKE)
+        frame = reading.source.frame.withColumn(_PLACE, rank + F.row_number().over(alike))
+        sources.append(Source(frame, reading.source.event_type))
+    options = replace(request.options, sequence=_PLACE)
+    return replace(request, sources=tuple(sources) or request.sources, options=options)
+
+
+def _end(request: Request, encoder: EventEncoder, end: Instant | None) -> DataFrame:
+    """A row that only lets time pass."""
+    columns = {TYPE: F.lit(None).cast("smallint"), TIME: F.lit(end).cast("bigint")}
+    if encoder.has_sequence:
+        columns[SEQUENCE] = F.lit(0).cast("bigint")
+    session = request.sources[0].frame.sparkSession
+    one = session.range(1).select(*(column.alias(name) for name, column in columns.items()))
+    return one.where(named(TIME).isNotNull())
+
+
+def _in_columns_of(program: ResolvedProgram, part: ResolvedProgram, rows: DataFrame) -> DataFrame:
+    """The rows of a part of a program in the columns of the whole."""
+    own = {field.name: field.dataType for field in spark_schema(part).fields}
+    whole = spark_schema(program).fields
+    return rows.select(*(_as(f.dataType, f.name, own.get(f.name)).alias(f.name) for f in whole))
+
+
+def _as(target: T.DataType, name: str, stored: T.DataType | None) -> Column:
+    """A struct column with the members of another, which may be more."""
+    if stored == target:
+        return named(name)
+    nothing = F.lit(None).cast(target)
+    if stored is None:
+        return nothing
+    assert isinstance(stored, T.StructType)
+    assert isinstance(target, T.StructType)
+    kept = set(stored.names)
+    members = (
+        named(name).getField(m.name) if m.name in kept else F.lit(None).cast(m.dataType)
+        for m in target.fields
+    )
+    named_members = (c.alias(n) for c, n in zip(members, target.names, strict=True))
+    return F.when(named(name).isNotNull(), F.struct(*named_members)).otherwise(nothing)

@@ -1,0 +1,1 @@
+"""Rows into events and back: columns of frames, layouts that travel between tasks, texts, sort keys."""

@@ -1,0 +1,605 @@
+"""Frames of events as the operator takes them: typed columns, instants, an order.
+
+Input is one frame with a column '@type', or one frame per type. `Reading` says what each of its
+columns stands for; nothing here looks at a row, so it serves batches and streams alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, TypeAlias
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
+
+from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, MICROSECONDS, SECOND
+from cepheid.core.types import (
+    LONG,
+    STRING,
+    Attribute,
+    DataType,
+    EventTime,
+    EventType,
+    is_integral,
+    is_open,
+)
+from cepheid.errors import InputError, UsageError, error, is_slip, suggest
+from cepheid.io.arrow import arrow_type, data_type
+from cepheid.matcher import operator
+from cepheid.matcher.operator import columns_of, consumed_types
+from cepheid.program.resolve import resolve_program
+from cepheid.program.resolved import ResolvedProgram
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from cepheid.core.time import TimeUnit
+    from cepheid.io.columnar import Piece
+
+Frames: TypeAlias = DataFrame | Mapping[str, DataFrame]
+
+
+def named(name: str) -> Column:
+    """A column by its name, whatever characters that has."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+# What is given --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class EventFiles:
+    """Files of events: what workers need to know to read them."""
+
+    pieces: tuple[Piece, ...]
+    types: tuple[tuple[str, EventType], ...]
+    schema: pa.Schema  # of a frame with their events
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A frame of events; where it has no type of its own, '@type' says what each row is."""
+
+    frame: DataFrame
+    event_type: str | None
+    files: EventFiles | None = None  # that the frame reads
+
+    @property
+    def fields(self) -> dict[str, T.DataType]:
+        return {field.name: field.dataType for field in self.frame.schema.fields}
+
+    @property
+    def attributes(self) -> dict[str, T.DataType]:
+        """The columns that may be attributes, in their order."""
+        return {n: t for n, t in self.fields.items() if not n.startswith("@")}
+
+    def __str__(self) -> str:
+        return f"the frame of {self.event_type}" if self.event_type else "the frame"
+
+
+def sources_of(events: Frames, program: ResolvedProgram) -> tuple[Source, ...]:
+    """The frames that a call was given; UsageError where they make no sense for the program."""
+    if not isinstance(events, Mapping):
+        return (_single(events, program),)
+    if not events:
+        raise UsageError(error("usage", "no frame of events is given"))
+    for name, frame in events.items():
+        if name not in program.types:
+            hint = suggest(name, program.types, "event types")
+            raise UsageError(error("unknown-type", f"no event type '{name}'", hint=hint))
+        if "@type" in frame.columns:
+            fact = f"the frame of {name} has a column '@type'"
+            hint = "give a frame of several types alone, not under the name of one"
+            raise UsageError(error("usage", fact, hint=hint))
+    return tuple(Source(frame, name) for name, frame in events.items())
+
+
+def _single(frame: DataFrame, program: ResolvedProgram) -> Source:
+    if "@type" in frame.columns:
+        return Source(frame, None)
+    used = {name for statement in program.statements for name in statement.inputs}
+    inputs = [name for name in program.input_types if name in used]
+    if len(inputs) == 1:
+        return Source(frame, inputs[0])
+    name = inputs[0] if inputs else "Type"
+    hint = f"add a column '@type', or give a frame per type: {{'{name}': frame, ...}}"
+    raise UsageError(
+        error("missing-type", "the frame does not say the types of its rows", hint=hint)
+    )
+
+
+def with_types_of(program: ResolvedProgram, sources: Iterable[Source]) -> ResolvedProgram:
+    """The program, where types without a schema have the one that their frame has."""
+    undeclared = {t.name for t in program.types.values() if t.is_open}
+    found: dict[str, EventType] = {}
+    for source in sources:
+        for name in undeclared & ({source.event_type} if source.event_type else undeclared):
+            found[name] = EventType(name, tuple(_attributes(source)))
+    return resolve_program(program.tree, {**program.given, **found}) if found else program
+
+
+def _attributes(source: Source) -> Iterator[Attribute]:
+    for name, stored in source.attributes.items():
+        type = _static_type(stored)
+        if type is not None:
+            yield Attribute(name, type)
+
+
+def _static_type(stored: T.DataType) -> DataType | None:
+    """The type of an attribute that a column holds; None where no attribute can hold it."""
+    try:
+        return data_type(to_arrow_type(stored, timezone="UTC"))
+    except Exception:  # what Spark cannot hand to Python, such as intervals of months
+        return None
+
+
+# How it is read -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Which columns hold the time and the sequence of an event; numbers count time in a unit."""
+
+    time: str | None = None
+    unit: TimeUnit = "seconds"
+    sequence: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A converted column, null where the stored one is null or does not fit; `misfit` says how."""
+
+    column: Column
+    misfit: Column | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the rows of a source mean to a program.
+
+    `columns` are those of `columns_of`, in their order. A row without a type only lets time pass.
+    `problem` is null for rows that can be taken; `misfit` is what of it a known time does not rule
+    out. `ties` order the events of one instant where there is no sequence: places in `columns`, and
+    columns that serve for nothing else. `clocks` are places in `columns` that only hold the time of
+    the event, as a whole number of some microseconds.
+    """
+
+    source: Source
+    type: Column
+    time: Column
+    sequence: Column | None
+    columns: tuple[Column, ...]
+    misfit: Column | None
+    problem: Column | None
+    sort_keys: tuple[int | Column, ...]
+    time_columns: Mapping[int, int]
+
+    @property
+    def is_fine(self) -> Column:
+        """Whether there is a time and no problem: known sooner than what the problem is."""
+        has_time = self.time.isNotNull()
+        return has_time if self.misfit is None else has_time & self.misfit.isNull()
+
+    @property
+    def checked_time(self) -> Column:
+        """The time of a row that can be taken; Spark stops at any other."""
+        if self.problem is None:
+            return self.time
+        refused = F.raise_error(self.problem).cast("bigint")
+        return F.when(self.is_fine, self.time).when(self.problem.isNotNull(), refused)
+
+
+def read(source: Source, program: ResolvedProgram, options: Options) -> Reading:
+    """How the rows of a source become events of a program whose types are known."""
+    return _Reader(source, program, options).reading()
+
+
+def time_of(source: Source, program: ResolvedProgram, options: Options) -> Column:
+    """The time of every row, be it an event of the program or not."""
+    return _Reader(source, program, options).time()
+
+
+class _Reader:
+    def __init__(self, source: Source, program: ResolvedProgram, options: Options) -> None:
+        self.source = source
+        self.program = program
+        self.options = options
+        self.fields = source.fields
+        self.type = self._type()
+        consumed = consumed_types(program)
+        own = source.event_type
+        self.types = tuple(t for t in consumed if own is None or t == own)
+        self.misfits: list[Column] = []
+        self.bad_times: list[Column] = []
+        _check_names(source, [program.types[t] for t in self.types], program, options)
+
+    def reading(self) -> Reading:
+        time = self.time()
+        wanted = columns_of(self.program)
+        columns = tuple(self._column(c.attribute, c.data_type, c.types, time) for c in wanted)
+        sequence = self._sequence()
+        missing = self._complaint(time.isNull(), "error[missing-time]: an event without a time")
+        return Reading(
+            self.source,
+            self.type,
+            time,
+            sequence,
+            columns,
+            _first_of(self.misfits),
+            _first_of([*self.bad_times, *self.misfits, *missing]),
+            () if sequence is not None else tuple(self._sort_keys(wanted)),
+            {n: unit for n, c in enumerate(wanted) if (unit := self._time_unit(c)) is not None},
+        )
+
+    # Types.
+
+    def _type(self) -> Column:
+        """The type of a row; null for those that stand for no event, as '@kind' and others say."""
+        own = self.source.event_type
+        type = F.lit(own) if own else named("@type").cast("string")
+        marks = [mark for mark in ("@old", "@timeout") if mark in self.fields]
+        tests = [named(mark).isNull() | ~named(mark) for mark in marks]
+        if "@kind" in self.fields:
+            tests.append(named("@kind").isNull() | (named("@kind") == "match"))
+        return reduce(lambda found, test: F.when(test, found), tests, type)
+
+    def _is_of(self, types: Sequence[str]) -> Column | None:
+        """Whether a row is of one of the types; None if all are."""
+        return None if self.source.event_type in types else self.type.isin(*types)
+
+    def _where(self, types: Sequence[str], column: Column) -> Column:
+        test = self._is_of(types)
+        return column if test is None else F.when(test, column)
+
+    def _complaint(self, test: Column, fact: str) -> list[Column]:
+        """What is wrong with an event of a type that the program takes, if it takes any."""
+        return [self._where(self.types, F.when(test, F.lit(fact)))] if self.types else []
+
+    # Times.
+
+    def time(self) -> Column:
+        base = self._stated_time()
+        cases = [
+            (type, rule)
+            for type in self.program.types
+            if self.source.event_type in (None, type)
+            and (rule := self.program.types[type].time)
+            and rule.attribute in self.fields
+        ]
+        time = base
+        for type, rule in cases:
+            time_of = self._instant(rule.attribute, rule.unit, type)
+            is_given = named(rule.attribute).isNotNull()
+            found = time_of if base is None else F.when(is_given, time_of).otherwise(base)
+            test = self._is_of((type,))
+            if test is None:
+                time = found
+            else:
+                time = F.when(test, found) if time is None else F.when(test, found).otherwise(time)
+        if time is None:
+            hint = "name it with time=, or call it '@time'"
+            fact = f"{self.source} has no column that holds the time"
+            raise UsageError(error("missing-time", fact, hint=hint))
+        return time
+
+    def _stated_time(self) -> Column | None:
+        """What '@time', or the column that was named instead, says."""
+        name = self.options.time or "@time"
+        if name in self.fields:
+            return self._instant(name, self.options.unit, None)
+        if self.options.time is not None:
+            hint = suggest(name, self.fields, "columns")
+            fact = f"no column '{name}' in {self.source}"
+            raise UsageError(error("missing-time", fact, hint=hint))
+        return None
+
+    def _instant(self, name: str, unit: str, type: str | None) -> Column:
+        converted = to_instant(named(name), self.fields[name], unit)
+        if converted is None:
+            fact = f"column '{name}' of {self.source} is {_shown(self.fields[name])}, not a time"
+            hint = "times are timestamps, dates, numbers with a unit, or ISO 8601 texts"
+            raise InputError(error("bad-time", fact, hint=hint))
+        if converted.misfit is not None:
+            column = F.concat(F.lit("error[bad-time]: "), converted.misfit)
+            self.bad_times.append(column if type is None else self._where((type,), column))
+        return converted.column
+
+    def _time_unit(self, column: operator.Column) -> int | None:
+        """The microseconds that an attribute counts, if it holds the time of all events here."""
+        own = self.source.event_type
+        is_long = isinstance(self.fields.get(column.attribute), T.LongType)
+        if own is None or not is_long or column.data_type != LONG:
+            return None
+        rule = self.program.types[own].time
+        if rule is None or rule.attribute not in self.fields:
+            rule = EventTime(self.options.time or "@time", self.options.unit)
+        is_time = rule.attribute == column.attribute
+        return MICROSECONDS[rule.unit] if is_time else None  # type: ignore[index]
+
+    # Attributes.
+
+    def _column(self, name: str, type: DataType, types: tuple[str, ...], time: Column) -> Column:
+        stored = self.fields.get(name)
+        target = spark_type(type, self.program)
+        mine = [t for t in types if t in self.types]
+        rules = {self.program.types[t].time for t in mine}
+        rule = next((r for r in rules if r is not None and r.attribute == name), None)
+        if not mine or (stored is None and rule is None):
+            return F.lit(None).cast(target)
+        column = F.lit(None).cast(target)
+        if stored is not None:
+            column = self._converted(name, stored, type, target, mine)
+        if rule is not None:  # '@time' stands in for the attribute that should hold the time
+            column = F.coalesce(column, _time_attribute(time, rule, type).cast(target))
+        return self._where(mine, column)
+
+    def _converted(
+        self, name: str, stored: T.DataType, type: DataType, target: T.DataType, types: list[str]
+    ) -> Column:
+        raw = named(name)
+        value = convert(raw, stored, target)
+        if value is None:
+            owner = types[0] if len(types) == 1 else "events"
+            fact = (
+                f"column '{name}' of {self.source} is {_shown(stored)},"
+                f" but attribute '{name}' of {owner} is {type}"
+            )
+            raise InputError(error("bad-value", fact, hint="cast the column, or change the schema"))
+        if value.misfit is not None:
+            start = F.lit(f"error[bad-value]: attribute '{name}': ")
+            misfit = F.concat(start, value.misfit, F.lit(f" is not {type}"))
+            self.misfits.append(self._where(types, misfit))
+        return value.column
+
+    # Order.
+
+    def _sequence(self) -> Column | None:
+        name = self.options.sequence
+        if name is None:
+            return None
+        stored = self.fields.get(name)
+        if stored is None:
+            hint = suggest(name, self.fields, "columns")
+            raise UsageError(error("usage", f"no column '{name}' in {self.source}", hint=hint))
+        if not isinstance(stored, T.IntegralType):
+            fact = f"column '{name}' of {self.source} is {_shown(stored)}; a sequence is whole"
+            raise UsageError(error("usage", fact))
+        fact = "error[bad-value]: an event without a sequence"
+        self.misfits += self._complaint(named(name).isNull(), fact)
+        return named(name).cast("bigint")
+
+    def _sort_keys(self, wanted: Sequence[operator.Column]) -> Iterator[int | Column]:
+        """Attributes in the order of the frame, up to the last that the program looks at.
+
+        Events that agree in all of these are the same to the program, in whatever order. What it
+        looks at for some types only is null for all others, and does not order those.
+        """
+        owners = {n: {t for t in self.types if self.program.types[t].find(n)} for n in self.fields}
+        names = [n for n, t in self.source.attributes.items() if owners[n] and _is_ordered(t)]
+        seen = {column.attribute for column in wanted}
+        last = max((place for place, name in enumerate(names) if name in seen), default=-1)
+        for name in names[: last + 1]:
+            places = [place for place, column in enumerate(wanted) if column.attribute == name]
+            if owners[name] <= {type for place in places for type in wanted[place].types}:
+                yield from places
+            else:
+                yield named(name)
+
+
+def _first_of(problems: Sequence[Column]) -> Column | None:
+    return F.coalesce(*problems) if problems else None
+
+
+def _check_names(
+    source: Source, types: Sequence[EventType], program: ResolvedProgram, options: Options
+) -> None:
+    """Refuses a column that looks like a slip for an attribute that has none."""
+    missing = {a.name for type in types for a in type.attributes} - source.fields.keys()
+    known = {a.name for type in program.types.values() for a in type.attributes}
+    for name in source.attributes:
+        if name in known or name in (options.time, options.sequence) or not missing:
+            continue
+        hint = suggest(name, missing)
+        slip = error("unknown-attribute", f"no attribute '{name}' for {source}", hint=hint)
+        if is_slip(slip):
+            raise InputError(slip)
+
+
+def _is_ordered(type: T.DataType) -> bool:
+    if isinstance(type, T.ArrayType):
+        return _is_ordered(type.elementType)
+    if isinstance(type, T.StructType):
+        return all(_is_ordered(field.dataType) for field in type.fields)
+    return not isinstance(type, T.MapType | T.VariantType)
+
+
+def _shown(type: T.DataType) -> str:
+    return type.simpleString()
+
+
+# Values ---------------------------------------------------------------------------------------
+
+
+def spark_type(type: DataType, program: ResolvedProgram) -> T.DataType:
+    if is_open(type):
+        return T.StringType()
+    return from_arrow_type(arrow_type(type, program.types), prefer_timestamp_ntz=False)
+
+
+def convert(raw: Column, stored: T.DataType, target: T.DataType) -> Value | None:
+    """A column as values of a type, as files and Python values become them; None if they cannot."""
+    if stored == target:
+        return Value(raw)
+    if isinstance(stored, T.NullType):
+        return Value(raw.cast(target))
+    if isinstance(target, T.StringType):
+        return _to_text(raw, stored)
+    if isinstance(target, T.ArrayType) and isinstance(stored, T.ArrayType):
+        return _to_array(raw, stored, target)
+    if isinstance(target, T.StructType) and isinstance(stored, T.StructType):
+        return _to_struct(raw, stored, target)
+    if isinstance(target, T.TimestampType) and isinstance(stored, T.TimestampNTZType | T.DateType):
+        return Value(F.timestamp_micros(_micros(raw, stored)))
+    if isinstance(stored, T.NumericType) and isinstance(target, T.NumericType):
+        return _to_number(raw, stored, target)
+    return None
+
+
+def _to_number(raw: Column, stored: T.NumericType, target: T.NumericType) -> Value:
+    """Whole numbers where they fit, fractions as the nearest; nothing that loses a fraction."""
+    if isinstance(target, T.DoubleType):
+        return Value(raw.cast("double"))
+    if isinstance(target, T.FloatType):
+        near = raw.cast("double").cast("float")
+        if isinstance(stored, T.IntegralType):
+            return Value(near)
+        is_infinite = F.abs(near) == float("inf")
+        was_infinite = F.abs(raw.cast("double")) == float("inf")
+        fits = ~is_infinite | was_infinite
+        return _checked(raw, F.when(fits, near))
+    fitting = raw.try_cast(target)
+    if isinstance(stored, T.IntegralType):
+        is_wide = stored.jsonValue() == "long" and isinstance(target, T.IntegerType)
+        return _checked(raw, fitting) if is_wide else Value(raw.cast(target))
+    is_whole = raw % 1 == 0 if isinstance(stored, T.DecimalType) else raw == F.rint(raw)
+    return _checked(raw, F.when(is_whole, fitting))
+
+
+def _checked(raw: Column, value: Column) -> Value:
+    return Value(value, F.when(raw.isNotNull() & value.isNull(), raw.cast("string")))
+
+
+def _to_text(raw: Column, stored: T.DataType) -> Value | None:
+    if isinstance(stored, T.StringType):
+        return Value(raw.cast("string"))
+    if isinstance(stored, T.TimestampType | T.TimestampNTZType):
+        return Value(_iso(_micros(raw, stored)))
+    if isinstance(stored, T.DateType):
+        return Value(raw.cast("string"))
+    if isinstance(stored, T.StructType | T.ArrayType):  # of a type that contains itself
+        return Value(F.to_json(raw))
+    return None
+
+
+def _to_array(raw: Column, stored: T.ArrayType, target: T.ArrayType) -> Value | None:
+    sample = convert(F.lit(None), stored.elementType, target.elementType)
+    if sample is None:
+        return None
+
+    def element(item: Column) -> Value:
+        converted = convert(item, stored.elementType, target.elementType)
+        assert converted is not None
+        return converted
+
+    def misfit(item: Column) -> Column:
+        found = element(item).misfit
+        assert found is not None
+        return found
+
+    column = F.transform(raw, lambda item: element(item).column)
+    if sample.misfit is None:
+        return Value(column)
+    misfits = F.transform(raw, misfit)
+    return Value(column, F.get(F.array_compact(misfits), F.lit(0)))
+
+
+def _to_struct(raw: Column, stored: T.StructType, target: T.StructType) -> Value | None:
+    """By the names of the members; those that are missing are null."""
+    kept = {field.name: field.dataType for field in stored.fields}
+    members, misfits = [], []
+    for field in target.fields:
+        if field.name in kept:
+            value = convert(raw.getField(field.name), kept[field.name], field.dataType)
+        else:
+            value = Value(F.lit(None).cast(field.dataType))
+        if value is None:
+            return None
+        members.append(value.column.alias(field.name))
+        if value.misfit is not None:
+            misfits.append(value.misfit)
+    column = F.when(raw.isNotNull(), F.struct(*members))
+    return Value(column, F.coalesce(*misfits) if misfits else None)
+
+
+# Times ----------------------------------------------------------------------------------------
+
+
+def to_instant(raw: Column, stored: T.DataType, unit: str) -> Value | None:
+    """A column of times as microseconds since the epoch; None where it holds none."""
+    if isinstance(stored, T.TimestampType | T.TimestampNTZType | T.DateType):
+        return Value(_micros(raw, stored))
+    factor = MICROSECONDS[unit]  # type: ignore[index]
+    if isinstance(stored, T.IntegralType):
+        whole = raw.cast("bigint")
+        # Numbers are compared before they are multiplied: then none of them is too large.
+        in_calendar = whole.between(
+            F.lit(-(-FIRST_INSTANT // factor)), F.lit(LAST_INSTANT // factor)
+        )
+        found = whole * F.lit(factor).cast("bigint")
+    elif isinstance(stored, T.NumericType):
+        found = F.rint(raw.cast("double") * float(factor)).try_cast("bigint")
+        in_calendar = _is_in_calendar(found)
+    elif isinstance(stored, T.StringType):
+        found = _parsed(raw)
+        in_calendar = _is_in_calendar(found)
+    else:
+        return None
+    value = _checked(raw, F.when(in_calendar, found))
+    assert value.misfit is not None
+    return Value(value.column, F.concat(value.misfit, F.lit(" is not a time")))
+
+
+def _is_in_calendar(instant: Column) -> Column:
+    return instant.between(F.lit(FIRST_INSTANT), F.lit(LAST_INSTANT))
+
+
+def _micros(raw: Column, stored: T.DataType) -> Column:
+    """The instant of a timestamp or date; where it has no zone it is UTC, whatever the session's."""
+    if isinstance(stored, T.DateType):
+        return F.unix_date(raw).cast("bigint") * F.lit(MICROSECONDS["days"]).cast("bigint")
+    if isinstance(stored, T.TimestampType):
+        return F.unix_micros(raw)
+    since = raw - F.lit("1970-01-01 00:00:00").cast("timestamp_ntz")
+    parts = {"DAY": "days", "HOUR": "hours", "MINUTE": "minutes", "SECOND": "seconds"}
+    return reduce(
+        lambda total, part: total + part,
+        (
+            (F.extract(F.lit(part), since) * F.lit(MICROSECONDS[unit])).cast("bigint")  # type: ignore[index]
+            for part, unit in parts.items()
+        ),
+    )
+
+
+_ZONE = r"(Z|[+-]\d\d(:?\d\d)?)$"
+
+
+def _parsed(raw: Column) -> Column:
+    """The instant that an ISO 8601 text writes; without a zone it is UTC."""
+    text = F.trim(raw)
+    is_date = F.length(text) == 10
+    full = F.when(is_date, F.concat(text, F.lit("T00:00:00Z"))).otherwise(text)
+    zoned = F.when(full.rlike(r"\d" + _ZONE), full).otherwise(F.concat(full, F.lit("Z")))
+    return F.unix_micros(zoned.try_cast("timestamp"))
+
+
+def _iso(micros: Column) -> Column:
+    """ISO 8601, UTC, with as few fractional digits as needed."""
+    moment = F.lit("1970-01-01 00:00:00").cast("timestamp_ntz") + F.make_dt_interval(
+        secs=(micros.cast(_EXACT) / F.lit(SECOND)).cast("decimal(18,6)")
+    )
+    return F.concat(F.replace(moment.cast("string"), F.lit(" "), F.lit("T")), F.lit("Z"))
+
+
+def _time_attribute(time: Column, rule: EventTime, type: DataType) -> Column:
+    """What the attribute that holds the time would have said."""
+    if type == STRING:
+        return _iso(time)
+    unit = F.lit(MICROSECONDS[rule.unit]).cast(_EXACT)  # type: ignore[index]
+    return F.floor(time.cast(_EXACT) / unit) if is_integral(type) else time / unit.cast("double")
+
+
+_EXACT = "decimal(20,0)"  # holds every long

@@ -1,0 +1,98 @@
+"""Files that arrive in a folder as a stream, by Spark's own file source.
+
+A file must be whole when it appears: write it elsewhere and move it. Spark remembers which files it
+has read, so a restart reads none of them twice and leaves none out.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from functools import partial
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from cepheid.engines.spark.codec.text import Intake, read_events, read_lines
+from cepheid.engines.spark.endpoints.uri import FileSource
+from cepheid.errors import Diagnostic, InputError, UsageError, error
+from cepheid.io.columnar import read_text
+from cepheid.io.csv_records import cell_records
+from cepheid.io.exact_columns import NotPlain
+from cepheid.program.resolved import ResolvedProgram
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamReader
+
+_WHOLE_FILES = "path string, modificationTime timestamp, length long, content binary"
+
+
+def read_files(spark: SparkSession, source: FileSource, program: ResolvedProgram) -> DataFrame:
+    """The events of all files with the suffix of the format."""
+    folder = _folder(source.folder)
+    reader = spark.readStream.option("pathGlobFilter", f"*.{source.format}")
+    if source.max_files is not None:
+        reader = reader.option("maxFilesPerTrigger", source.max_files)
+    if source.format == "jsonl":
+        return read_lines(reader.text(folder), program)
+    if source.format == "csv":
+        files = reader.format("binaryFile").schema(_WHOLE_FILES).load(folder)
+        return read_events(files.select("path", "content"), program, take_csv)
+    return _read_parquet(spark, reader, folder)
+
+
+def _folder(name: str) -> str:
+    """Where Spark finds it: Java may have started in another folder than this process is in."""
+    if "://" in name:
+        return name
+    if not os.path.isdir(name):
+        raise UsageError(error("missing-file", f"no folder '{name}'"))
+    return os.path.abspath(name)
+
+
+def take_csv(intake: Intake, batch: pa.RecordBatch) -> None:
+    for file in batch.to_pylist():
+        path, content = file["path"], file["content"]
+        type = PurePosixPath(unquote(path)).stem
+        try:
+            intake.take_columns(list(read_text(content, type, intake.columns.types)))
+        except NotPlain:
+            take_cells(intake, path, type, content)
+
+
+def take_cells(intake: Intake, path: str, type: str, content: bytes) -> None:
+    """The rows of one file, one by one; where its header is none, the whole file is rejected."""
+    lines = content.splitlines()
+
+    def line_of(number: int) -> str:
+        return lines[number - 1].decode("utf-8", "backslashreplace")
+
+    def on_problem(problem: Diagnostic) -> None:
+        assert problem.span is not None
+        intake.refuse(line_of(problem.span.line), problem)
+
+    try:
+        for record in cell_records(io.BytesIO(content), path, type, on_problem):
+            assert record.span is not None
+            intake.take(record, partial(line_of, record.span.line))
+    except InputError as refused:
+        intake.refuse(content.decode("utf-8", "backslashreplace"), *refused.diagnostics)
+
+
+def _read_parquet(spark: SparkSession, reader: DataStreamReader, folder: str) -> DataFrame:
+    """With the columns of the files that are there; without `@type` the file's name is the type."""
+    from pyspark.errors import AnalysisException
+    from pyspark.sql.functions import regexp_extract
+
+    try:
+        schema = spark.read.option("pathGlobFilter", "*.parquet").parquet(folder).schema
+    except AnalysisException:
+        fact = f"no Parquet file in '{folder}' yet, whose columns say what the stream holds"
+        raise UsageError(error("bad-file", fact, hint="put a first file there")) from None
+    frame = reader.schema(schema).parquet(folder)
+    if "@type" in schema.names:
+        return frame
+    stem = regexp_extract("_metadata.file_name", r"^(.*)\.parquet$", 1)
+    return frame.withColumn("@type", stem)

@@ -1,0 +1,77 @@
+"""What may surprise someone who runs a program on Spark: no key, no order, one key for everything.
+
+Ties and shares are looked for among the first rows of each frame only: enough to see what is usual,
+and cheap however large the input is.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+
+from cepheid.engines.spark.codec.event_encoder import EventEncoder
+from cepheid.engines.spark.codec.event_layout import TIME
+from cepheid.engines.spark.codec.input_columns import named
+from cepheid.engines.spark.plan.plan import Plan
+from cepheid.errors import Diagnostic, Severity, note, warning
+
+SAMPLE = 5_000  # rows of each frame that are looked at
+_FEWEST = 1_000  # events of which a share means something
+_LARGE = 0.5
+_LOG = logging.getLogger("cepheid.spark")
+
+
+class CepheidWarning(UserWarning):
+    """A finding about a run that goes on nevertheless."""
+
+
+def emit(finding: Diagnostic) -> None:
+    """Warns; what is only worth a note goes to the log 'cepheid.spark'."""
+    if finding.severity is Severity.NOTE:
+        _LOG.info("%s", finding)
+    else:
+        warnings.warn(CepheidWarning(str(finding)), stacklevel=3)
+
+
+def warnings_on(plan: Plan) -> Iterator[Diagnostic]:
+    """What is worth knowing about a request before it runs; of a stream no row is looked at."""
+    for one in plan.passes:
+        if one.logical.key is None:
+            fact = f"one task takes all events of {', '.join(one.names)}"
+            yield note("no-key", fact, hint=one.logical.reason)
+    if plan.request.watermark is not None:
+        return
+    for one in plan.passes:
+        key = one.logical.key
+        order_matters = key != {} and not one.layout.has_sequence
+        if key or order_matters:
+            rows = list(_sample(one.encoder))
+            yield from _warnings_on_rows(rows, is_keyed=bool(key), order_matters=order_matters)
+
+
+def _sample(encoder: EventEncoder) -> Iterator[tuple[object, ...]]:
+    """The times and keys of some of the events that the tasks will get."""
+    keys = encoder.key_columns() if encoder.key else ()
+    for number, reading in enumerate(encoder.readings):
+        columns = encoder.columns_from(number, reading)
+        rows = reading.source.frame.select(*(c.alias(n) for n, c in columns.items()))
+        for is_wanted, *row in rows.select(
+            encoder.is_wanted(reading.source), named(TIME), *keys
+        ).take(SAMPLE):
+            if is_wanted:
+                yield tuple(row)
+
+
+def _warnings_on_rows(
+    rows: list[tuple[object, ...]], *, is_keyed: bool, order_matters: bool
+) -> Iterator[Diagnostic]:
+    if order_matters and len(set(rows)) < len(rows):
+        fact = "events of one time are taken by type, then by the values of all their attributes"
+        yield warning("ties", fact, hint="name a column that orders them: sequence=")
+    if is_keyed and len(rows) >= _FEWEST:
+        [(_, count)] = Counter(row[1:] for row in rows).most_common(1)
+        if count > _LARGE * len(rows):
+            fact = f"{count / len(rows):.0%} of the first {len(rows):,} events have the same key"
+            yield warning("skew", fact, hint="one task takes all events of a key")

@@ -1,0 +1,1 @@
+"""Sessions of Spark: Java, settings, workers, libraries, and what their failures mean."""

@@ -1,0 +1,268 @@
+"""Programs over streaming frames: events go to buckets of keys, and wait there for the watermark.
+
+    rows --pack--> packs --by bucket--> state, operator --> packs of rows --unpack--> rows
+
+Data travels in packs, Arrow streams with all events of a task for one bucket, because the shuffle
+and the state of Spark take rows one at a time. The watermark is that of one query: the largest time
+of all input so far, minus the delay. Rows that a program has no use for move it, too; they are packed
+as a time and nothing else. Spark lets a bucket wait until its watermark passes what waits there, and
+calls the first bucket whenever anything comes, so that a program that is not the one of the
+checkpoint is found at once, and one that waits for time alone begins.
+
+Where passes take what others derive, there are several stateful operators, one after the other:
+
+    packs --> operator 1 --+--> operator 2 --> packs of rows --unpack--> rows
+                   packs --+
+
+Each gets the packs of the input that are for its own passes and all that the one before it gives:
+events that were derived, and packs that it only passes on. The watermark is taken before the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial, reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.streaming.state import GroupStateTimeout
+
+from cepheid.core.time import Period
+from cepheid.engines.spark.codec.event_encoder import EventEncoder, union
+from cepheid.engines.spark.codec.event_layout import TIME, TYPE
+from cepheid.engines.spark.codec.input_columns import Reading, Source, named, read
+from cepheid.engines.spark.codec.packed_program import PackedProgram
+from cepheid.engines.spark.codec.schemas import spark_schema
+from cepheid.engines.spark.plan.plan import Plan, PlannedPass
+from cepheid.engines.spark.plan.request import Request, WatermarkPolicy
+from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK
+from cepheid.engines.spark.shuffle.partitioner import partitioner_of
+from cepheid.engines.spark.stream.processor import (
+    STATE,
+    BucketProcessor,
+    PassSpec,
+    StreamTask,
+    heartbeat,
+    late_schema,
+    process_alone,
+)
+from cepheid.engines.spark.stream.shuffle import (
+    CONTENT,
+    FORWARDED,
+    LATE,
+    MOMENT,
+    PACKS,
+    RESULTS,
+    ROWS,
+    Packer,
+    pack,
+    unpack,
+)
+from cepheid.engines.spark.stream.state import Watermarks
+from cepheid.errors import UsageError, error
+from cepheid.program.resolved import ResolvedProgram
+
+BUCKETS = 32  # more cost time in every micro-batch; with 128 MB of state, each holds 4 MB
+
+
+# Frames ---------------------------------------------------------------------------------------
+
+
+def stream_rows(plan: Plan, buckets: int = BUCKETS) -> DataFrame:
+    """The rows of a program over a stream, in the columns of `rows_schema`."""
+    return rows_of(stream_results(plan, buckets), plan.request.program)
+
+
+def stream_late(plan: Plan, buckets: int = BUCKETS) -> DataFrame:
+    """The events that came too late: '@type', '@time', the attributes that the program looks at."""
+    return late_of(stream_results(plan, buckets), plan.request.program)
+
+
+def stream_results(plan: Plan, buckets: int = BUCKETS) -> DataFrame:
+    """Packs of rows and of late events, which one query may both write."""
+    _require_start(plan)
+    task = task_of(plan, buckets)
+    packs = reduce(union, _packed(plan, task, operator=0))
+    if task.idle_timeout is not None:
+        packs = packs.unionByName(_heartbeats(packs, task))
+    lag = task.watermarks.delay + task.watermarks.grace
+    packs = packs.withWatermark(MOMENT, f"{lag} milliseconds")
+    if plan.operators > 1:
+        return _chained(plan, task, packs)
+    return packs.groupBy(named(BUCKET)).applyInPandasWithState(
+        partial(process_alone, task),
+        outputStructType=RESULTS,
+        stateStructType=STATE,
+        outputMode="append",
+        timeoutConf=GroupStateTimeout.EventTimeTimeout,
+    )
+
+
+def _chained(plan: Plan, task: StreamTask, packs: DataFrame) -> DataFrame:
+    """One operator after the other; each but the first has input of its own, too."""
+    for operator in range(plan.operators):
+        if operator > 0:
+            # What has a watermark comes first: then it is the one of both.
+            packs = reduce(union, _packed(plan, task, operator), packs)
+        packs = packs.groupBy(named(BUCKET)).transformWithStateInPandas(
+            BucketProcessor(task, operator),
+            outputStructType=FORWARDED,
+            outputMode="append",
+            timeMode="eventTime",
+            eventTimeColumnName=MOMENT,
+        )
+    return packs
+
+
+def rows_of(result_packs: DataFrame, program: ResolvedProgram) -> DataFrame:
+    return _unpacked(result_packs, ROWS, spark_schema(program))
+
+
+def late_of(result_packs: DataFrame, program: ResolvedProgram) -> DataFrame:
+    schema = from_arrow_schema(late_schema(program), prefer_timestamp_ntz=False)
+    return _unpacked(result_packs, LATE, schema)
+
+
+def stream_rejects(request: Request) -> DataFrame:
+    """Rows that are no events of the program: '@type', '@time', why ('@problem'), '@row' as JSON."""
+    frames = []
+    for source in request.sources:
+        reading = read(source, request.program, request.options)
+        original = F.to_json(F.struct(*map(named, source.frame.columns)))
+        columns = {
+            TYPE: reading.type,
+            TIME: F.timestamp_micros(reading.time),
+            "@problem": _problem(reading),
+            "@row": original,
+        }
+        frames.append(source.frame.select(*(c.alias(n) for n, c in columns.items())))
+    return reduce(union, frames).where(named("@problem").isNotNull())
+
+
+def _require_start(plan: Plan) -> None:
+    for statement in plan.needs_start:
+        if plan.request.start is None:
+            fact = (
+                f"a stream does not say when '{statement.name}' starts, and its rows depend on it"
+            )
+            raise UsageError(error("usage", fact, statement.tree.span, "give start="))
+
+
+def _can_come(reading: Reading) -> Column:
+    """Whether a row can be taken into a stream."""
+    return reading.is_fine & (reading.time > 0)
+
+
+def _problem(reading: Reading) -> Column:
+    """Why a row cannot be taken into a stream; null if it can."""
+    problems = [] if reading.problem is None else [reading.problem]
+    for test, text in (
+        (reading.time.isNull(), "error[missing-time]: a row without a time"),
+        (reading.time <= 0, "error[bad-time]: the watermark of a stream begins with 1970"),
+    ):
+        problems.append(F.when(test, F.lit(text)))
+    return F.coalesce(*problems)
+
+
+def _packed(plan: Plan, task: StreamTask, operator: int) -> Iterator[DataFrame]:
+    """The packs of the passes of an operator.
+
+    Every source moves the watermark, whether a pass reads it or not: the first pass sees to it.
+    """
+    request = plan.request
+    for number, one in enumerate(plan.passes):
+        if one.operator != operator:
+            continue
+        readings = one.encoder.readings
+        parts = [_selected(request, one, n, task.buckets) for n in range(len(readings))]
+        if number == 0:
+            sources = {id(reading.source) for reading in readings}
+            parts += [_time_alone(request, s) for s in request.sources if id(s) not in sources]
+        if parts:
+            packer = Packer(
+                first=number * task.buckets,
+                layout=one.layout,
+                notified=task.first_buckets(operator) if number == 0 else (),
+                partitioner=task.passes[number].partitioner if one.upstream else None,
+            )
+            yield reduce(union, parts).mapInArrow(partial(pack, packer), PACKS)
+
+
+def _selected(request: Request, one: PlannedPass, number: int, buckets: int) -> DataFrame:
+    """The rows of a source in the columns of a pass; those it has no use for have no bucket."""
+    encoder = one.encoder
+    reading = encoder.readings[number]
+    columns = encoder.columns_from(number, reading)
+    is_fine = _can_come(read(reading.source, request.program, request.options))
+    frame = reading.source.frame.where(is_fine)
+    frame = frame.select(*(c.alias(n) for n, c in columns.items()))
+    bucket = F.lit(0) if one.upstream else _bucket(encoder, buckets)
+    wanted = F.when(encoder.is_wanted(reading.source), bucket)
+    frame = frame.withColumn(BUCKET, wanted.cast("smallint"))
+    is_wanted = named(BUCKET).isNotNull()
+    if one.operator > 0:  # the others have moved the watermark already
+        frame = frame.where(is_wanted)
+    columns = {name: F.when(is_wanted, named(name)) for name in frame.columns}
+    columns |= {TIME: named(TIME), BUCKET: named(BUCKET)}
+    return encoder.without_implied(frame.select(*(c.alias(n) for n, c in columns.items())))
+
+
+def _time_alone(request: Request, source: Source) -> DataFrame:
+    reading = read(source, request.program, request.options)
+    frame = source.frame.where(_can_come(reading))
+    nowhere = F.lit(None).cast("smallint").alias(BUCKET)
+    return frame.select(reading.time.alias(TIME), nowhere)
+
+
+def _bucket(encoder: EventEncoder, buckets: int) -> Column:
+    """Where an event goes: all to one bucket, those of a key to one, or each anywhere."""
+    if encoder.key is None:
+        return F.lit(0)
+    keys = encoder.key_columns() if encoder.key else (named(TIME),)
+    return F.pmod(F.xxhash64(*keys), F.lit(buckets))
+
+
+def _heartbeats(packs: DataFrame, task: StreamTask) -> DataFrame:
+    """A row for every bucket, every second, so that all of them hear that nothing comes."""
+    seconds = packs.sparkSession.readStream.format("rate").option("numPartitions", 1).load()
+    return seconds.mapInArrow(partial(heartbeat, task), PACKS)
+
+
+def _unpacked(result_packs: DataFrame, kind: str, schema: T.StructType) -> DataFrame:
+    mine = result_packs.where(named(CONTENT) == kind).select(named(PACK))
+    return mine.mapInArrow(unpack, schema)
+
+
+# Tasks ----------------------------------------------------------------------------------------
+
+
+def task_of(plan: Plan, buckets: int) -> StreamTask:
+    request = plan.request
+    assert request.watermark is not None
+    idle = request.watermark.idle
+    return StreamTask(
+        program=PackedProgram.of(request.program),
+        passes=tuple(_spec(one, buckets) for one in plan.passes),
+        buckets=buckets,
+        watermarks=watermarks_of(request.watermark),
+        idle_timeout=None if idle is None else _milliseconds(idle),
+        start=request.start,
+        timed_out=request.timed_out,
+    )
+
+
+def _spec(one: PlannedPass, buckets: int) -> PassSpec:
+    sort_keys = tuple(map(one.layout.name_of, one.layout.sort_keys))
+    partitioner = partitioner_of(one.logical, buckets)
+    return PassSpec(one.names, sort_keys, one.operator, one.upstream, partitioner)
+
+
+def watermarks_of(policy: WatermarkPolicy) -> Watermarks:
+    delay = _milliseconds(policy.delay)
+    return Watermarks(delay, delay if policy.grace is None else _milliseconds(policy.grace))
+
+
+def _milliseconds(period: Period) -> int:
+    return -(-period.microseconds // 1_000)

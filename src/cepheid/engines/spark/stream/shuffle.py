@@ -1,0 +1,106 @@
+"""Packs: tables that travel through a stream as bytes, each to one bucket.
+
+The shuffle and the state of Spark take rows one at a time, so one row holds all that a task has for
+a bucket. Packs of events have a bucket's number; packs of results, which no operator opens, have a
+kind and a number below zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import types as T  # noqa: N812
+
+from cepheid.core.time import Instant
+from cepheid.engines.spark.codec.event_layout import TIME, EventLayout
+from cepheid.engines.spark.session.workers import keep_loaded
+from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK, by_bucket, from_bytes, to_bytes
+from cepheid.engines.spark.shuffle.partition_labels import label
+from cepheid.engines.spark.shuffle.partitioner import Partitioner
+
+ROWS, LATE = "rows", "late"  # what packs of results hold
+# The columns of packs; names of Python, as Spark makes tuples of their rows.
+MOMENT, NEWEST, CONTENT = "moment", "newest", "content"
+_ROWS_PER_PACK = 1 << 17  # of a task: the next rows come while these are packed
+_ROWS_PER_RESULT = 1 << 16
+
+PACKS = T.StructType(
+    [
+        T.StructField(BUCKET, T.IntegerType()),
+        T.StructField(MOMENT, T.TimestampType()),
+        T.StructField(NEWEST, T.LongType()),  # the same, as Python gets it
+        T.StructField(PACK, T.BinaryType()),
+    ]
+)
+RESULTS = T.StructType(
+    [T.StructField(CONTENT, T.StringType()), T.StructField(PACK, T.BinaryType())]
+)
+FORWARDED = T.StructType([*PACKS, T.StructField(CONTENT, T.StringType())])
+
+
+@dataclass(frozen=True, slots=True)
+class Packer:
+    """How a task packs the events of a pass."""
+
+    first: int  # the pass's first bucket
+    layout: EventLayout
+    notified: tuple[int, ...]  # buckets that hear of everything
+    partitioner: Partitioner | None = None  # where Spark has not split the events
+
+
+def pack(packer: Packer, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """One pack for each bucket, and the largest time for those that hear of everything."""
+    keep_loaded("packs")
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(b.num_rows for b in held) >= _ROWS_PER_PACK:
+            yield _packs(packer, pa.Table.from_batches(held))
+            held = []
+    if any(batch.num_rows for batch in held):
+        yield _packs(packer, pa.Table.from_batches(held))
+
+
+def _packs(packer: Packer, rows: pa.Table) -> pa.RecordBatch:
+    newest = pc.max(rows[TIME]).as_py()
+    sent = rows.filter(pc.is_valid(rows[BUCKET])).combine_chunks()
+    numbers = sent[BUCKET].to_numpy()
+    events = _events(packer.layout, sent.drop_columns(BUCKET))
+    if packer.partitioner is not None:
+        numbers = packer.partitioner.numbers(events)
+    packs: dict[int, bytes | None] = dict.fromkeys(packer.notified)
+    packs |= {packer.first + n: to_bytes(part) for n, part in by_bucket(events, numbers)}
+    return pack_rows(packs, newest)
+
+
+def _events(layout: EventLayout, sent: pa.Table) -> pa.Table:
+    columns = {name: sent[name].combine_chunks() for name in sent.column_names}
+    return pa.table(layout.decode(columns, sent.num_rows))
+
+
+def pack_rows(packs: Mapping[int, bytes | None], newest: Instant | None) -> pa.RecordBatch:
+    times = pa.array([newest] * len(packs), pa.int64())
+    columns: list[Any] = [
+        pa.array(map(label, packs), pa.int32()),
+        times.cast(pa.timestamp("us", "UTC")),
+        times,
+        pa.array(packs.values(), pa.binary()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=PACKS.names)
+
+
+def in_packs(table: pa.Table) -> Iterator[bytes]:
+    """A table as packs of a size that Spark likes."""
+    for begin in range(0, table.num_rows, _ROWS_PER_RESULT):
+        yield to_bytes(table.slice(begin, _ROWS_PER_RESULT))
+
+
+def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    keep_loaded("packs")
+    for batch in batches:
+        for packed in batch.column(0):
+            yield from from_bytes(packed.as_py()).to_batches()

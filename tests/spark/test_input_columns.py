@@ -1,0 +1,265 @@
+"""Frames become events as files do: times of all kinds, nested values, what fits and what does not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+import cepheid as cep
+from cepheid.core.time import format_instant, parse_instant
+from cepheid.core.values import coerce
+from cepheid.engines.spark.codec.input_columns import (
+    Options,
+    convert,
+    named,
+    read,
+    sources_of,
+    spark_type,
+    to_instant,
+    with_types_of,
+)
+from cepheid.io.type_arguments import data_type
+from tests.semantics.drive import resolved
+from tests.spark.cases import set_to
+
+PLAIN = "create schema A (v int); select v from A;"
+
+
+def parsed(text: str) -> Any:
+    return resolved(cep.parse(text).tree)
+
+
+def values(frame: DataFrame) -> list[Any]:
+    return list(frame.toArrow().to_pylist()[0].values())
+
+
+# Times ----------------------------------------------------------------------------------------
+
+# The clocks of Madrid skip this hour, and no time may go astray there.
+TIMES = {
+    "timestamp_micros(1774744200000005)": "2026-03-29T00:30:00.000005Z",
+    "timestamp_ntz'2026-03-29 02:30:00.5'": "2026-03-29T02:30:00.5Z",
+    "timestamp_ntz'1969-12-31 23:59:58.25'": "1969-12-31T23:59:58.25Z",
+    "date'2026-03-29'": "2026-03-29T00:00:00Z",
+    "date'1900-01-01'": "1900-01-01T00:00:00Z",
+    "1774744200": "2026-03-29T00:30:00Z",
+    "1774744200.25D": "2026-03-29T00:30:00.25Z",
+    "cast(1774744200.125 as decimal(20,3))": "2026-03-29T00:30:00.125Z",
+    "'2026-03-29T02:30:00.1234567'": "2026-03-29T02:30:00.123456Z",
+    "'2026-03-29'": "2026-03-29T00:00:00Z",
+    "'2026-03-29T02:30:00+02:00'": "2026-03-29T00:30:00Z",
+    "' 2026-03-29 02:30:00Z '": "2026-03-29T02:30:00Z",
+    "'tomorrow'": None,
+    "cast(1e30 as double)": None,
+    "9223372036854775807L": None,
+    "cast(null as timestamp)": None,
+}
+
+
+def test_times_of_all_kinds_are_instants(spark: SparkSession) -> None:
+    with set_to(spark, zone="Europe/Madrid"):
+        frame = spark.sql(f"select {', '.join(f'{t} as c{n}' for n, t in enumerate(TIMES))}")
+        converted = [to_instant(named(f.name), f.dataType, "seconds") for f in frame.schema.fields]
+        columns = [c.column for c in converted if c is not None]
+        found = values(frame.select(*(c.alias(str(n)) for n, c in enumerate(columns))))
+    shown = [None if instant is None else format_instant(instant) for instant in found]
+    assert dict(zip(TIMES, shown, strict=True)) == TIMES
+    texts = {t.strip("'"): i for t, i in TIMES.items() if t.startswith("'") and i}
+    assert {t: format_instant(parse_instant(t)) for t in texts} == texts
+
+
+def test_numbers_count_time_in_a_unit(spark: SparkSession) -> None:
+    frame = spark.sql("select 90 as t, 1.5D as f")
+    columns = [
+        to_instant(named(name), frame.schema[name].dataType, unit)
+        for name, unit in (("t", "minutes"), ("t", "microseconds"), ("f", "hours"))
+    ]
+    found = frame.select(*(c.column.alias(str(n)) for n, c in enumerate(columns) if c))
+    assert values(found) == [5_400_000_000, 90, 5_400_000_000]
+
+
+TIMED = """
+@EventTime(attribute='at', unit='minutes') create schema A (at long, v int);
+create schema B (v int);
+select at, v from A; select v from B;
+"""
+
+
+def test_an_attribute_holds_the_time_where_the_schema_says_so(spark: SparkSession) -> None:
+    frame = spark.sql(
+        "select * from values ('A', 5L, 60, 1), ('A', null, 600, 2), ('B', 7L, 120, 3),"
+        " (null, null, 9, null) as t(`@type`, at, `@time`, v)"
+    )
+    found = frame.select(_read(frame, TIMED).time.alias("t")).toArrow()
+    assert found["t"].to_pylist() == [300_000_000, 600_000_000, 120_000_000, 9_000_000]
+    reading = _read(frame, TIMED)
+    at = frame.select(reading.columns[0].alias("at")).toArrow()
+    assert at["at"].to_pylist() == [5, 10, None, None]
+
+
+def _read(frame: DataFrame, text: str, **options: Any) -> Any:
+    program = parsed(text)
+    [source] = sources_of(frame, program)
+    return read(source, with_types_of(program, [source]), Options(**options))
+
+
+# Values ---------------------------------------------------------------------------------------
+
+# A column, the type of the attribute, and what an event holds; the same as from a file.
+FITTING: tuple[tuple[str, str, object], ...] = (
+    ("1Y", "int", 1),
+    ("2147483647L", "int", 2147483647),
+    ("7.0D", "long", 7),
+    ("cast(7 as decimal(10,2))", "int", 7),
+    ("1L", "double", 1.0),
+    ("cast(0.1 as float)", "double", 0.10000000149011612),
+    ("0.1D", "float", 0.10000000149011612),
+    ("cast(12.345 as decimal(20,5))", "double", 12.345),
+    ("timestamp_micros(1500000)", "string", "1970-01-01T00:00:01.5Z"),
+    ("timestamp_ntz'2026-03-29 02:30:00'", "string", "2026-03-29T02:30:00Z"),
+    ("date'2026-03-29'", "string", "2026-03-29"),
+    ("array(1L, null)", "int[]", [1, None]),
+    ("array(cast(1.5 as decimal(4,2)))", "double[]", [1.5]),
+    ("cast(array() as array<string>)", "string[]", []),
+)
+MISFITS = ("2147483648L", "1.5D", "cast(1.5 as decimal(4,2))", "double('NaN')", "1e30D")
+
+
+def spark_type_of(name: str) -> Any:
+    return spark_type(data_type(name), parsed(PLAIN))
+
+
+def test_values_become_what_they_become_in_files(spark: SparkSession) -> None:
+    with set_to(spark, zone="Asia/Tokyo"):
+        frame = spark.sql(
+            f"select {', '.join(f'{t} as c{n}' for n, (t, _, _) in enumerate(FITTING))}"
+        )
+        converted = [
+            convert(named(field.name), field.dataType, spark_type_of(type))
+            for field, (_, type, _) in zip(frame.schema.fields, FITTING, strict=True)
+        ]
+        found = values(
+            frame.select(*(c.column.alias(str(n)) for n, c in enumerate(converted) if c))
+        )
+        raw = values(frame)
+    assert found == [value for _, _, value in FITTING]
+    assert found == [
+        coerce(r, data_type(type), {}) for r, (_, type, _) in zip(raw, FITTING, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("ansi", [True, False])
+def test_a_value_that_does_not_fit_is_named(spark: SparkSession, ansi: bool) -> None:
+    with set_to(spark, ansi=ansi):
+        frame = spark.sql(f"select {', '.join(f'{t} as c{n}' for n, t in enumerate(MISFITS))}")
+        for field in frame.schema.fields:
+            found = convert(named(field.name), field.dataType, spark_type_of("int"))
+            assert found is not None
+            assert found.misfit is not None
+            row = values(frame.select(found.column.alias("v"), found.misfit.alias("m")))
+            assert row[0] is None
+            assert row[1] is not None
+
+
+NESTED = """
+create schema Place (x double, name string);
+create schema A (at Place, tags string[], price double, day string);
+select at, at.x as x, tags[1] as tag, price, day from A;
+"""
+
+
+def test_nested_values_arrays_and_decimals_survive(spark: SparkSession) -> None:
+    frame = spark.sql(
+        "select timestamp_seconds(5) as `@time`, named_struct('name', 'Cadiz', 'x', 1) as at,"
+        " array('a', 'b') as tags, cast(1.25 as decimal(9,2)) as price, date'2026-01-02' as day"
+    )
+    [row] = (
+        cep.spark.detect(cep.parse(NESTED), {"A": frame}, output="statement_1")
+        .toArrow()
+        .to_pylist()
+    )
+    assert {n: v for n, v in row.pop("at").items() if n[0] != "@"} == {"x": 1.0, "name": "Cadiz"}
+    assert list(row.values())[2:] == [1.0, "b", 1.25, "2026-01-02"]
+
+
+def test_a_type_without_a_schema_has_that_of_its_frame(spark: SparkSession) -> None:
+    program = parsed("select v, at.x as x from A;")
+    frame = spark.sql("select 1 as `@time`, 2Y as v, named_struct('x', 1.5D) as at, map(1, 2) as m")
+    found = with_types_of(program, sources_of({"A": frame}, program)).types["A"]
+    assert {a.name: str(a.type) for a in found.attributes} == {"v": "int", "at": "{x double}"}
+    [row] = cep.spark.detect(program, {"A": frame}, output="statement_1").toArrow().to_pylist()
+    assert row == {
+        "@time": datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC),
+        "@kind": "match",
+        "v": 2,
+        "x": 1.5,
+    }
+
+
+# What is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("columns", "code"),
+    [
+        ("1 as `@time`, 'x' as v", "bad-value"),
+        ("true as `@time`, 1 as v", "bad-time"),
+        ("1 as `@time`, 1 as vv", "unknown-attribute"),
+        ("1 as v", "missing-time"),
+    ],
+)
+def test_a_frame_that_does_not_fit_is_refused(spark: SparkSession, columns: str, code: str) -> None:
+    program = cep.parse("create schema A (v int, vvv int); select v, vvv from A;")
+    with pytest.raises(cep.CepheidError) as caught:
+        cep.spark.detect(program, spark.sql(f"select {columns}"))
+    assert caught.value.diagnostics[0].code == code
+
+
+def test_frames_are_asked_for_their_types(spark: SparkSession) -> None:
+    program = cep.parse(
+        "create schema A (v int); create schema B (v int); select v from A; select v from B;"
+    )
+    frame = spark.sql("select 1 as `@time`, 1 as v")
+    for events, code in (
+        (frame, "missing-type"),
+        ({}, "usage"),
+        ({"Aa": frame}, "unknown-type"),
+        ({"A": frame.withColumn("@type", F.lit("A"))}, "usage"),
+    ):
+        with pytest.raises(cep.UsageError) as caught:
+            cep.spark.detect(program, events)
+        assert caught.value.diagnostics[0].code == code
+
+
+@pytest.mark.parametrize(
+    ("columns", "fact"),
+    [
+        ("1 as `@time`, 2147483648L as v", "bad-value.*attribute 'v': 2147483648 is not int"),
+        ("'soon' as `@time`, 1 as v", "bad-time.*soon is not a time"),
+        ("cast(null as timestamp) as `@time`, 1 as v", "missing-time"),
+    ],
+)
+def test_a_row_that_does_not_fit_ends_the_run(spark: SparkSession, columns: str, fact: str) -> None:
+    rows = cep.spark.detect(cep.parse(PLAIN), spark.sql(f"select {columns}"))
+    with pytest.raises(PySparkException, match=fact):
+        rows.collect()
+    rejects = cep.spark.detect(cep.parse(PLAIN), spark.sql(f"select {columns}"), output="@rejects")
+    assert rejects.count() == 1
+
+
+def test_an_attribute_that_holds_the_time_need_not_travel(spark: SparkSession) -> None:
+    program = cep.parse("""
+        create schema A (ts long, v int);
+        insert into Late select ts, v from A(ts > -2000);
+        insert into Pair select a.ts as a, b.ts as b from pattern [every a=A -> b=A(v=a.v)];
+    """)
+    rows = [(-2000, 0), (-1999, 1), (0, 1), (7, 1)]
+    frame = spark.createDataFrame(rows, "ts long, v int")
+    found = cep.spark.detect(program, frame, time="ts", unit="milliseconds").collect()
+    assert sorted(row.Late.ts for row in found if row.Late) == [-1999, 0, 7]
+    assert sorted((row.Pair.a, row.Pair.b) for row in found if row.Pair) == [(-1999, 0), (0, 7)]
