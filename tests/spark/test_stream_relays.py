@@ -43,7 +43,6 @@ from cepheid.engines.spark.stages import relays_of
 from cepheid.engines.spark.steps import Stateful, StreamTask
 from cepheid.engines.spark.streaming import Pace, task_of
 from cepheid.engines.spark.wire import Wire
-from cepheid.matcher.operator import consumed_types
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree
 from cepheid.semantics.machine import Machine
@@ -169,7 +168,7 @@ class PretendedSpark:
 
     def packs_for(self, number: int, events: Iterable[Event]) -> dict[int, bytes | None]:
         program = self.programs[number]
-        table = wire(program, [e for e in events if e.type in consumed_types(program)])
+        table = wire(program, [e for e in events if e.type in program.consumed_types])
         parts = by_bucket(table, self.task.passes[number].spread.numbers(table))
         return {number * self.task.buckets + n: to_bytes(part) for n, part in parts}
 

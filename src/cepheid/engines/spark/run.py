@@ -41,7 +41,7 @@ from cepheid.io.arrow import to_column
 from cepheid.io.columnar import Piece, at_once, read_piece
 from cepheid.io.exact_columns import INSTANT, NotPlain
 from cepheid.io.sources import Table
-from cepheid.matcher.operator import consumed_types, derived_types
+from cepheid.matcher.operator import derived_types
 from cepheid.program.resolved import ResolvedProgram
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ class _Spool:
     writers: dict[str, pq.ParquetWriter] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.consumed = frozenset(consumed_types(self.program))
+        self.consumed = frozenset(self.program.consumed_types)
 
     def take(self, item: Event | Instant) -> None:
         self.extent.pass_time(item.instant if isinstance(item, Event) else item)

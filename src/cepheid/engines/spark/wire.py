@@ -23,7 +23,7 @@ from cepheid.engines.spark.columns import SPARK_TYPES, Untranslatable, necessary
 from cepheid.engines.spark.frames import Options, Reading, Source, named, read, spark_type
 from cepheid.engines.spark.stages import Pass, events_among_rows
 from cepheid.expr import tree as expr_tree
-from cepheid.matcher.operator import columns_of, consumed_types
+from cepheid.matcher.operator import columns_of
 from cepheid.program.resolved import ResolvedProgram
 
 TYPE, TIME, SEQUENCE = "@type", "@time", "@sequence"
@@ -39,7 +39,7 @@ class Wire:
         self.program = one.program
         self.columns = columns_of(one.program)
         # Numbers in the order of names: events of one time are ordered by either.
-        self.consumed = tuple(sorted(consumed_types(one.program), key=str.encode))
+        self.consumed = tuple(sorted(one.program.consumed_types, key=str.encode))
         self.has_sequence = options.sequence is not None
         self._filters = [early_filters(s, one.program.types) for s in one.program.statements]
         self.readings = tuple(

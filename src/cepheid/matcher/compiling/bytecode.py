@@ -31,7 +31,7 @@ from cepheid.core.types import (
     is_open,
 )
 from cepheid.expr.evaluate import Evaluator, Frame, compile_expr
-from cepheid.expr.functions import FUNCTIONS, common_type
+from cepheid.expr.functions import FUNCTIONS, common_type, reads_clock
 from cepheid.expr.tree import (
     ARITHMETIC,
     Aggregate,
@@ -621,11 +621,8 @@ def _is_strict(expr: Expr) -> bool:
 
 
 def _is_constant(expr: Expr) -> bool:
-    return not any(
-        isinstance(node, Column | Aggregate)
-        or (isinstance(node, Call) and FUNCTIONS[node.function].of_frame)
-        for node in walk(expr)
-    )
+    has_rows = any(isinstance(node, Column | Aggregate) for node in walk(expr))
+    return not (has_rows or reads_clock(expr))
 
 
 def _constant_value(expr: Expr) -> Value:

@@ -18,8 +18,10 @@ from cepheid.core.types import (
     ArrayType,
     DataType,
     EventRef,
+    lineage,
 )
-from cepheid.expr.tree import Aggregate, And, Binary, Call, Column, Expr, Part, conjuncts, walk
+from cepheid.expr.functions import reads_clock
+from cepheid.expr.tree import Aggregate, And, Binary, Column, Expr, Part, conjuncts, walk
 from cepheid.matcher.columns.interning import Pool
 from cepheid.matcher.compiling.bytecode import Site, compile_expression
 from cepheid.matcher.compiling.disassembly import deepest
@@ -226,7 +228,6 @@ class _Lowering:
         row[S_CONDITION] = self.compiled(statement.condition)
         row[S_WHERE] = self.compiled(statement.where)
         row[S_HAVING] = self.compiled(statement.having)
-        target = self.program.types[statement.target]
         columns = []
         for column in statement.columns:
             type = derived_types(self.program)[statement.target][column.name]
@@ -236,8 +237,7 @@ class _Lowering:
         row[S_TARGET] = self.types.index(statement.target)
         row[S_REPORTED] = _STREAMS[statement.tree.stream]
         row[S_INSERTED] = _STREAMS[statement.tree.insert_stream]
-        consumed = {n for s in self.statements for n in s.inputs}
-        row[S_CONSUMED] = int(bool(consumed & {statement.target, *target.ancestors}))
+        row[S_CONSUMED] = int(statement.target in self.program.consumed_types)
         row[S_HAS_CONTEXT] = int(statement.context is not None)
         row[S_TAG_COUNT] = len(self.tags)
         row[S_REPEATED] = sum(1 << self.tags[tag] for tag in self.repeated)
@@ -277,10 +277,10 @@ class _Lowering:
         consumers: list[list[int]] = []
         types = []
         for name in self.types:
-            lineage = {name, *self.program.types[name].ancestors}
+            kinds = lineage(name, self.program.types)
             first = len(consumers)
             for number, statement in enumerate(self.statements):
-                taken = [n for n in statement.inputs if n in lineage]
+                taken = [n for n in statement.inputs if n in kinds]
                 if taken:
                     consumers.append(self.consumer(number, statement, taken))
             refs = self.event_slots(name)
@@ -533,7 +533,7 @@ def _parts_of(
     late: list[Expr] = []
     for part in conjuncts(condition):
         equality = _equality(part)
-        if _sides(part) <= {"event"} and not _reads_clock(part):
+        if _sides(part) <= {"event"} and not reads_clock(part):
             early.append(part)
         elif equality is not None and len(keys) < _MOST_KEYS:
             keys.append(equality)
@@ -553,16 +553,12 @@ def _sides(expr: Expr) -> set[str]:
     return {"event" if column.tag is None else "bound" for column in columns}
 
 
-def _reads_clock(expr: Expr) -> bool:
-    return any(isinstance(node, Call) and not node.arguments for node in walk(expr))
-
-
 _KEY_TYPES = ({INT, LONG}, {FLOAT, DOUBLE}, {STRING}, {BOOLEAN})
 
 
 def _equality(expr: Expr) -> tuple[Expr, Expr] | None:
     """The event's side and the other, where an equality can be looked up."""
-    if not isinstance(expr, Binary) or expr.operator != "=" or _reads_clock(expr):
+    if not isinstance(expr, Binary) or expr.operator != "=" or reads_clock(expr):
         return None
     if not any({expr.left.type, expr.right.type} <= types for types in _KEY_TYPES):
         return None

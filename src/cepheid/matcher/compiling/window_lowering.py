@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from cepheid.core.time import Period
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType, is_open
-from cepheid.expr.functions import FUNCTIONS
-from cepheid.expr.tree import Aggregate, Call, Column, Expr, children, walk
+from cepheid.expr.functions import reads_clock
+from cepheid.expr.tree import Aggregate, Column, Expr, children
 from cepheid.expr.typing import aggregates_in
 from cepheid.matcher.vm.memory.layout import NONE
 from cepheid.matcher.vm.memory.tables import (
@@ -170,7 +170,7 @@ def handed_over_rows(statement: ResolvedStatement) -> list[str]:
     if len(aggregates) > _MOST_AGGREGATES:
         found.append(f"more than {_MOST_AGGREGATES} aggregates")
     found += dict.fromkeys(filter(None, map(_unknown, aggregates)))
-    if isinstance(window, TimeBatch | LengthBatch) and any(map(_reads_clock, _entering(statement))):
+    if isinstance(window, TimeBatch | LengthBatch) and any(map(reads_clock, _entering(statement))):
         found.append("the clock in what a batch asks of its rows")
     if not all(_has_order(item.expr.type) for item in statement.order_by):
         found.append("order by strings and nested values")
@@ -201,10 +201,6 @@ def _entering(statement: ResolvedStatement) -> Iterable[Expr]:
         yield statement.where
     yield from statement.group_by
     yield from (a.argument for a in aggregates_of(statement) if a.argument is not None)
-
-
-def _reads_clock(expr: Expr) -> bool:
-    return any(isinstance(n, Call) and FUNCTIONS[n.function].of_frame for n in walk(expr))
 
 
 def aggregates_of(statement: ResolvedStatement) -> tuple[Aggregate, ...]:
