@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import cepheid as cep
 from cepheid.core.event import Event
-from cepheid.engines.local.runners import open_runner
+from cepheid.engines.registry import open_runner
 from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.machine.push import Matcher
 from tests.effort import examples

@@ -23,6 +23,7 @@ from cepheid.core.time import Instant
 from cepheid.core.types import DataType, lineage
 from cepheid.expr import tree as expr_tree
 from cepheid.io.arrow import arrow_type
+from cepheid.matcher.gaps import left_to_reference
 from cepheid.pattern import tree as pattern_tree
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
@@ -88,34 +89,6 @@ def takes_own_rows(program: ResolvedProgram) -> bool:
     """Whether what it derives has places among its events; only the reference finds them."""
     consumed = program.consumed_types
     return any(statement.target in consumed for statement in program.statements)
-
-
-def left_to_reference(program: ResolvedProgram) -> dict[str, list[str]]:
-    """Of each statement that the matcher cannot run, what it has that the matcher has not."""
-    from cepheid.matcher.compiling.lowering import handed_over
-
-    found = {statement.name: handed_over(statement) for statement in program.statements}
-    for statement in program.statements:
-        if _has_timers(statement) and _feeds_itself(statement, program):
-            found[statement.name].append("timers in a pattern that its own rows reach")
-    return {name: reasons for name, reasons in found.items() if reasons}
-
-
-def _has_timers(statement: ResolvedStatement) -> bool:
-    nodes = pattern_tree.walk(statement.pattern) if statement.pattern else ()
-    timed = pattern_tree.Interval, pattern_tree.At, pattern_tree.Within
-    return any(isinstance(node, timed) for node in nodes)
-
-
-def _feeds_itself(statement: ResolvedStatement, program: ResolvedProgram) -> bool:
-    reached: set[str] = set()
-    fresh = {statement.target}
-    while fresh:
-        reached |= fresh
-        kinds = {kind for name in fresh for kind in lineage(name, program.types)}
-        takers = (s for s in program.statements if kinds & set(s.inputs))
-        fresh = {taker.target for taker in takers} - reached
-    return any(set(statement.inputs) & lineage(name, program.types) for name in reached)
 
 
 # Rows -----------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ from typing import Protocol, cast, get_args
 from pyspark.sql import DataFrame
 
 from cepheid.core.time import Period, TimeUnit
-from cepheid.engines.local.intake import runnable
-from cepheid.engines.local.session import Time, instant_of
+from cepheid.engines.common.clock import Time, instant_of
+from cepheid.engines.common.intake import runnable
 from cepheid.engines.spark.batch import Request, batch_rows
 from cepheid.engines.spark.files import Files
 from cepheid.engines.spark.frames import (

@@ -28,9 +28,10 @@ from cepheid.matcher.compiling.disassembly import deepest
 from cepheid.matcher.compiling.machine_program import MachineProgram
 from cepheid.matcher.compiling.verification import check_form
 from cepheid.matcher.compiling.window_lowering import (
+    Gaps,
     Windows,
     aggregates_of,
-    handed_over_rows,
+    gaps_of_rows,
     is_plain,
 )
 from cepheid.matcher.operator import columns_of, derived_types
@@ -131,33 +132,29 @@ _MOST_KEYS = 62
 
 
 def lower(program: ResolvedProgram) -> MachineProgram:
-    """The machine form; only for programs of which `handed_over` names nothing."""
+    """The machine form; only for programs without gaps."""
     return check_form(_Lowering(program).form())
 
 
-def handed_over(statement: ResolvedStatement) -> list[str]:
-    """What a statement has that the machine leaves to the reference semantics."""
-    found = handed_over_rows(statement)
-    if statement.pattern is not None:
-        kinds = dict.fromkeys(map(type, tree.walk(statement.pattern)))
-        found += [kind.__name__ for kind in kinds if kind not in _KINDS]
-        for node in tree.walk(statement.pattern):
-            if isinstance(node, tree.EveryDistinct):
-                found += _handed_over_distinct(node)
+def gaps_of(statement: ResolvedStatement) -> Gaps:
+    """What a statement has that the machine leaves to the reference semantics, and where."""
+    yield from gaps_of_rows(statement)
+    for node in tree.walk(statement.pattern) if statement.pattern is not None else ():
+        if type(node) not in _KINDS:
+            yield f"the operator {type(node).__name__}", node.span
+        elif isinstance(node, tree.EveryDistinct):
+            yield from ((what, node.span) for what in _gaps_of_distinct(node))
     if len(_all_tags(statement)) > _MOST_TAGS:
-        found.append(f"more than {_MOST_TAGS} tags")
-    return found
+        yield f"more than {_MOST_TAGS} tags", None
 
 
-def _handed_over_distinct(pattern: tree.EveryDistinct) -> list[str]:
-    found = []
+def _gaps_of_distinct(pattern: tree.EveryDistinct) -> Iterator[str]:
     if pattern.expiry is not None and pattern.expiry.months:
-        found.append("every-distinct with months")
+        yield "every-distinct with months"
     if any(isinstance(n, tree.Every | tree.EveryDistinct) for n in tree.walk(pattern.child)):
-        found.append("every below every-distinct")
+        yield "every below every-distinct"
     if any(key.type not in SCALARS.values() for key in pattern.keys):
-        found.append("every-distinct by nested values")
-    return found
+        yield "every-distinct by nested values"
 
 
 @dataclass

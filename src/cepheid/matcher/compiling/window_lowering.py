@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from cepheid.core.time import Period
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType, is_open
+from cepheid.errors import Span
 from cepheid.expr.functions import reads_clock
 from cepheid.expr.tree import Aggregate, Column, Expr, children
 from cepheid.expr.typing import aggregates_in
@@ -124,6 +126,7 @@ _NUMBERS: Mapping[DataType, int] = {
     FLOAT: AS_FLOAT,
     DOUBLE: AS_DOUBLE,
 }
+_WINDOWS = (TimeWindow, TimeBatch, LengthWindow, LengthBatch, KeepAll)
 _KINDS = {
     "count": COUNT,
     "sum": SUM,
@@ -156,29 +159,48 @@ def _collects(statement: ResolvedStatement) -> bool:
     return is_arranged or written.output is not None
 
 
-def handed_over_rows(statement: ResolvedStatement) -> list[str]:
-    """What the machine leaves to the reference semantics."""
-    found = []
-    window = statement.tree.window
-    if isinstance(window, TimeWindow) and window.period.months:
-        found.append("time windows of months")
-    if not all(expr.type in _SCALARS or is_open(expr.type) for expr in statement.group_by):
-        found.append("groups by nested values")
+Gaps: TypeAlias = Iterator[tuple[str, Span | None]]  # what the machine has not, and where it is
+
+
+def gaps_of_rows(statement: ResolvedStatement) -> Gaps:
+    """What of its rows the machine leaves to the reference semantics."""
+    yield from _gaps_of_window(statement)
+    yield from _gaps_of_aggregates(statement)
+    for expr in statement.group_by:
+        if not _is_scalar(expr.type):
+            yield "groups by nested values", expr.span
     if len(statement.group_by) > _MOST_KEYS:
-        found.append(f"more than {_MOST_KEYS} group keys")
-    aggregates = aggregates_of(statement)
-    if len(aggregates) > _MOST_AGGREGATES:
-        found.append(f"more than {_MOST_AGGREGATES} aggregates")
-    found += dict.fromkeys(filter(None, map(_unknown, aggregates)))
-    if isinstance(window, TimeBatch | LengthBatch) and any(map(reads_clock, _entering(statement))):
-        found.append("the clock in what a batch asks of its rows")
-    if not all(_has_order(item.expr.type) for item in statement.order_by):
-        found.append("order by strings and nested values")
+        yield f"more than {_MOST_KEYS} group keys", statement.group_by[_MOST_KEYS].span
+    for item in statement.order_by:
+        if not _has_order(item.expr.type):
+            yield "order by strings and nested values", item.span or item.expr.span
     if statement.tree.distinct:
         types = [column.expr.type for column in statement.columns]
-        if len(types) > _MOST_KEYS or not all(t in _SCALARS or is_open(t) for t in types):
-            found.append("distinct rows of nested values")
-    return found
+        if len(types) > _MOST_KEYS or not all(map(_is_scalar, types)):
+            yield "distinct rows of nested values", None
+
+
+def _gaps_of_window(statement: ResolvedStatement) -> Gaps:
+    window = statement.tree.window
+    if window is not None and type(window) not in _WINDOWS:
+        yield f"the window {type(window).__name__}", window.span
+    if isinstance(window, TimeWindow) and window.period.months:
+        yield "time windows of months", window.span
+    if isinstance(window, TimeBatch | LengthBatch) and any(map(reads_clock, _entering(statement))):
+        yield "the clock in what a batch asks of its rows", window.span
+
+
+def _gaps_of_aggregates(statement: ResolvedStatement) -> Gaps:
+    aggregates = aggregates_of(statement)
+    if len(aggregates) > _MOST_AGGREGATES:
+        yield f"more than {_MOST_AGGREGATES} aggregates", aggregates[_MOST_AGGREGATES].span
+    for aggregate in aggregates:
+        if (what := _unknown(aggregate)) is not None:
+            yield what, aggregate.span
+
+
+def _is_scalar(type: DataType) -> bool:
+    return type in _SCALARS or is_open(type)
 
 
 def _has_order(type: DataType) -> bool:
@@ -188,6 +210,8 @@ def _has_order(type: DataType) -> bool:
 
 def _unknown(aggregate: Aggregate) -> str | None:
     argument = aggregate.argument
+    if aggregate.function not in _KINDS:
+        return f"the aggregate {aggregate.function}"
     if argument is None or is_open(argument.type):
         return None
     if argument.type == STRING and aggregate.function in ("min", "max"):
@@ -357,7 +381,6 @@ def aggregate_words(
 
 
 def describe_window(row: list[int], window: Window | None) -> None:
-    row[V_KIND] = UNLIMITED
     row[V_SIZE] = row[V_PERIOD] = row[V_MONTHS] = row[V_IS_EAGER] = row[V_IS_FORCED] = 0
     row[V_REFERENCE] = START
     match window:
@@ -373,3 +396,7 @@ def describe_window(row: list[int], window: Window | None) -> None:
             row[V_KIND], row[V_SIZE] = LENGTH, size
         case LengthBatch(size):
             row[V_KIND], row[V_SIZE] = LENGTH_BATCH, size
+        case KeepAll() | None:
+            row[V_KIND] = UNLIMITED
+        case _:
+            raise TypeError(f"a gap: {window}")

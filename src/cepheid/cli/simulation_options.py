@@ -67,10 +67,10 @@ def doing_runs(
     """With a Spark session where one is asked for, and a progress bar that counts runs."""
     from cepheid.cli.progress import ProgressBar
     from cepheid.cli.spark import spark_session
-    from cepheid.verbs import RUN_ENGINES
+    from cepheid.engines.registry import Offer, engines_that
 
     with ExitStack() as stack:
-        if one_of(RUN_ENGINES, engine, "--engine") == "spark":
+        if one_of(engines_that(Offer.MANY_RUNS), engine, "--engine") == "spark":
             session = spark_session(master=master, conf=conf, remote=remote, verbose=verbose)
             stack.enter_context(session)
         yield stack.enter_context(ProgressBar(step=1))
