@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
+from cepheid.analysis.keys import surely_bound
 from cepheid.core.time import Period
 from cepheid.core.types import (
     BOOLEAN,
@@ -79,6 +80,7 @@ from cepheid.matcher.vm.memory.tables import (
     N_TAIL,
     N_TIMER_DOES,
     N_TIMERS,
+    N_TWIN,
     N_WIDTH,
     NODE,
     REPEAT,
@@ -151,10 +153,22 @@ def gaps_of(statement: ResolvedStatement) -> Gaps:
 def _gaps_of_distinct(pattern: tree.EveryDistinct) -> Iterator[str]:
     if pattern.expiry is not None and pattern.expiry.months:
         yield "every-distinct with months"
-    if any(isinstance(n, tree.Every | tree.EveryDistinct) for n in tree.walk(pattern.child)):
-        yield "every below every-distinct"
+    if _stays(pattern.child):  # each of its instances remembers keys of its own
+        yield "every or not below every-distinct"
     if any(key.type not in SCALARS.values() for key in pattern.keys):
         yield "every-distinct by nested values"
+
+
+def _stays(pattern: tree.Pattern) -> bool:
+    """Whether an instance may be true and not be over."""
+    match pattern:
+        case tree.Every() | tree.EveryDistinct() | tree.Absent():
+            return True
+        case tree.Repeat():
+            return False
+        case tree.AllOf(sides):  # an absence ends with the last of the other sides
+            return any(_stays(side) for side in sides if not isinstance(side, tree.Absent))
+    return any(map(_stays, tree.children(pattern)))
 
 
 @dataclass
@@ -318,11 +332,13 @@ class _Lowering:
     # Patterns.
 
     atom_types: dict[int, str] = field(default_factory=dict)
+    before: tuple[tree.Pattern, ...] = ()  # parts of `->` that are over when this one begins
 
     def root(self, statement: ResolvedStatement) -> int:
         assert statement.pattern is not None
         number = self.node(ROOT)
         self.one_list = statement.context is None
+        self.before = ()
         self.link_children(number, [self.pattern(statement.pattern)])
         return number
 
@@ -376,9 +392,25 @@ class _Lowering:
                 self.collects(row, pattern.child)
         children = [self.pattern(child) for child in tree.children(pattern)]
         self.link_children(number, children, backwards=isinstance(pattern, tree.AnyOf))
-        if isinstance(pattern, tree.Every | tree.EveryDistinct):
-            self.nodes[children[0]][N_STARTS_RUNS] = int(isinstance(pattern.child, tree.Atom))
+        is_every = isinstance(pattern, tree.Every | tree.EveryDistinct)
+        if is_every and isinstance(next(tree.children(pattern)), tree.Atom):
+            self.starts_runs(children[0])
         return number
+
+    def starts_runs(self, number: int) -> None:
+        """The `a=A` of `every a=A` hears an event before others do, if nothing is bound before it.
+
+        Where that is so of some instances only, these wait at a node of their own. So the instances
+        of a node hear an event in the order in which they began to wait, without being sorted.
+        """
+        if any(atom.tag for part in self.before for atom in surely_bound(part)):
+            return
+        if any(tag for part in self.before for tag in _tags(part)):
+            self.nodes.append(list(self.nodes[number]))
+            twin = self.nodes[number][N_TWIN] = len(self.nodes) - 1
+            self.atom_types[twin] = self.atom_types[number]
+            number = twin
+        self.nodes[number][N_STARTS_RUNS] = 1
 
     def distinct(self, row: list[int], pattern: tree.EveryDistinct) -> None:
         row[N_KEYS] = len(pattern.keys)
@@ -414,8 +446,12 @@ class _Lowering:
             return self.line(groups[0][1])
         number = self.node(FOLLOWED)
         children: list[int] = []
+        before = self.before
         for is_wait, parts in groups:
-            children += [self.line(parts)] if is_wait else map(self.pattern, parts)
+            for some in [parts] if is_wait else ([part] for part in parts):
+                children.append(self.line(some))
+                self.before = (*self.before, *some)
+        self.before = before
         self.link_children(number, children)
         return number
 

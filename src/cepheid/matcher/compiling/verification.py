@@ -37,6 +37,7 @@ from cepheid.matcher.vm.memory.tables import (
     N_TAG,
     N_TAG_COUNT,
     N_TAGS,
+    N_TWIN,
     N_WIDTH,
     NODE,
     S_COLUMN_COUNT,
@@ -109,6 +110,7 @@ class _Check:
         self.known(row[N_STATEMENT], self.statements, f"the statement of {where}")
         tags = self.statements[row[N_STATEMENT]][S_TAG_COUNT]
         self.children(row, where)
+        _require(NONE <= row[N_TWIN] < len(self.nodes), f"{where} has no twin")
         _require(NONE <= row[N_TAG] < tags, f"{where} binds an unknown tag")
         self.code((row[N_EARLY],), 0, f"the condition of {where}")
         self.code((row[N_LATE],), tags, f"the condition of {where}")

@@ -29,7 +29,7 @@ from cepheid.matcher.vm.memory.free_lists import EVENT
 from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, USED, WIDTH, Field, Head
 from cepheid.matcher.vm.memory.tables import (
     MATCH,
-    N_WIDTH,
+    N_TWIN,
     NEVER,
     NODE,
     OLD,
@@ -237,10 +237,11 @@ class Matcher(MachineOperator):
 
     def reached(self) -> dict[str, list[int]]:
         """For each statement with a pattern, how often each of its events and timers was reached."""
-        begin = int(self._memory[TABLE + 4 * NODE + BEGIN])
+        nodes = rows_of(self._memory, NODE)
         return {
             statement.name: [
-                int(self._memory[begin + node * N_WIDTH + word]) for node, word in steps
+                int(sum(nodes[n, word] for n in (node, nodes[node, N_TWIN]) if n != NONE))
+                for node, word in steps
             ]
             for statement, steps in zip(self._form.statements, self._form.steps, strict=True)
             if statement.pattern is not None

@@ -116,9 +116,10 @@ WINDOW, AGGREGATE, ITEM, GROUP, CELL, OUTPUT, RESULT, ARGUMENT, ORDERED = range(
     N_FIRED,
     N_EVENT_DOES,  # what the event of a wait brings: COMES_TRUE, FAILS; NONE where it waits for none
     N_TIMER_DOES,  # the same for its timer
-    N_STARTS_RUNS,  # the `a=A` of `every a=A -> ...`
+    N_STARTS_RUNS,  # 1: its instances are the `a=A` of `every a=A -> ...` and hear an event first
+    N_TWIN,  # where those wait for which nothing is bound yet, if that is not so for all
     N_WIDTH,
-) = range(30)
+) = range(31)
 COMES_TRUE, FAILS = range(2)
 
 # Kinds of nodes.

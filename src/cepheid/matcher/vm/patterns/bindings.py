@@ -27,6 +27,16 @@ def copy_binding(memory, binding):
 
 
 @part
+def is_empty(memory, binding):
+    if binding == NONE:
+        return True
+    place, bound = at(memory, BINDING, binding), 0
+    for i in range(memory[TABLE + 4 * BINDING + WIDTH] - 1):
+        bound += memory[place + i] != NONE
+    return bound == 0
+
+
+@part
 def bind(memory, binding, tag, event):
     if tag == NONE:
         return binding

@@ -65,6 +65,7 @@ from cepheid.matcher.vm.memory.tables import (
     N_TAIL,
     N_TIMER_DOES,
     N_TIMERS,
+    N_TWIN,
     NEVER,
     NEXT_DUE,
     ORIGIN,
@@ -74,6 +75,7 @@ from cepheid.matcher.vm.memory.tables import (
     UNLISTED,
 )
 from cepheid.matcher.vm.patterns.and_state import forget_truths
+from cepheid.matcher.vm.patterns.bindings import is_empty
 
 CLOCK = int(Head.CLOCK)
 
@@ -181,10 +183,13 @@ def wait_for(memory, row, number, binding):
     """An instance begins to wait as a node says, behind those that wait already; 1: a question."""
     live = live_at(memory, row)
     node = node_at(memory, number)
+    if memory[node + N_TWIN] != NONE and is_empty(memory, binding):
+        number = memory[node + N_TWIN]
+        node = node_at(memory, number)
     if memory[node + N_EVENT_DOES] != NONE:
         if memory[node + N_IS_ONE_LIST] == 1:
             memory[live + L_LIST] = NONE
-            append(memory, row, node + N_HEAD, node + N_TAIL)
+            append(memory, row, number, node + N_HEAD, node + N_TAIL)
         else:
             status = bound_key(memory, node, binding)
             if status == 1:
@@ -225,7 +230,7 @@ def listen_by_key(memory, row, number, count):
         entry = enter(memory, number, memory[live + L_RUNNING], 0, count)
     memory[live + L_LIST] = entry
     place = at(memory, TABLE_ENTRY, entry)
-    append(memory, row, place + E_FIRST, place + E_LAST)
+    append(memory, row, number, place + E_FIRST, place + E_LAST)
 
 
 @part
@@ -249,14 +254,13 @@ def bound_key(memory, node, binding):
 
 
 @part
-def append(memory, row, head, tail):
+def append(memory, row, number, head, tail):
+    """An instance waits behind all others of its node, so that each list is in the order of L_ORDER."""
     memory[LISTENED] += 1
     live = live_at(memory, row)
     order = memory[LISTENED]
-    if memory[live + L_BEGIN] == NONE:
-        node = node_at(memory, memory[live + L_NODE])
-        if memory[node + N_STARTS_RUNS] == 1:
-            order -= FIRST
+    if memory[node_at(memory, number) + N_STARTS_RUNS] == 1:
+        order -= FIRST
     memory[live + L_ORDER] = order
     last = memory[tail]
     memory[live + L_BEFORE] = last
@@ -285,7 +289,8 @@ def detach(memory, row, head, tail):
 
 # -- timers ----------------------------------------------------------------------------------------
 # Timers of one node almost always fall due in the order in which they are armed, because time never
-# goes back and their period is the same. So each node has a list, kept in order from its end.
+# goes back and their period is the same. So each node has a list, kept in order from its end. Those
+# of schedules and months may be armed at different times for one instant: then the origin decides.
 
 
 @part
@@ -299,7 +304,7 @@ def arm(memory, row, number, due):
     memory[live + L_ARMED] = memory[ARMED]
     memory[live + L_DUE] = due
     earlier, later = memory[node + N_LAST_TIMER], NONE
-    while earlier != NONE and memory[live_at(memory, earlier) + L_DUE] > due:
+    while earlier != NONE and fires_after(memory, earlier, due):
         earlier, later = memory[live_at(memory, earlier) + L_EARLIER], earlier
     memory[live + L_EARLIER] = earlier
     memory[live + L_LATER] = later
@@ -312,6 +317,15 @@ def arm(memory, row, number, due):
     else:
         memory[live_at(memory, later) + L_EARLIER] = row
     memory[NEXT_DUE] = min(memory[NEXT_DUE], due)
+
+
+@part
+def fires_after(memory, row, due):
+    """Whether an armed timer comes after one that is armed now."""
+    live = live_at(memory, row)
+    if memory[live + L_DUE] != due:
+        return memory[live + L_DUE] > due
+    return memory[live + L_ORIGIN] > memory[ORIGIN]
 
 
 @part

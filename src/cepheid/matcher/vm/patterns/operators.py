@@ -166,12 +166,20 @@ def came_true(memory, row, number, binding):
         return
     # Under `every` the instance becomes the one that would follow it.
     stop_waiting(memory, row)
-    first = memory[line + N_CHILD] if memory[line + N_KIND] == LINE else number
-    if wait_for(memory, row, first, memory[live + L_BEGIN]) == 1:
+    first = memory[line + N_CHILD] if memory[line + N_KIND] == LINE else memory[live + L_NODE]
+    if is_instant(memory, first) or wait_for(memory, row, first, memory[live + L_BEGIN]) == 1:
         push(memory, TRUE, parent, binding, 0, 0)
         push(memory, WAIT_FOR, row, first, memory[live + L_BEGIN], 0)
     else:
         rise(memory, parent, binding, 0)
+
+
+@part
+def is_instant(memory, number):
+    """Whether a wait is over as soon as it begins, which is a step of its own."""
+    node = node_at(memory, number)
+    has_period = memory[node + N_PERIOD] != 0 or memory[node + N_MONTHS] != 0
+    return memory[node + N_TIMER_DOES] != NONE and not has_period
 
 
 @part
