@@ -122,7 +122,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def rows(program: cep.Program) -> list[tuple[str, int]]:
+def rows(program: cep.Program) -> list[tuple[str, object]]:
     return [(row.type, row["x"]) for row in cep.run(program, "events.jsonl")]
 
 

@@ -611,13 +611,13 @@ def _is_null(expr: Expr) -> bool:
 def _is_strict(expr: Expr) -> bool:
     """Whether the value is null wherever a part is."""
     match expr:
-        case And() | Or() | Case() | InList() | Aggregate():
-            return False
         case Binary():
             return expr.operator not in ("is", "is not")
         case Call():
             return not FUNCTIONS[expr.function].sees_nulls
-    return True
+        case Negate() | Not() | InRange() | Like() | Regexp() | Cast():
+            return True
+    return False
 
 
 def _is_constant(expr: Expr) -> bool:
@@ -627,6 +627,12 @@ def _is_constant(expr: Expr) -> bool:
 
 def _constant_value(expr: Expr) -> Value:
     return compile_expr(expr)(Frame())
+
+
+# There is code for these, or for some of them; Python is asked for the others.
+_WRITTEN = frozenset(
+    {Column, Aggregate, Not, And, Or, Negate, Binary, InList, InRange, Case, Cast, Call}
+)
 
 
 def _is_native(expr: Expr) -> bool:
@@ -643,13 +649,11 @@ def _is_native(expr: Expr) -> bool:
             return operand.type in _NUMBERS
         case Cast(operand=operand, target=target):
             return operand.type == target or {operand.type, target} <= {*_NUMBERS}
-        case Call(function=name, type=type):
+        case Call(function=name):
             if name in ("min", "max"):
-                return type in _NUMBERS
-            return name in _CALLS and not (name == "nullif" and isinstance(type, _NESTED))
-        case Like() | Regexp():
-            return False
-    return True
+                return expr.type in _NUMBERS
+            return name in _CALLS and not (name == "nullif" and isinstance(expr.type, _NESTED))
+    return type(expr) in _WRITTEN
 
 
 def _kind(symbol: str, left: DataType, right: DataType) -> int | None:
