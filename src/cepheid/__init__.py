@@ -125,13 +125,15 @@ __all__ = [  # noqa: PLE0604
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name == "spark":
-        return import_module("cepheid.spark")
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'cepheid' has no attribute {name!r}")
-    return getattr(import_module(home), name)
+if not TYPE_CHECKING:  # type checkers know all names from above, and refuse others
+
+    def __getattr__(name: str) -> object:
+        if name == "spark":
+            return import_module("cepheid.spark")
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module 'cepheid' has no attribute {name!r}")
+        return getattr(import_module(home), name)
 
 
 def __dir__() -> list[str]:

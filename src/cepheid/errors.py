@@ -9,6 +9,8 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
+    """How bad a finding is: notes are harmless, programs with errors cannot run."""
+
     NOTE = "note"
     WARNING = "warning"
     ERROR = "error"
