@@ -36,98 +36,26 @@ from cepheid.matcher.compiling.window_lowering import (
     is_plain,
 )
 from cepheid.matcher.operator import columns_of, derived_types
-from cepheid.matcher.vm.memory.layout import NONE
-from cepheid.matcher.vm.memory.tables import (
-    ABSENT,
-    AGGREGATE,
-    ALL,
-    ANY,
-    AT,
-    COMES_TRUE,
-    CONSUMER,
-    DISTINCT,
-    EVERY,
-    FAILS,
-    FOLLOWED,
-    LINE,
-    LIST,
-    N_BOUND_KEYS,
-    N_CHILD,
-    N_CHILDREN,
-    N_EARLY,
-    N_EVENT_DOES,
-    N_EVENT_KEYS,
-    N_FIRED,
-    N_HEAD,
-    N_HIGH,
-    N_IS_ONE_LIST,
-    N_KEY_DOUBLE,
-    N_KEYS,
-    N_KIND,
-    N_LAST_TIMER,
-    N_LATE,
-    N_LOW,
-    N_MONTHS,
-    N_NEXT,
-    N_PERIOD,
-    N_PLACE,
-    N_REACHED,
-    N_STARTS_RUNS,
-    N_STATEMENT,
-    N_TAG,
-    N_TAG_COUNT,
-    N_TAGS,
-    N_TAIL,
-    N_TIMER_DOES,
-    N_TIMERS,
-    N_TWIN,
-    N_WIDTH,
-    NODE,
-    REPEAT,
-    ROOT,
-    S_COLUMN_COUNT,
-    S_COLUMNS,
-    S_CONDITION,
-    S_CONSUMED,
-    S_HAS_CONTEXT,
-    S_HAVING,
-    S_INSERTED,
-    S_RANK,
-    S_REPEATED,
-    S_REPORTED,
-    S_ROOT,
-    S_RUNNING,
-    S_TAG_COUNT,
-    S_TARGET,
-    S_WHERE,
-    S_WIDTH,
-    S_WINDOW,
-    STATEMENT,
-    TIMED,
-    TYPE,
-    WAIT,
-    WHILE,
-    WINDOW,
-    WITHIN,
-)
+from cepheid.matcher.vm.memory.layout import NONE, Region
+from cepheid.matcher.vm.memory.tables import Effect, NodeKind, NodeRow, StatementRow
 from cepheid.pattern import tree
 from cepheid.pattern.schedule import Schedule
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.statements import OUTPUT_COUNTERS
 
 _KINDS: dict[type[tree.Pattern], int] = {
-    tree.Atom: WAIT,
-    tree.Every: EVERY,
-    tree.EveryDistinct: DISTINCT,
-    tree.FollowedBy: FOLLOWED,
-    tree.AllOf: ALL,
-    tree.AnyOf: ANY,
-    tree.Absent: ABSENT,
-    tree.Repeat: REPEAT,
-    tree.Within: WITHIN,
-    tree.While: WHILE,
-    tree.Interval: WAIT,
-    tree.At: AT,
+    tree.Atom: NodeKind.WAIT,
+    tree.Every: NodeKind.EVERY,
+    tree.EveryDistinct: NodeKind.DISTINCT,
+    tree.FollowedBy: NodeKind.FOLLOWED,
+    tree.AllOf: NodeKind.ALL,
+    tree.AnyOf: NodeKind.ANY,
+    tree.Absent: NodeKind.ABSENT,
+    tree.Repeat: NodeKind.REPEAT,
+    tree.Within: NodeKind.WITHIN,
+    tree.While: NodeKind.WHILE,
+    tree.Interval: NodeKind.WAIT,
+    tree.At: NodeKind.AT,
 }
 _MOST_TAGS = 62
 _MOST_KEYS = 62
@@ -198,14 +126,14 @@ class _Lowering:
         statements = [self.statement(n, s) for n, s in enumerate(self.statements)]
         consumers, types = self.consumers()
         tables: dict[int, list[list[int]]] = {
-            NODE: self.nodes,
-            STATEMENT: statements,
-            CONSUMER: consumers,
-            TYPE: types,
-            LIST: [[word] for word in self.lists],
-            TIMED: [[node] for _, node in self.timed],
-            WINDOW: self.windows.rows,
-            AGGREGATE: self.windows.aggregates,
+            Region.NODE: self.nodes,
+            Region.STATEMENT: statements,
+            Region.CONSUMER: consumers,
+            Region.TYPE: types,
+            Region.LIST: [[word] for word in self.lists],
+            Region.TIMED: [[node] for _, node in self.timed],
+            Region.WINDOW: self.windows.rows,
+            Region.AGGREGATE: self.windows.aggregates,
         }
         return MachineProgram(
             self.program,
@@ -229,33 +157,33 @@ class _Lowering:
     # Statements.
 
     def statement(self, number: int, statement: ResolvedStatement) -> list[int]:
-        row = [NONE] * S_WIDTH
+        row = [NONE] * StatementRow.WIDTH
         self.current = number
         self.tags = {tag: place for place, tag in enumerate(_all_tags(statement))}
         self.repeated = _repeated_tags(statement)
         self.aggregates = {node: place for place, node in enumerate(aggregates_of(statement))}
         if statement.pattern is not None:
-            row[S_ROOT] = self.root(statement)
-        row[S_CONDITION] = self.compiled(statement.condition)
-        row[S_WHERE] = self.compiled(statement.where)
-        row[S_HAVING] = self.compiled(statement.having)
+            row[StatementRow.ROOT] = self.root(statement)
+        row[StatementRow.CONDITION] = self.compiled(statement.condition)
+        row[StatementRow.WHERE] = self.compiled(statement.where)
+        row[StatementRow.HAVING] = self.compiled(statement.having)
         columns = []
         for column in statement.columns:
             type = derived_types(self.program)[statement.target][column.name]
             columns += [self.compiled(column.expr), self.slots[column.name, type]]
-        row[S_COLUMNS] = self.listed(columns)
-        row[S_COLUMN_COUNT] = len(statement.columns)
-        row[S_TARGET] = self.types.index(statement.target)
-        row[S_REPORTED] = _STREAMS[statement.tree.stream]
-        row[S_INSERTED] = _STREAMS[statement.tree.insert_stream]
-        row[S_CONSUMED] = int(statement.target in self.program.consumed_types)
-        row[S_HAS_CONTEXT] = int(statement.context is not None)
-        row[S_TAG_COUNT] = len(self.tags)
-        row[S_REPEATED] = sum(1 << self.tags[tag] for tag in self.repeated)
-        row[S_RUNNING] = number
-        row[S_RANK] = statement.rank
+        row[StatementRow.COLUMNS] = self.listed(columns)
+        row[StatementRow.COLUMN_COUNT] = len(statement.columns)
+        row[StatementRow.TARGET] = self.types.index(statement.target)
+        row[StatementRow.REPORTED] = _STREAMS[statement.tree.stream]
+        row[StatementRow.INSERTED] = _STREAMS[statement.tree.insert_stream]
+        row[StatementRow.CONSUMED] = int(statement.target in self.program.consumed_types)
+        row[StatementRow.HAS_CONTEXT] = int(statement.context is not None)
+        row[StatementRow.TAG_COUNT] = len(self.tags)
+        row[StatementRow.REPEATED] = sum(1 << self.tags[tag] for tag in self.repeated)
+        row[StatementRow.RUNNING] = number
+        row[StatementRow.RANK] = statement.rank
         if not is_plain(statement):
-            row[S_WINDOW] = self.windows.add(number, statement)
+            row[StatementRow.WINDOW] = self.windows.add(number, statement)
             distinct = statement.columns if statement.tree.distinct else ()
             self.most_keys = max(self.most_keys, len(statement.group_by), len(distinct))
         return row
@@ -301,7 +229,7 @@ class _Lowering:
     def consumer(self, number: int, statement: ResolvedStatement, taken: list[str]) -> list[int]:
         atoms = []
         for place, node in enumerate(self.nodes):
-            if node[N_STATEMENT] == number and self.atom_types.get(place) in taken:
+            if node[NodeRow.STATEMENT] == number and self.atom_types.get(place) in taken:
                 atoms.append(place)
         keys: list[int] = []
         doubles = 0
@@ -336,31 +264,35 @@ class _Lowering:
 
     def root(self, statement: ResolvedStatement) -> int:
         assert statement.pattern is not None
-        number = self.node(ROOT)
+        number = self.node(NodeKind.ROOT)
         self.one_list = statement.context is None
         self.before = ()
         self.link_children(number, [self.pattern(statement.pattern)])
         return number
 
     def node(self, kind: int) -> int:
-        row = [NONE] * N_WIDTH
-        row[N_KIND] = kind
-        row[N_STATEMENT] = self.current
-        row[N_PERIOD] = row[N_MONTHS] = row[N_REACHED] = row[N_KEYS] = row[N_TAG_COUNT] = 0
-        row[N_CHILDREN] = row[N_KEY_DOUBLE] = row[N_IS_ONE_LIST] = row[N_FIRED] = 0
-        row[N_HEAD] = row[N_TAIL] = row[N_TIMERS] = row[N_LAST_TIMER] = NONE
+        row = [NONE] * NodeRow.WIDTH
+        row[NodeRow.KIND] = kind
+        row[NodeRow.STATEMENT] = self.current
+        row[NodeRow.PERIOD] = row[NodeRow.MONTHS] = row[NodeRow.REACHED] = row[NodeRow.KEYS] = row[
+            NodeRow.TAG_COUNT
+        ] = 0
+        row[NodeRow.CHILDREN] = row[NodeRow.KEY_DOUBLE] = row[NodeRow.IS_ONE_LIST] = row[
+            NodeRow.FIRED
+        ] = 0
+        row[NodeRow.HEAD] = row[NodeRow.TAIL] = row[NodeRow.TIMERS] = row[NodeRow.LAST_TIMER] = NONE
         self.nodes.append(row)
         return len(self.nodes) - 1
 
     def link_children(self, number: int, children: list[int], *, backwards: bool = False) -> None:
         """Children follow each other; those of `or` begin from the last to the first."""
         for place, child in enumerate(children):
-            self.nodes[child][N_PLACE] = place
+            self.nodes[child][NodeRow.PLACE] = place
         order = children[::-1] if backwards else children
         for child, following in pairwise([*order, NONE]):
-            self.nodes[child][N_NEXT] = following
-        self.nodes[number][N_CHILD] = order[0] if order else NONE
-        self.nodes[number][N_CHILDREN] = len(children)
+            self.nodes[child][NodeRow.NEXT] = following
+        self.nodes[number][NodeRow.CHILD] = order[0] if order else NONE
+        self.nodes[number][NodeRow.CHILDREN] = len(children)
 
     def pattern(self, pattern: tree.Pattern) -> int:
         wait = _wait(pattern)
@@ -374,21 +306,24 @@ class _Lowering:
         row = self.nodes[number]
         match pattern:
             case tree.Within():
-                row[N_HIGH] = NONE if pattern.most is None else pattern.most
-                row[N_PERIOD], row[N_MONTHS] = pattern.period.microseconds, pattern.period.months
+                row[NodeRow.HIGH] = NONE if pattern.most is None else pattern.most
+                row[NodeRow.PERIOD], row[NodeRow.MONTHS] = (
+                    pattern.period.microseconds,
+                    pattern.period.months,
+                )
                 self.timed.append((self.current, number))
             case tree.At():
                 self.count_steps(number, pattern)
-                row[N_LOW] = len(self.schedules) + 1
+                row[NodeRow.LOW] = len(self.schedules) + 1
                 self.schedules.append(pattern.schedule)
                 self.timed.append((self.current, number))
             case tree.EveryDistinct():
                 self.distinct(row, pattern)
             case tree.While():
-                row[N_LATE] = self.compiled(pattern.condition)
+                row[NodeRow.LATE] = self.compiled(pattern.condition)
             case tree.Repeat():
-                row[N_LOW] = NONE if pattern.low is None else pattern.low
-                row[N_HIGH] = NONE if pattern.high is None else pattern.high
+                row[NodeRow.LOW] = NONE if pattern.low is None else pattern.low
+                row[NodeRow.HIGH] = NONE if pattern.high is None else pattern.high
                 self.collects(row, pattern.child)
         children = [self.pattern(child) for child in tree.children(pattern)]
         self.link_children(number, children, backwards=isinstance(pattern, tree.AnyOf))
@@ -407,34 +342,36 @@ class _Lowering:
             return
         if any(tag for part in self.before for tag in _tags(part)):
             self.nodes.append(list(self.nodes[number]))
-            twin = self.nodes[number][N_TWIN] = len(self.nodes) - 1
+            twin = self.nodes[number][NodeRow.TWIN] = len(self.nodes) - 1
             self.atom_types[twin] = self.atom_types[number]
             number = twin
-        self.nodes[number][N_STARTS_RUNS] = 1
+        self.nodes[number][NodeRow.STARTS_RUNS] = 1
 
     def distinct(self, row: list[int], pattern: tree.EveryDistinct) -> None:
-        row[N_KEYS] = len(pattern.keys)
-        row[N_BOUND_KEYS] = self.listed([self.compiled(key) for key in pattern.keys])
-        row[N_KEY_DOUBLE] = sum(
+        row[NodeRow.KEYS] = len(pattern.keys)
+        row[NodeRow.BOUND_KEYS] = self.listed([self.compiled(key) for key in pattern.keys])
+        row[NodeRow.KEY_DOUBLE] = sum(
             (key.type in (FLOAT, DOUBLE)) << place for place, key in enumerate(pattern.keys)
         )
         self.most_keys = max(self.most_keys, len(pattern.keys))
         if pattern.expiry is not None:
-            row[N_LOW], row[N_PERIOD] = 1, pattern.expiry.microseconds
+            row[NodeRow.LOW], row[NodeRow.PERIOD] = 1, pattern.expiry.microseconds
 
     def count_steps(self, number: int, pattern: tree.Pattern) -> None:
         """The node counts its events and its timer apart."""
         for leaf in tree.walk(pattern):
             if not any(tree.children(leaf)):
-                word = N_REACHED if isinstance(leaf, tree.Atom) else N_FIRED
+                word = NodeRow.REACHED if isinstance(leaf, tree.Atom) else NodeRow.FIRED
                 self.steps.setdefault(self.current, []).append((number, word))
 
     def collects(self, row: list[int], body: tree.Pattern) -> None:
         """The tags that a repeat collects, and whether the body binds them to lists itself."""
         inner = {t for n in tree.walk(body) if isinstance(n, tree.Repeat) for t in _tags(n.child)}
         tags = dict.fromkeys(_tags(body))
-        row[N_TAGS] = self.listed(w for tag in tags for w in (self.tags[tag], int(tag in inner)))
-        row[N_TAG_COUNT] = len(tags)
+        row[NodeRow.TAGS] = self.listed(
+            w for tag in tags for w in (self.tags[tag], int(tag in inner))
+        )
+        row[NodeRow.TAG_COUNT] = len(tags)
 
     def followed(self, pattern: tree.FollowedBy) -> int:
         """Waits that follow each other are one line; `->` joins lines and other parts."""
@@ -444,7 +381,7 @@ class _Lowering:
         ]
         if len(groups) == 1 and groups[0][0]:
             return self.line(groups[0][1])
-        number = self.node(FOLLOWED)
+        number = self.node(NodeKind.FOLLOWED)
         children: list[int] = []
         before = self.before
         for is_wait, parts in groups:
@@ -458,36 +395,36 @@ class _Lowering:
     def line(self, parts: list[tree.Pattern]) -> int:
         if len(parts) == 1:
             return self.pattern(parts[0])
-        number = self.node(LINE)
+        number = self.node(NodeKind.LINE)
         self.link_children(number, [self.pattern(part) for part in parts])
         return number
 
     def wait(self, wait: _Wait) -> int:
-        number = self.node(WAIT)
+        number = self.node(NodeKind.WAIT)
         row = self.nodes[number]
         if wait.atom is not None:
-            row[N_EVENT_DOES] = wait.event_does
+            row[NodeRow.EVENT_DOES] = wait.event_does
             self.atom(number, wait.atom)
         if wait.period is not None:
-            row[N_TIMER_DOES] = wait.timer_does
-            row[N_PERIOD], row[N_MONTHS] = wait.period.microseconds, wait.period.months
+            row[NodeRow.TIMER_DOES] = wait.timer_does
+            row[NodeRow.PERIOD], row[NodeRow.MONTHS] = wait.period.microseconds, wait.period.months
             self.timed.append((self.current, number))
         return number
 
     def atom(self, number: int, atom: tree.Atom) -> None:
         row = self.nodes[number]
         self.atom_types[number] = atom.event_type
-        row[N_TAG] = NONE if atom.tag is None else self.tags[atom.tag]
+        row[NodeRow.TAG] = NONE if atom.tag is None else self.tags[atom.tag]
         early, keys, late = _parts_of(atom.condition)
-        row[N_EARLY] = self.compiled(_all_of(early))
-        row[N_LATE] = self.compiled(_all_of(late))
-        row[N_KEYS] = len(keys)
-        row[N_EVENT_KEYS] = self.listed([self.compiled(event) for event, _ in keys])
-        row[N_BOUND_KEYS] = self.listed([self.compiled(bound) for _, bound in keys])
-        row[N_KEY_DOUBLE] = sum(
+        row[NodeRow.EARLY] = self.compiled(_all_of(early))
+        row[NodeRow.LATE] = self.compiled(_all_of(late))
+        row[NodeRow.KEYS] = len(keys)
+        row[NodeRow.EVENT_KEYS] = self.listed([self.compiled(event) for event, _ in keys])
+        row[NodeRow.BOUND_KEYS] = self.listed([self.compiled(bound) for _, bound in keys])
+        row[NodeRow.KEY_DOUBLE] = sum(
             1 << i for i, (e, _) in enumerate(keys) if e.type in (FLOAT, DOUBLE)
         )
-        row[N_IS_ONE_LIST] = int(self.one_list and not keys)
+        row[NodeRow.IS_ONE_LIST] = int(self.one_list and not keys)
         self.most_keys = max(self.most_keys, len(keys))
 
 
@@ -496,9 +433,9 @@ class _Wait:
     """Something that waits for one event, for a time to pass, or for whichever comes first."""
 
     atom: tree.Atom | None = None
-    event_does: int = COMES_TRUE
+    event_does: int = Effect.COMES_TRUE
     period: Period | None = None
-    timer_does: int = COMES_TRUE
+    timer_does: int = Effect.COMES_TRUE
 
 
 def _wait(pattern: tree.Pattern) -> _Wait | None:
@@ -508,11 +445,11 @@ def _wait(pattern: tree.Pattern) -> _Wait | None:
         case tree.Interval(period):
             return _Wait(period=period)
         case tree.Within(tree.Atom() as atom, period, None) if not period.is_zero:
-            return _Wait(atom, period=period, timer_does=FAILS)
+            return _Wait(atom, period=period, timer_does=Effect.FAILS)
         case tree.AllOf((tree.Interval(period), tree.Absent(tree.Atom() as atom))) | tree.AllOf(
             (tree.Absent(tree.Atom() as atom), tree.Interval(period))
         ) if not period.is_zero:
-            return _Wait(replace(atom, tag=None), FAILS, period)
+            return _Wait(replace(atom, tag=None), Effect.FAILS, period)
     return None
 
 
