@@ -29,6 +29,7 @@ from cepheid.matcher.compiling.disassembly import deepest
 from cepheid.matcher.compiling.machine_program import MachineProgram
 from cepheid.matcher.compiling.verification import check_form
 from cepheid.matcher.compiling.window_lowering import (
+    MOST_KEYS,
     Gaps,
     Windows,
     aggregates_of,
@@ -57,8 +58,7 @@ _KINDS: dict[type[tree.Pattern], int] = {
     tree.Interval: NodeKind.WAIT,
     tree.At: NodeKind.AT,
 }
-_MOST_TAGS = 62
-_MOST_KEYS = 62
+_MOST_TAGS = 62  # a word has a bit for each
 
 
 def lower(program: ResolvedProgram) -> MachineProgram:
@@ -505,7 +505,7 @@ def _parts_of(
         equality = _equality(part)
         if _sides(part) <= {"event"} and not reads_clock(part):
             early.append(part)
-        elif equality is not None and len(keys) < _MOST_KEYS:
+        elif equality is not None and len(keys) < MOST_KEYS:
             keys.append(equality)
         else:
             late.append(part)

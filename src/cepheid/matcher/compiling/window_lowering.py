@@ -38,7 +38,7 @@ from cepheid.program.tree import (
     Window,
 )
 
-_MOST_KEYS = 62
+MOST_KEYS = 62  # a word has a bit for each
 _MOST_AGGREGATES = 30  # a row enters all of them in one step
 _REALS = (FLOAT, DOUBLE)
 _SCALARS = (INT, LONG, FLOAT, DOUBLE, STRING, BOOLEAN)
@@ -114,14 +114,14 @@ def gaps_of_rows(statement: ResolvedStatement) -> Gaps:
     for expr in statement.group_by:
         if not _is_scalar(expr.type):
             yield "groups by nested values", expr.span
-    if len(statement.group_by) > _MOST_KEYS:
-        yield f"more than {_MOST_KEYS} group keys", statement.group_by[_MOST_KEYS].span
+    if len(statement.group_by) > MOST_KEYS:
+        yield f"more than {MOST_KEYS} group keys", statement.group_by[MOST_KEYS].span
     for item in statement.order_by:
         if not _has_order(item.expr.type):
             yield "order by strings and nested values", item.span or item.expr.span
     if statement.tree.distinct:
         types = [column.expr.type for column in statement.columns]
-        if len(types) > _MOST_KEYS or not all(map(_is_scalar, types)):
+        if len(types) > MOST_KEYS or not all(map(_is_scalar, types)):
             yield "distinct rows of nested values", None
 
 
