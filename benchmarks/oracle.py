@@ -22,7 +22,7 @@ from benchmarks import inputs
 from benchmarks.measure import Sizes, calibrate, cpu_seconds
 from benchmarks.programs import SCHEMA
 from benchmarks.report import Figure, Goal
-from cepheid.matcher.compiling.lowering import handed_over
+from cepheid.matcher.gaps import left_to_reference
 from cepheid.matcher.lanes.operator import LanesOperator, lanes_of
 from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.operator import Operator, open_operator
@@ -72,7 +72,7 @@ def run(sizes: Sizes) -> Iterator[Figure]:  # noqa: ARG001 (the oracle knows one
 
 def figure(name: str, case: Case, pace: float) -> Figure:
     program = case.program()
-    reasons = [reason for s in program.statements for reason in handed_over(s)]
+    reasons = [reason for found in left_to_reference(program).values() for reason in found]
     given = events(case.input)
     if reasons:
         given = given.slice(0, PREFIX)

@@ -8,7 +8,7 @@ from pathlib import Path
 from runpy import run_path
 
 from cepheid.core.event import Event
-from cepheid.engines.local.intake import take_in
+from cepheid.engines.common.intake import take_in
 from cepheid.io import fail, records_of
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics.machine import Machine

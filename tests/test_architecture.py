@@ -22,7 +22,8 @@ LAYERS = (
     {"lang", "analysis", "drawing"},
     {"semantics"},
     {"matcher"},
-    {"engines", "formal"},
+    {"formal"},
+    {"engines"},
     {"simulation"},
     {"result", "verbs", "build", "spark"},
     {"cli", "__main__"},
@@ -33,7 +34,6 @@ APART = (
     {"expr", "io"},
     {"lang", "analysis"},
     {"semantics", "lang"},
-    {"engines", "formal"},
     {"matcher", "formal"},
 )
 
@@ -85,6 +85,41 @@ def test_languages_do_not_import_each_other() -> None:
         for path in (ROOT / "lang" / language).rglob("*.py"):
             text = path.read_text()
             assert not any(f"cepheid.lang.{o}" in text for o in languages - {language}), path
+
+
+ENGINES = {path.name for path in (ROOT / "engines").iterdir() if (path / "engine.py").exists()}
+
+
+def test_engines_do_not_import_each_other() -> None:
+    for engine in ENGINES:
+        others = tuple(f"cepheid.engines.{other}." for other in ENGINES - {engine})
+        for path in (ROOT / "engines" / engine).rglob("*.py"):
+            assert not [n for n in imported_names(path) if f"{n}.".startswith(others)], path
+
+
+def test_what_engines_share_knows_none_of_them() -> None:
+    own = tuple(f"cepheid.engines.{engine}." for engine in ENGINES)
+    for path in (ROOT / "engines" / "common").rglob("*.py"):
+        assert not [n for n in imported_names(path) if f"{n}.".startswith(own)], path
+
+
+def test_every_engine_is_in_the_registry_and_has_the_same_entry_points() -> None:
+    from cepheid.engines.registry import ENGINES as KNOWN
+    from cepheid.engines.registry import Offer
+
+    assert set(KNOWN) == ENGINES
+    for name, engine in KNOWN.items():
+        tree = ast.parse((ROOT / "engines" / name / "engine.py").read_text())
+        bound = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        bound |= {
+            target.id
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        assert {"gaps", "run"} <= bound, name
+        assert ("open_runner" in bound) == (Offer.SESSION in engine.offers), name
 
 
 def loaded_after(statement: str) -> set[str]:

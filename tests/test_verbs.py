@@ -370,7 +370,7 @@ def test_engines_have_names(program: cep.Program) -> None:
     assert rows(cep.run(program, EVENTS, engine="reference")) == FOUND
     with pytest.raises(cep.UsageError, match="did you mean 'local'"):
         cep.run(program, EVENTS, engine="locall")
-    with pytest.raises(cep.UsageError, match="no engine 'spark'"):
+    with pytest.raises(cep.UsageError, match="Spark does not take events one at a time"):
         cep.open(program, engine="spark")
     with pytest.raises(cep.UsageError, match="does not keep the events behind a row"):
         cep.run(program, EVENTS, engine="spark", why=True)

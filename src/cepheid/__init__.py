@@ -54,19 +54,19 @@ if TYPE_CHECKING:
     from cepheid.build.statements import stream as stream
     from cepheid.build.windows import window as window
     from cepheid.core.event import Event as Event
-    from cepheid.engines.local.session import Session as Session
+    from cepheid.engines.common.session import Session as Session
     from cepheid.result import Result as Result
     from cepheid.simulation.scenario import Factory as Factory
     from cepheid.simulation.scenario import Scenario as Scenario
     from cepheid.simulation.simulate import Simulation as Simulation
     from cepheid.simulation.verify import Verdict as Verdict
-    from cepheid.verbs import Program as Program
-    from cepheid.verbs import load as load
-    from cepheid.verbs import open as open
-    from cepheid.verbs import parse as parse
-    from cepheid.verbs import run as run
-    from cepheid.verbs import simulate as simulate
-    from cepheid.verbs import verify as verify
+    from cepheid.verbs.loading import load as load
+    from cepheid.verbs.loading import parse as parse
+    from cepheid.verbs.program import Program as Program
+    from cepheid.verbs.running import open as open
+    from cepheid.verbs.running import run as run
+    from cepheid.verbs.simulating import simulate as simulate
+    from cepheid.verbs.simulating import verify as verify
 
 __version__ = "0.1.0"
 
@@ -75,11 +75,11 @@ _HOMES = {
     "Expression": "cepheid.build.expressions",
     "Factory": "cepheid.simulation.scenario",
     "Pattern": "cepheid.build.patterns",
-    "Program": "cepheid.verbs",
+    "Program": "cepheid.verbs.program",
     "Query": "cepheid.build.statements",
     "Result": "cepheid.result",
     "Scenario": "cepheid.simulation.scenario",
-    "Session": "cepheid.engines.local.session",
+    "Session": "cepheid.engines.common.session",
     "Simulation": "cepheid.simulation.simulate",
     "Verdict": "cepheid.simulation.verify",
     "agg": "cepheid.build.functions",
@@ -97,17 +97,17 @@ _HOMES = {
     "fn": "cepheid.build.functions",
     "interval": "cepheid.build.patterns",
     "lit": "cepheid.build.expressions",
-    "load": "cepheid.verbs",
+    "load": "cepheid.verbs.loading",
     "match": "cepheid.build.statements",
     "not_": "cepheid.build.patterns",
-    "open": "cepheid.verbs",
-    "parse": "cepheid.verbs",
-    "run": "cepheid.verbs",
+    "open": "cepheid.verbs.running",
+    "parse": "cepheid.verbs.loading",
+    "run": "cepheid.verbs.running",
     "schema": "cepheid.build.declarations",
     "sequence": "cepheid.build.patterns",
-    "simulate": "cepheid.verbs",
+    "simulate": "cepheid.verbs.simulating",
     "stream": "cepheid.build.statements",
-    "verify": "cepheid.verbs",
+    "verify": "cepheid.verbs.simulating",
     "window": "cepheid.build.windows",
 }
 
@@ -125,13 +125,15 @@ __all__ = [  # noqa: PLE0604
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name == "spark":
-        return import_module("cepheid.spark")
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'cepheid' has no attribute {name!r}")
-    return getattr(import_module(home), name)
+if not TYPE_CHECKING:  # type checkers know all names from above, and refuse others
+
+    def __getattr__(name: str) -> object:
+        if name == "spark":
+            return import_module("cepheid.spark")
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module 'cepheid' has no attribute {name!r}")
+        return getattr(import_module(home), name)
 
 
 def __dir__() -> list[str]:

@@ -9,6 +9,8 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
+    """How bad a finding is: notes are harmless, programs with errors cannot run."""
+
     NOTE = "note"
     WARNING = "warning"
     ERROR = "error"
@@ -95,6 +97,7 @@ CATALOGUE: dict[str, str] = {
     "bad-scenario": "a scenario that makes no sense",
     "unknown-property": "a property that the program does not have",
     "no-plots": "the library that draws plots is not installed",
+    "not-compiled": "a construct that the compiled matcher leaves to the reference semantics",
     "not-in-net": "a construct that is not translated into Petri nets",
     "not-in-maude": "a construct that has no counterpart in Maude",
     "no-maude": "Maude is not installed",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import cepheid as cep
 from cepheid.cli.explain import STAGES as NAMED_STAGES
 from cepheid.cli.stages import STAGES
 from cepheid.errors import CATALOGUE
+from cepheid.verbs import pipeline
 from tests.cli.conftest import EXAMPLES, Run
 
 Write = Callable[[str, str], Path]
@@ -20,6 +23,12 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 def test_the_help_names_every_stage() -> None:
     assert " or ".join([", ".join(list(STAGES)[:-1]), list(STAGES)[-1]]) == NAMED_STAGES
+
+
+def test_every_stage_is_a_step_of_the_pipeline() -> None:
+    steps = [f for f in vars(pipeline).values() if inspect.isfunction(f) and f.__doc__]
+    named = [re.match(r"`--stage (\w+)`(?: and `(\w+)`)?", f.__doc__ or "") for f in steps]
+    assert {name for found in named if found for name in found.groups() if name} == set(STAGES)
 
 
 @pytest.mark.parametrize("program", sorted(EXAMPLES.glob("*/*.epl")), ids=lambda path: path.stem)

@@ -66,11 +66,14 @@ def test_what_a_net_does_not_have_is_shown_at_its_place(cepheid: Run, write: Wri
     assert "error[not-in-net]: 'own' has a timer and takes events" in outcome.err
 
 
-@pytest.mark.parametrize("option", ["--why", "--timed-out"])
-def test_a_net_refuses_what_it_does_not_keep(cepheid: Run, option: str) -> None:
+@pytest.mark.parametrize(
+    ("option", "able"),
+    [("--why", "local or reference"), ("--timed-out", "local, reference or spark")],
+)
+def test_a_net_refuses_what_it_does_not_keep(cepheid: Run, option: str, able: str) -> None:
     outcome = cepheid("run", "p.epl", "-e", "e.jsonl", "--engine", "petri", option)
     assert outcome.code == 2
-    assert "hint: choose the engine local or reference" in outcome.err
+    assert f"hint: choose the engine {able}" in outcome.err
 
 
 def test_events_may_be_several_files_in_one_option(cepheid: Run, write: Write) -> None:

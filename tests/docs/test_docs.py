@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import os
 import re
@@ -21,6 +22,7 @@ import pytest
 
 import cepheid as cep
 from cepheid.cli.main import main
+from cepheid.engines.registry import ENGINES, Offer
 from cepheid.errors import CATALOGUE, Severity
 from cepheid.expr.functions import AGGREGATES, FUNCTIONS
 from cepheid.expr.tree import Expr
@@ -266,6 +268,31 @@ def test_the_reference_lists_every_diagnostic(rewrite: bool) -> None:
         rewrite_table(REFERENCE, "Diagnostics", rows)
     listed = {cells[0].strip("`"): cells[1] for cells in tables(REFERENCE, "Diagnostics")}
     assert listed == CATALOGUE
+
+
+def test_the_table_of_engines_is_that_of_the_registry(rewrite: bool) -> None:
+    page = ROOT / "docs" / "how-it-works.md"
+    rows = [
+        [f"`{engine.name}`", engine.help, *("yes" if o in engine.offers else "" for o in Offer)]
+        for engine in ENGINES.values()
+    ]
+    if rewrite:
+        rewrite_table(page, "Engines", rows)
+    assert tables(page, "Engines") == rows
+
+
+def test_the_table_of_public_names_says_what_they_are(rewrite: bool) -> None:
+    page = ROOT / "docs" / "python.md"
+    homes = {"cep": cep, "cep.spark": cep.spark}
+    rows = [
+        [f"`{home}.{name}`", (inspect.getdoc(getattr(module, name)) or "").partition("\n")[0]]
+        for home, module in homes.items()
+        for name in sorted(module.__all__, key=str.lower)
+    ]
+    if rewrite:
+        rewrite_table(page, "All names", rows)
+    assert all(meaning for _, meaning in rows)
+    assert tables(page, "All names") == rows
 
 
 def test_the_map_has_every_folder() -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import cepheid as cep
 from cepheid.core.event import Event, Value
 from cepheid.core.types import BOOLEAN, DOUBLE, INT, LONG, STRING, ArrayType, Attribute
-from cepheid.engines.local.intake import take_in
+from cepheid.engines.common.intake import take_in
 from cepheid.errors import ProgramError, RunError, UsageError
 from cepheid.expr.evaluate import Frame, compile_expr
 from cepheid.expr.tree import Aggregate, Expr, Part, Ref, walk

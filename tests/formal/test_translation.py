@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import cepheid as cep
 from cepheid.core.event import Event, Value
 from cepheid.core.time import MICROSECONDS
-from cepheid.engines.local.intake import take_in
+from cepheid.engines.common.intake import take_in
 from cepheid.errors import ProgramError, RunError
 from cepheid.formal.petri.firing.simulation import Simulation, Stop
 from cepheid.formal.petri.nets.invariants import Bounded

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cepheid as cep
-from cepheid import verbs
 from cepheid.core.event import Event
 from cepheid.core.types import EventType
+from cepheid.engines.common import intake
 from cepheid.io import columnar, to_arrow, write_file
 from cepheid.io.rows import RowTable
 from cepheid.program.tree import ProgramTree
@@ -37,7 +37,7 @@ CRASH = cep.parse(
 
 @pytest.fixture(autouse=True)
 def _no_file_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verbs, "SMALL", 0)
+    monkeypatch.setattr(intake, "SMALL", 0)
 
 
 def without_columns(source: object) -> Any:
@@ -291,5 +291,5 @@ def test_a_type_that_columns_do_not_describe_takes_records(
 
 def test_small_files_are_read_as_records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = csv_file(tmp_path)
-    monkeypatch.setattr(verbs, "SMALL", Path(path).stat().st_size + 1)
+    monkeypatch.setattr(intake, "SMALL", Path(path).stat().st_size + 1)
     assert not isinstance(cep.run(CRASH, path).events, RowTable)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.errors import LateEvent, RunError
-from cepheid.matcher.compiling.lowering import handed_over
+from cepheid.matcher.gaps import left_to_reference
 from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.operator import rows_schema
 from cepheid.matcher.reference import ReferenceOperator
@@ -61,7 +61,7 @@ def test_rows_are_those_of_the_reference(
     note(cep.Program(tree).to_text())
     program = resolved(tree)
     assume(not any(p.severity.name == "ERROR" for p in program.problems))
-    assume(not any(map(handed_over, program.statements)))
+    assume(not left_to_reference(program))
     reference = ReferenceOperator(program)
     reference.start(0)
     events = table(program, stream)

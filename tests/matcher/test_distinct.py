@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import cepheid as cep
 from cepheid.core.event import Event
-from cepheid.engines.local.runners import open_runner
+from cepheid.engines.registry import open_runner
+from cepheid.matcher.gaps import left_to_reference
 from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.machine.push import Matcher
-from cepheid.matcher.operator import left_to_reference
 from tests.effort import examples
 from tests.matcher.test_local import rows_of, said
 from tests.matcher.test_operator import table

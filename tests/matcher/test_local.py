@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 import cepheid as cep
 from cepheid.core.event import Event
-from cepheid.engines.local.runners import Reference, Runner, open_runner
+from cepheid.engines.common.runners import Reference, Runner
+from cepheid.engines.registry import open_runner
 from cepheid.matcher.compiling.lowering import lower
 from cepheid.matcher.compiling.machine_program import MachineProgram
 from cepheid.matcher.compiling.verification import check_form
+from cepheid.matcher.gaps import left_to_reference
 from cepheid.matcher.machine.push import Matcher
-from cepheid.matcher.operator import left_to_reference
 from cepheid.matcher.vm.memory.layout import Region
 from cepheid.matcher.vm.memory.tables import ConsumerRow, NodeRow, StatementRow, TypeRow
 from cepheid.program.resolved import ResolvedProgram

@@ -19,11 +19,11 @@ from cepheid.core.event import Event, SortKey
 from cepheid.expr.tree import And, Binary
 from cepheid.expr.values import group_key
 from cepheid.io.arrow import to_column
+from cepheid.matcher.gaps import left_to_reference
 from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.operator import (
     Operator,
     columns_of,
-    left_to_reference,
     open_operator,
     rows_schema,
 )

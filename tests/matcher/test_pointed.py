@@ -10,7 +10,8 @@ from hypothesis import given, note
 
 import cepheid as cep
 from cepheid.core.event import Event
-from cepheid.engines.local.runners import Runner, open_runner
+from cepheid.engines.common.runners import Runner
+from cepheid.engines.registry import open_runner
 from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.operator import Operator, open_operator
 from cepheid.matcher.reference import ReferenceOperator

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import cepheid as cep
 from cepheid.core.event import Event
-from cepheid.matcher.compiling.lowering import handed_over
+from cepheid.matcher.gaps import left_to_reference
 from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.reference import ReferenceOperator
 from cepheid.program.resolved import ResolvedProgram
@@ -90,7 +90,7 @@ def assert_same(program: ResolvedProgram, events: list[Event], cuts: list[int]) 
 def program_of(text: str) -> ResolvedProgram:
     program = cep.parse(text, types=TYPES).resolve()
     assert not any(p.severity.name == "ERROR" for p in program.problems), program.problems
-    assert not any(map(handed_over, program.statements))
+    assert not left_to_reference(program)
     return program
 
 
@@ -135,7 +135,7 @@ def test_partitions_have_windows_of_their_own() -> None:
 def test_generated_programs(tree: ProgramTree, events: list[Event], cuts: list[int]) -> None:
     note(cep.Program(tree).to_text())
     program = resolved(tree)
-    assume(not any(map(handed_over, program.statements)))
+    assume(not left_to_reference(program))
     assert_same(program, events, cuts)
 
 

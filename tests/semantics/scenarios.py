@@ -26,7 +26,7 @@ from pathlib import Path
 import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.core.types import INT, LONG, STRING, Attribute, EventType
-from cepheid.engines.local.session import Session
+from cepheid.engines.common.session import Session
 
 FOLDER = Path(__file__).parent / "golden"
 ATTRIBUTES = tuple(

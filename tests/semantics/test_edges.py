@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import cepheid as cep
-from cepheid.engines.local.runners import Reference
+from cepheid.engines.common.runners import Reference
 from tests.semantics.scenarios import TYPES, outcome
 
 PARTIAL = {

@@ -13,8 +13,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import cepheid as cep
-from cepheid import verbs
 from cepheid.core.event import Event
+from cepheid.engines.common import intake
 from cepheid.errors import InputError, UsageError
 from cepheid.io import columnar
 
@@ -76,7 +76,7 @@ def _in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "cepheid.engines.spark.batch.file_scan.pieces_of", lambda path: cut(path, MANY)
     )
-    monkeypatch.setattr(verbs, "SMALL", 0)
+    monkeypatch.setattr(intake, "SMALL", 0)
 
 
 def listed(events: cep.Result) -> list[tuple[object, ...]]:

@@ -25,7 +25,7 @@ from cepheid.engines.spark.plan.plan import plan_of
 from cepheid.engines.spark.plan.request import Request
 from cepheid.expr.values import group_key
 from cepheid.matcher.machine.operator import MachineOperator
-from cepheid.matcher.operator import Operator, consumed_types, open_operator
+from cepheid.matcher.operator import Operator, open_operator
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree
 from tests.effort import EFFORT, examples
@@ -66,7 +66,7 @@ def value_at(event: Event, path: Sequence[str]) -> Any:
 
 
 def parts_of(events: Iterable[Event], one: Pass) -> list[list[Event]]:
-    consumed = consumed_types(one.program)
+    consumed = one.program.consumed_types
     found: dict[Hashable, list[Event]] = {0: []} if one.key is None else {}
     for event in sorted(events, key=lambda event: event.key):
         if event.type in consumed:

@@ -41,7 +41,6 @@ from cepheid.engines.spark.stream.shuffle import (
     pack_rows,
 )
 from cepheid.engines.spark.stream.state import sorted_by_row_key
-from cepheid.matcher.operator import consumed_types
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree
 from cepheid.semantics.machine import Machine
@@ -167,7 +166,7 @@ class PretendedSpark:
 
     def packs_for(self, number: int, events: Iterable[Event]) -> dict[int, bytes | None]:
         program = self.programs[number]
-        table = encoder(program, [e for e in events if e.type in consumed_types(program)])
+        table = encoder(program, [e for e in events if e.type in program.consumed_types])
         parts = by_bucket(table, self.task.passes[number].partitioner.numbers(table))
         return {number * self.task.buckets + n: to_bytes(part) for n, part in parts}
 

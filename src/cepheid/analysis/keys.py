@@ -46,7 +46,7 @@ from cepheid.pattern.tree import (
     children,
 )
 from cepheid.program.resolved import ResolvedStatement, Shape
-from cepheid.program.tree import LengthBatch, LengthWindow, TimeBatch
+from cepheid.program.tree import KeepAll, LengthBatch, LengthWindow, TimeBatch, TimeWindow
 
 Path: TypeAlias = tuple[str, ...]  # the names that lead to an attribute
 Place: TypeAlias = tuple[str | None, Path]  # an attribute of the event that a tag is bound to
@@ -149,6 +149,8 @@ def _counts_all_rows(statement: ResolvedStatement) -> str | None:
         return "order by, limit and distinct compare the rows of all keys"
     if isinstance(tree.window, LengthWindow | LengthBatch):
         return "its window counts the rows of all keys"
+    if not isinstance(tree.window, TimeWindow | TimeBatch | KeepAll | None):
+        return "nothing is known of which rows its window compares"
     if statement.shape in (Shape.TOTAL, Shape.ROW_WITH_TOTAL):
         return "its aggregates run over the rows of all keys"
     return None

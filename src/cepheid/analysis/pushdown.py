@@ -22,22 +22,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from cepheid.analysis.keys import Split
 from cepheid.analysis.retention import needs_start
 from cepheid.core.types import BOOLEAN, EventType, lineage
-from cepheid.expr.functions import FUNCTIONS
-from cepheid.expr.tree import Aggregate, And, Call, Column, Expr, Or, Ref, walk
-from cepheid.pattern.tree import Atom, EveryDistinct, While, atoms
-from cepheid.pattern.tree import walk as walk_pattern
+from cepheid.expr.functions import reads_clock
+from cepheid.expr.tree import Aggregate, And, Column, Expr, Or, Ref, walk
+from cepheid.pattern.tree import atoms
 from cepheid.program.resolved import ResolvedStatement
 from cepheid.program.tree import KeepAll, TimeWindow
 
 Columns = Mapping[str, tuple[str, ...]]
 Filters = Mapping[str, Expr | None]  # None: every event of the type travels
-
-
-def arriving(statement: ResolvedStatement, types: Mapping[str, EventType]) -> tuple[str, ...]:
-    """The types whose events the statement takes, those that inherit from its inputs included."""
-    inputs = statement.inputs
-    heirs = (name for name in types if lineage(name, types) & set(inputs))
-    return tuple(dict.fromkeys((*inputs, *heirs)))
 
 
 # Attributes.
@@ -52,7 +44,7 @@ def columns_of(
         read.setdefault(name, {}).update({path[0]: None for path in paths})
     return {
         name: _in_order(types[name], [read.get(n, {}) for n in lineage(name, types)])
-        for name in arriving(statement, types)
+        for name in statement.arriving(types)
     }
 
 
@@ -80,30 +72,12 @@ def columns_read(statement: ResolvedStatement) -> Iterator[tuple[str, Column]]:
     types_of_tags: dict[str | None, str] = {}
     if statement.pattern is not None:
         types_of_tags = {a.tag: a.event_type for a in atoms(statement.pattern) if a.tag}
-    for expr, event_type in _expressions(statement):
+    for event_type, expr in statement.expressions:
         for node in walk(expr):
             if isinstance(node, Column):
                 owner = event_type if node.tag is None else types_of_tags.get(node.tag)
                 if owner is not None:
                     yield owner, node
-
-
-def _expressions(statement: ResolvedStatement) -> Iterator[tuple[Expr, str | None]]:
-    """All expressions, each with the type of the event at hand."""
-    for node in walk_pattern(statement.pattern) if statement.pattern is not None else ():
-        if isinstance(node, Atom) and node.condition is not None:
-            yield node.condition, node.event_type
-        elif isinstance(node, While):
-            yield node.condition, None
-        elif isinstance(node, EveryDistinct):
-            yield from ((key, None) for key in node.keys)
-    own = statement.event_type
-    yield from ((column.expr, own) for column in statement.columns)
-    yield from ((expr, own) for expr in statement.group_by)
-    yield from ((item.expr, own) for item in statement.order_by)
-    for clause in (statement.condition, statement.where, statement.having):
-        if clause is not None:
-            yield clause, own
 
 
 # Events.
@@ -116,7 +90,7 @@ def early_filters(statement: ResolvedStatement, types: Mapping[str, EventType]) 
         conditions = [(name, None) for name in statement.inputs]
     return {
         name: any_of(c for declared, c in conditions if declared in lineage(name, types))
-        for name in arriving(statement, types)
+        for name in statement.arriving(types)
     }
 
 
@@ -154,13 +128,10 @@ def _own_part(condition: Expr | None) -> Expr | None:
 
 
 def _is_own(expr: Expr) -> bool:
-    return not any(_looks_elsewhere(node) for node in walk(expr))
+    return not (reads_clock(expr) or any(map(_looks_elsewhere, walk(expr))))
 
 
 def _looks_elsewhere(node: Expr) -> bool:
-    if isinstance(node, Call):
-        known = FUNCTIONS.get(node.function)
-        return known is None or known.of_frame
     return isinstance(node, Aggregate | Ref) or (isinstance(node, Column) and node.tag is not None)
 
 

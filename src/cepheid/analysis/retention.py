@@ -72,10 +72,11 @@ from cepheid.pattern.tree import (
     walk,
 )
 from cepheid.program.resolved import ResolvedStatement, Shape
-from cepheid.program.tree import KeepAll, LengthWindow, TimeBatch, TimeWindow
+from cepheid.program.tree import KeepAll, LengthBatch, LengthWindow, TimeBatch, TimeWindow
 
 _KEEP_PLACES = ("first", "last", "stddev")
-_KEEP_VALUES = ("median", "stddev")
+_KEEP_ONE = ("avg", "count", "first", "last", "max", "min", "sum")  # where rows never leave
+_BOUNDED = TimeWindow | TimeBatch | LengthWindow | LengthBatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +248,11 @@ def _growth(statement: ResolvedStatement) -> str | None:
         return grows
     if isinstance(statement.tree.window, KeepAll):
         return "keepall keeps all rows"
+    if not isinstance(statement.tree.window, _BOUNDED | None):
+        return f"nothing is known of how long a row stays in {statement.tree.window}"
     if statement.tree.window is None:
         for aggregate in _aggregates(statement):
-            if aggregate.distinct or aggregate.function in _KEEP_VALUES:
+            if aggregate.distinct or aggregate.function not in _KEEP_ONE:
                 distinct = " of distinct values" if aggregate.distinct else ""
                 return f"{aggregate.function}{distinct} without a window keeps all values"
     if statement.tree.output is not None and statement.tree.output.when is not None:

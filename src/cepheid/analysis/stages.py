@@ -22,7 +22,6 @@ from cepheid.analysis.pushdown import (
     Columns,
     Filters,
     any_of,
-    arriving,
     columns_of,
     early_filters,
 )
@@ -73,7 +72,7 @@ def stages(program: ResolvedProgram, *, start_given: bool = False) -> tuple[Stag
 
 
 def _takes(statement: ResolvedStatement, names: set[str], program: ResolvedProgram) -> bool:
-    return not names.isdisjoint(arriving(statement, program.types))
+    return not names.isdisjoint(statement.arriving(program.types))
 
 
 @dataclass(slots=True)
@@ -168,7 +167,7 @@ class _Planner:
         inputs = tuple(dict.fromkeys(self._outside(members)))
         places = None if draft.is_whole else self._settled(draft.members)
         # Events of a type that the stage derives may come from outside, too.
-        taken = dict.fromkeys(name for s in statements for name in arriving(s, self.types))
+        taken = dict.fromkeys(name for s in statements for name in s.arriving(self.types))
         key, key_types = self._key(places, tuple(taken))
         return Stage(
             statements,
@@ -192,7 +191,7 @@ class _Planner:
         for n, statement in enumerate(self.program.statements):
             makers.setdefault(statement.target, set()).add(n)
         for n in members:
-            for name in arriving(self.program.statements[n], self.types):
+            for name in self.program.statements[n].arriving(self.types):
                 if not makers.get(name) or makers[name] - set(members):
                     yield name
 

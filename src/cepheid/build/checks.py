@@ -33,7 +33,7 @@ def refusing(code: str, hint: str | None = None) -> Iterator[None]:
 
 
 def name(value: object, what: str) -> str:
-    """A name that EPL can write, if need be in backquotes."""
+    """A name that a text can write, if need be in backquotes."""
     if not isinstance(value, str):
         refuse("usage", f"{what} is a text, not {shown(value)}")
     if not value or "`" in value or "\n" in value:

@@ -14,7 +14,7 @@ from cepheid.core.values import shown
 from cepheid.errors import suggest
 from cepheid.expr.notation import IDENTIFIER
 from cepheid.io.type_arguments import GivenAttribute, data_type
-from cepheid.lang.epl.printer import print_declaration
+from cepheid.lang import DEFAULT
 from cepheid.program import tree
 from cepheid.program.schemas import TIME_UNITS
 from cepheid.program.tree import Annotation, ContextKey
@@ -61,8 +61,8 @@ class Declaration:
         return replace(self, tree=replace(self.tree, annotations=annotations))
 
     def __str__(self) -> str:
-        """As EPL."""
-        return print_declaration(self.tree)
+        """As a text says it."""
+        return DEFAULT.print_declaration(self.tree)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self}>"
@@ -118,7 +118,7 @@ def schema(
 def _attribute(attribute: str, given: GivenAttribute) -> Attribute:
     if isinstance(given, Mapping):
         hint = "declare a schema for it and give its name as the type"
-        refuse("usage", f"the record '{attribute}' has no name in EPL", hint)
+        refuse("usage", f"the record '{attribute}' has no name in {DEFAULT.title}", hint)
     return Attribute(name(attribute, "an attribute"), data_type(given))
 
 

@@ -221,7 +221,7 @@ class Expression:
         return Descending(self.tree)
 
     def __str__(self) -> str:
-        """As EPL."""
+        """As a text says it."""
         return print_expr(self.tree)
 
     def __repr__(self) -> str:
@@ -276,7 +276,7 @@ def _part(quoted: str | None, plain: str | None, index: str | None) -> Part:
 
 
 def lit(value: object, type: str | None = None) -> Expression:
-    """A constant, of the type that EPL gives it or of the type named.
+    """A constant, of the type that a text gives it or of the type named.
 
     >>> print(cep.lit(5), cep.lit(2**40), cep.lit(1.5), cep.lit("it's"), cep.lit(None))
     5 1099511627776L 1.5 'it\\'s' null

@@ -10,7 +10,7 @@ from cepheid.build.checks import PeriodLike, name, period, refuse, refusing, who
 from cepheid.build.expressions import Expression, Operand, column, conjunction, lift
 from cepheid.core.values import shown
 from cepheid.expr.tree import And, Or
-from cepheid.lang.epl.printer import print_pattern
+from cepheid.lang import DEFAULT
 from cepheid.pattern import tree
 from cepheid.pattern.schedule import Schedule
 
@@ -96,8 +96,8 @@ class Pattern:
         )
 
     def __str__(self) -> str:
-        """As EPL."""
-        return print_pattern(self.tree)
+        """As a text says it."""
+        return DEFAULT.print_pattern(self.tree)
 
     def __repr__(self) -> str:
         return f"<Pattern: {self}>"

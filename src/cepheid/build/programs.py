@@ -33,6 +33,7 @@ def compose(*parts: Declaration | Program, types: GivenTypes | None = None) -> P
         {**known, **event_types(types)},
         {file: text for p in programs for file, text in p.sources.items()},
         [warning for p in programs for warning in p.warnings],
+        {file: language for p in programs for file, language in p.languages.items()},
     )
 
 

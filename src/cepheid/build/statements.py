@@ -14,7 +14,7 @@ from cepheid.core.time import Period
 from cepheid.core.values import shown
 from cepheid.errors import suggest
 from cepheid.expr.tree import Expr
-from cepheid.lang.epl.print_patterns import excess
+from cepheid.lang import DEFAULT
 from cepheid.program.tree import (
     Limit,
     OrderItem,
@@ -181,7 +181,7 @@ def match(pattern: Pattern) -> Query:
     from pattern [every a=A];
     """
     root = node(pattern)
-    fact = excess(root)
+    fact = DEFAULT.excess(root)
     if fact:
         refuse("too-deep", fact)
     return Query(Statement(select=(SelectAll(),), source=PatternSource(root)))

@@ -23,7 +23,7 @@ def explain(
         list[str] | None,
         typer.Argument(
             metavar="PROGRAM",
-            help="EPL files; several files form one program.",
+            help="Files of a program; several files form one program.",
             show_default=False,
         ),
     ] = None,
@@ -56,7 +56,7 @@ def explain(
     if code is not None:
         _explain_code(code, as_json=as_json)
     elif not programs:
-        hint = "cepheid explain alarms.epl, or cepheid explain --code unbound-tag"
+        hint = "cepheid explain PROGRAM, or cepheid explain --code unbound-tag"
         raise UsageError(error("usage", "nothing to explain", hint=hint))
     else:
         chosen = _stage(stage)

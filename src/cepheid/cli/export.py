@@ -10,7 +10,7 @@ import typer
 from cepheid.cli.options import ManyValues, Programs, load, one_of, write_file
 
 if TYPE_CHECKING:
-    from cepheid.engines.local.intake import Intake
+    from cepheid.engines.common.intake import Intake
     from cepheid.formal.petri.nets.net import Marking
     from cepheid.formal.petri.translate import Translation
 
@@ -113,7 +113,7 @@ def export(
 
 def take_in_files(programs: list[str], events: list[str]) -> Intake:
     """A program and its events; errors in either end the command."""
-    from cepheid.engines.local.intake import take_in
+    from cepheid.engines.common.intake import take_in
     from cepheid.io import fail, records_of
 
     resolved = load(programs).resolve()

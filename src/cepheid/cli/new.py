@@ -13,13 +13,7 @@ import typer
 from cepheid.errors import UsageError, error, reason_of
 
 _NAME = re.compile(r"\w[\w.-]*")
-# What stands in the package, and under which name it is written.
-_FILES = {
-    "program.epl": "$name.epl",
-    "events.jsonl": "events.jsonl",
-    "expected.jsonl": "expected.jsonl",
-    "README.md": "README.md",
-}
+_BESIDE = ("events.jsonl", "expected.jsonl", "README.md")  # the program
 
 
 def new(
@@ -41,11 +35,15 @@ def new(
     if not _NAME.fullmatch(name):
         hint = "use letters, digits, '_', '-' and '.'; --dir says where to put it"
         raise UsageError(error("usage", f"'{name}' is not a name for a program", hint=hint))
-    folder = dir / name
+    from cepheid.lang import DEFAULT
+
+    extension = DEFAULT.extensions[0]
+    folder, program = dir / name, f"{name}{extension}"
     try:
         folder.mkdir(parents=True)
-        for source, target in _FILES.items():
-            _write(source, folder / Template(target).substitute(name=name), name, folder)
+        _write(f"program{extension}", folder / program, name, folder)
+        for file in _BESIDE:
+            _write(file, folder / file, name, folder)
     except FileExistsError:
         hint = "choose another name, or remove it first"
         raise UsageError(error("usage", f"'{folder}' exists", hint=hint)) from None
@@ -53,7 +51,7 @@ def new(
         fact = f"cannot write '{folder}': {reason_of(problem)}"
         raise UsageError(error("bad-file", fact)) from None
     typer.echo(f"made {folder}; now try\n")
-    typer.echo(f"  cepheid run {folder / name}.epl --events {folder / 'events.jsonl'}")
+    typer.echo(f"  cepheid run {folder / program} --events {folder / 'events.jsonl'}")
     typer.echo(f"  cepheid test {folder}")
 
 

@@ -20,7 +20,9 @@ Name = TypeVar("Name", bound=str)
 Programs: TypeAlias = Annotated[
     list[str],
     typer.Argument(
-        metavar="PROGRAM", help="EPL files; several files form one program.", show_default=False
+        metavar="PROGRAM",
+        help="Files of a program; several files form one program.",
+        show_default=False,
     ),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
@@ -39,13 +41,15 @@ class ManyValues(PlainCommand):
         return super().parse_args(ctx, list(self._repeated(args)))
 
     def _repeated(self, args: list[str]) -> Iterable[str]:
+        from cepheid.lang import is_program
+
         option: str | None = None
         is_first = False  # the value that the option has anyway
         for arg in args:
             if arg.startswith("-") and arg != "-":
                 option = arg if arg in self.many else None
                 is_first = True
-            elif option is not None and not is_first and arg.endswith(".epl"):
+            elif option is not None and not is_first and is_program(arg):
                 option = None
             elif option is not None and not is_first:
                 yield option
@@ -69,7 +73,7 @@ def load(paths: Sequence[str]) -> Program:
 
     for path in paths:
         if os.path.isdir(path):
-            fact, hint = f"'{path}' is a folder, not a program", "name the EPL files in it"
+            fact, hint = f"'{path}' is a folder, not a program", "name the program files in it"
             raise UsageError(error("usage", fact, hint=hint))
     return load_program(*paths)
 

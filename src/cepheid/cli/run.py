@@ -11,6 +11,7 @@ import typer
 
 from cepheid.cli.options import ManyValues, Programs, load, one_of
 from cepheid.cli.spark import Conf, Master, Remote, Verbose, spark_session
+from cepheid.engines.registry import DEFAULT, ENGINES
 from cepheid.errors import InputError, UsageError, error
 
 if TYPE_CHECKING:
@@ -37,12 +38,11 @@ Events = Annotated[
         show_default=False,
     ),
 ]
+_LISTED = ", ".join(f"{engine.name} ({engine.help})" for engine in ENGINES.values())
 Engine = Annotated[
     str | None,
     typer.Option(
-        help="What runs the program: local (this process), reference (the same, slowly: its meaning),"
-        " petri (its Petri net), maude (the real Maude), spark, or auto: local up to 100 MB of files,"
-        " else spark.",
+        help=f"What runs the program: {_LISTED}, or {AUTO}: local up to 100 MB of files, else spark.",
         metavar="NAME",
         show_default=AUTO,
     ),
@@ -135,33 +135,34 @@ def run(
     """
     from cepheid import verbs
     from cepheid.cli.output import FORMATS, output_of, spare_inputs
+    from cepheid.engines.common.table_names import is_table
     from cepheid.io import expand
 
     form = None if format is None else one_of(FORMATS, format, "--format")
     skips_errors = one_of(("fail", "skip"), on_error, "--on-error") == "skip"
     drops_late = one_of(("fail", "drop"), late, "--late") == "drop"
-    asked = one_of((AUTO, *verbs.ENGINES), engine or AUTO, "--engine")
+    asked = one_of((AUTO, *ENGINES), engine or AUTO, "--engine")
     is_stream = events == [STANDARD_INPUT]
     output = output_of(out, form, why=why, is_stream=is_stream)
     begin = None if start is None else _start(start)
     program = load(programs)
     chosen = _chosen_types(program, type)
-    is_known = [not verbs.is_table(name) for name in events]
+    is_known = [not is_table(name) for name in events]
     spare_inputs(output, chosen, [*programs, *expand(compress(events, is_known))])
     name = _engine(asked, events, runs_here=is_stream or why)
     if is_stream:
-        from cepheid.cli.feed import Feed, print_stream
+        from cepheid.cli.standard_input import Feed, print_stream
 
         session = verbs.open(program, start=begin, engine=name, timed_out=timed_out, why=why)
-        feed = Feed(session, skips_errors=skips_errors, drops_late=drops_late)
+        feed = Feed(program, session, skips_errors=skips_errors, drops_late=drops_late)
         print_stream(feed, chosen, output)
         return
-    from cepheid.cli import remarks
+    from cepheid.cli import run_messages
     from cepheid.cli.progress import ProgressBar
 
     with ExitStack() as stack:
         if name == "spark":
-            remarks.on_engine(name, is_asked_for=True)  # it takes its time to start
+            run_messages.on_engine(name, is_asked_for=True)  # it takes its time to start
             stack.enter_context(
                 spark_session(master=master, conf=conf, remote=remote, verbose=verbose)
             )
@@ -178,7 +179,7 @@ def run(
         )
     _report(result, chosen, output)
     if asked == AUTO and name != "spark":
-        remarks.on_engine(name, is_asked_for=engine is not None)
+        run_messages.on_engine(name, is_asked_for=engine is not None)
 
 
 def _engine(asked: str, events: Sequence[str], *, runs_here: bool) -> str:
@@ -187,12 +188,12 @@ def _engine(asked: str, events: Sequence[str], *, runs_here: bool) -> str:
 
     if asked != AUTO:
         return asked
-    return "local" if runs_here else engine_for(events)
+    return DEFAULT if runs_here else engine_for(events)
 
 
 def _start(text: str) -> str | float:
     """A number of seconds or an ISO 8601 text, known to be a time."""
-    from cepheid.engines.local.session import instant_of
+    from cepheid.engines.common.clock import instant_of
 
     try:
         time: str | float = int(text) if text.lstrip("+-").isdigit() else float(text)
@@ -218,15 +219,15 @@ def _chosen_types(program: Program, names: Sequence[str] | None) -> list[str]:
 
 
 def _report(result: Result, chosen: Sequence[str], output: Output) -> None:
-    from cepheid.cli import remarks
+    from cepheid.cli import run_messages
     from cepheid.cli.output import write
 
     is_all = set(chosen) >= set(result.derived)
     rows = result.events if is_all else [row for row in result if row.type in chosen]
     write(rows, chosen, result.types, output)
     if output.is_table:
-        remarks.on_types(result.counts(), result.types, result.taken)
-    remarks.on_order(result.moved)
-    remarks.on_skipped(len(result.skipped), result.skipped)
+        run_messages.on_types(result.counts(), result.types, result.taken)
+    run_messages.on_order(result.moved)
+    run_messages.on_skipped(len(result.skipped), result.skipped)
     if not rows:
-        remarks.on_nothing(result.taken, result.steps)
+        run_messages.on_nothing(result.taken, result.steps)

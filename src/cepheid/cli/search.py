@@ -71,7 +71,7 @@ def search(
       cepheid search bikes.epl --find Crash --within '10 seconds' --environment bikes.toml
       cepheid search bikes.epl --any-order --within '10 seconds' --environment bikes.toml
     """
-    from cepheid.engines.local.intake import runnable
+    from cepheid.engines.common.intake import runnable
     from cepheid.formal.maude.environment import read_environment
     from cepheid.formal.maude.search import Limits, find_difference
     from cepheid.formal.maude.search import find as find_traces

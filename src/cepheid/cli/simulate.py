@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheid.cli.chance import (
+from cepheid.cli.options import Programs, load, one_of, write_file
+from cepheid.cli.simulation_options import (
     Confidence,
     MostEvents,
     Partitions,
@@ -19,7 +20,6 @@ from cepheid.cli.chance import (
     Workers,
     doing_runs,
 )
-from cepheid.cli.options import Programs, load, one_of, write_file
 from cepheid.cli.spark import Conf, Master, Remote, Verbose
 
 if TYPE_CHECKING:
@@ -123,15 +123,15 @@ def _print(found: Simulation, form: str) -> None:
 
 def _print_table(found: Simulation) -> None:
     from cepheid.cli.console import out
-    from cepheid.cli.sheet import Column, Sheet
     from cepheid.cli.show import one_line
+    from cepheid.cli.text_table import Column, TextTable
 
     percent = f"{100 * found.confidence:g} %"
     heads = ("min", "max", "median", "mean", f"{percent} interval", "sd", "ratio")
-    sheet = Sheet([Column("event"), *(Column(head, "right") for head in heads)])
+    table = TextTable([Column("event"), *(Column(head, "right") for head in heads)])
     for name, s in found.events.items():
         ratio = found.ratios.get(name)
-        sheet.add(
+        table.add(
             one_line(name),
             f"{s.min:,}",
             f"{s.max:,}",
@@ -141,7 +141,7 @@ def _print_table(found: Simulation) -> None:
             _short(s.sd),
             "" if ratio is None else f"{ratio:.3g}",
         )
-    out().print(sheet)
+    out().print(table)
 
 
 def _short(number: float) -> str:
@@ -151,7 +151,7 @@ def _short(number: float) -> str:
 def _remark(found: Simulation, taken: float) -> None:
     """What the table is made of; how long it took, for those who have waited."""
     from cepheid.cli.console import counted, err
-    from cepheid.cli.remarks import remark
+    from cepheid.cli.run_messages import remark
 
     simple = int(found.counts[:, : len(found.job.scenario.types)].sum())
     made = f"{counted(found.runs, 'run')}, {counted(simple, 'simple event')}, seed {found.seed}"

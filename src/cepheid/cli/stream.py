@@ -100,7 +100,7 @@ def run_stream(
       cepheid stream alarms.epl --source files:in --sink files:out --checkpoint state
       cepheid stream alarms.epl --source mqtt://host/plant/# --checkpoint state
     """
-    from cepheid.engines.local.intake import runnable
+    from cepheid.engines.common.intake import runnable
     from cepheid.engines.spark.endpoints.uri import parse_sink, parse_source
     from cepheid.engines.spark.stream.job import Job, derived_types
 

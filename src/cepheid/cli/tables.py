@@ -9,8 +9,8 @@ from rich.text import Text
 from rich.tree import Tree
 
 from cepheid.cli.console import counted
-from cepheid.cli.sheet import Column, Sheet
 from cepheid.cli.show import one_line
+from cepheid.cli.text_table import Column, TextTable
 from cepheid.cli.why import causes_of
 from cepheid.core.event import Event, Value
 from cepheid.core.time import format_instant
@@ -32,12 +32,12 @@ def print_tables(rows: Sequence[Event], types: Sequence[str], console: Console) 
             console.print()
 
 
-def _sheet(title: str | None, rows: Sequence[Event]) -> Sheet:
+def _sheet(title: str | None, rows: Sequence[Event]) -> TextTable:
     names = list(dict.fromkeys(name for row in rows for name in row))
     is_marked = any(row.is_old or row.is_timeout for row in rows)
     marks = [Column("", style="dim")] if is_marked else []
     columns = [Column("time", style="cyan"), *marks, *(_column(name, rows) for name in names)]
-    sheet = Sheet(columns, title)
+    sheet = TextTable(columns, title)
     for row in rows:
         mark = [_mark(row)] if is_marked else []
         cells = (_cell(row.values_.get(name)) for name in names)
@@ -107,7 +107,7 @@ def _told(event: Event) -> Iterator[tuple[str, Value]]:
 def print_steps(steps: Sequence[Step], console: Console) -> None:
     """How far the patterns of a run that found nothing got."""
     columns = Column("statement"), Column("step"), Column("times", "right")
-    sheet = Sheet(columns, "how often each step was reached")
+    sheet = TextTable(columns, "how often each step was reached")
     last = None
     for step in steps:
         name = "" if step.statement == last else one_line(step.statement)

@@ -17,7 +17,7 @@ from cepheid.errors import UsageError, error
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from cepheid.cli.cases import Outcome, Verdict
+    from cepheid.cli.test_cases import Outcome, Verdict
 
 _MOST_LINES = 60  # of one diff
 _STYLES = {"-": "red", "+": "green", "@": "cyan", " ": ""}
@@ -41,7 +41,7 @@ def run_cases(
 ) -> None:
     """Run your own cases and show where they differ from what you expect.
 
-    A case is a folder with a program (all its *.epl files), events (all
+    A case is a folder with a program (all its files, such as *.epl), events (all
     files named events.*) and expected.jsonl, the rows that must come out.
     Without expected.jsonl, run --rewrite once and read what it wrote. The
     exit code is 1 if a case fails.
@@ -49,11 +49,14 @@ def run_cases(
       cepheid test cases/
       cepheid test cases/night cases/day --rewrite
     """
-    from cepheid.cli.cases import find_cases, judge
+    from cepheid.cli.test_cases import find_cases, judge
 
     cases = [case for folder in folders for case in find_cases(folder)]
     if not cases:
-        hint = "a case is a folder with *.epl, events.* and expected.jsonl"
+        from cepheid.lang import extensions
+
+        programs = ", ".join(f"*{extension}" for extension in extensions())
+        hint = f"a case is a folder with {programs}, events.* and expected.jsonl"
         names = ", ".join(f"'{folder}'" for folder in folders)
         raise UsageError(error("usage", f"no cases in {names}", hint=hint))
     verdicts = [judge(case, rewrite=rewrite) for case in cases]
@@ -80,8 +83,8 @@ def _show(verdicts: Sequence[Verdict]) -> None:
 def _show_failure(verdict: Verdict, console: Console) -> None:
     from rich.text import Text
 
-    from cepheid.cli.cases import shown
     from cepheid.cli.show import one_line, show
+    from cepheid.cli.test_cases import shown
 
     console.print(Text(shown(verdict.case.folder), "bold"))
     show(verdict.problems, console)
@@ -96,12 +99,12 @@ def _show_failure(verdict: Verdict, console: Console) -> None:
 def _show_table(verdicts: Sequence[Verdict], console: Console) -> None:
     from rich.text import Text
 
-    from cepheid.cli.cases import shown
-    from cepheid.cli.sheet import Column, Sheet
+    from cepheid.cli.test_cases import shown
+    from cepheid.cli.text_table import Column, TextTable
 
-    sheet = Sheet([Column("case"), Column("outcome"), Column("rows", "right")])
+    table = TextTable([Column("case"), Column("outcome"), Column("rows", "right")])
     for verdict in verdicts:
         outcome = Text(verdict.outcome, _OUTCOMES[verdict.outcome])
         rows = "" if verdict.outcome == "broken" else str(verdict.rows)
-        sheet.add(shown(verdict.case.folder), outcome, rows)
-    console.print(sheet)
+        table.add(shown(verdict.case.folder), outcome, rows)
+    console.print(table)

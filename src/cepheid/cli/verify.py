@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheid.cli.chance import (
+from cepheid.cli.exits import FOUND, GOOD
+from cepheid.cli.options import AsJson, Programs, load, one_of, write_file
+from cepheid.cli.simulation_options import (
     Confidence,
     MostEvents,
     Partitions,
@@ -18,8 +20,6 @@ from cepheid.cli.chance import (
     Workers,
     doing_runs,
 )
-from cepheid.cli.exits import FOUND, GOOD
-from cepheid.cli.options import AsJson, Programs, load, one_of, write_file
 from cepheid.cli.spark import Conf, Master, Remote, Verbose
 
 if TYPE_CHECKING:

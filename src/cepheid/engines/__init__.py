@@ -1,4 +1,1 @@
-"""The engines that run programs. Each has a name; all give the same rows.
-
-`reference` is the semantics itself, `local` is what `cep.run` and `cep.open` use.
-"""
+"""The engines that run programs, a folder each; all give the same rows. `registry` knows them all."""

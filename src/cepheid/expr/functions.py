@@ -30,6 +30,7 @@ from cepheid.core.types import (
     wider,
 )
 from cepheid.expr.arithmetic import remainder
+from cepheid.expr.tree import Call, Expr, walk
 from cepheid.expr.values import Number, can_convert, is_nan, is_number, same, sort_key
 
 
@@ -384,6 +385,16 @@ FUNCTIONS: dict[str, Function] = {
         of_frame=True,
     ),
 }
+
+
+def reads_clock(expr: Expr) -> bool:
+    """Whether its value depends on when it is asked for: on the clock, or on the way of its row."""
+    return any(isinstance(node, Call) and _is_of_frame(node) for node in walk(expr))
+
+
+def _is_of_frame(call: Call) -> bool:
+    known = FUNCTIONS.get(call.function)
+    return known is None or known.of_frame  # of what does not exist, everything may be true
 
 
 # -- functions of many rows --------------------------------------------------------------------

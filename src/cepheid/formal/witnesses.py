@@ -20,7 +20,6 @@ from itertools import combinations, pairwise
 from random import Random
 from typing import TypeAlias
 
-from cepheid.analysis.pushdown import arriving
 from cepheid.analysis.races import FIX
 from cepheid.analysis.retention import speaks_with_time
 from cepheid.core.event import Event, Value
@@ -113,7 +112,7 @@ def _may_race(graph: Graph, number: int) -> bool:
 def _share_a_cause(p: ResolvedStatement, q: ResolvedStatement, program: ResolvedProgram) -> bool:
     if p.tree.priority != q.tree.priority:
         return False
-    shared = set(arriving(p, program.types)) & set(arriving(q, program.types))
+    shared = set(p.arriving(program.types)) & set(q.arriving(program.types))
     return bool(shared) or (speaks_with_time(p) and speaks_with_time(q))
 
 

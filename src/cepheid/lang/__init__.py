@@ -1,27 +1,39 @@
-"""The languages in which programs are written; each has a parser, a lowering and a printer."""
+"""The languages in which programs are written; each has a parser, a lowering and a printer.
+
+A program is made of files, each in the language that its extension names. A file without an
+extension, like a text without a file, is in the default language, in which programs are also shown
+that come from no text at all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from pathlib import PurePath
 
-from cepheid.lang.epl.formatter import format_text
-from cepheid.lang.epl.parser import Parsed, parse
-from cepheid.lang.epl.printer import print_pattern, print_program
-from cepheid.lang.epl.priorities import with_priorities
-from cepheid.pattern.tree import Pattern
-from cepheid.program.tree import ProgramTree
+from cepheid.errors import UsageError, error
+from cepheid.lang.epl.language import EPL
+from cepheid.lang.language import Language
 
-
-@dataclass(frozen=True, slots=True)
-class Language:
-    """What the verbs need of a language."""
-
-    parse: Callable[[str, str | None], Parsed]
-    print_program: Callable[[ProgramTree], str]
-    print_pattern: Callable[[Pattern], str]
-    format_text: Callable[[str, str | None], str]
-    with_priorities: Callable[[str, Sequence[int]], str]
+LANGUAGES = {language.name: language for language in (EPL,)}
+DEFAULT = EPL
 
 
-LANGUAGES = {"epl": Language(parse, print_program, print_pattern, format_text, with_priorities)}
+def extensions() -> tuple[str, ...]:
+    """Those of the files of all languages."""
+    return tuple(e for language in LANGUAGES.values() for e in language.extensions)
+
+
+def is_program(path: str | PurePath) -> bool:
+    """Whether a file has the extension of a language."""
+    return PurePath(path).suffix.lower() in extensions()
+
+
+def language_of(path: str | PurePath) -> Language:
+    """The language of a file, by its extension; UsageError where no language has it."""
+    suffix = PurePath(path).suffix
+    if not suffix:
+        return DEFAULT
+    for language in LANGUAGES.values():
+        if suffix.lower() in language.extensions:
+            return language
+    fact = f"'{path}' is in no known language: no language has files that end with '{suffix}'"
+    raise UsageError(error("usage", fact, hint=f"programs end with {', '.join(extensions())}"))

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cepheid.core.time import Instant
-from cepheid.core.types import DataType
+from cepheid.core.types import DataType, lineage
 from cepheid.expr import tree as expr_tree
 from cepheid.io.arrow import arrow_type
+from cepheid.matcher.gaps import left_to_reference
 from cepheid.pattern import tree as pattern_tree
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
@@ -86,36 +87,8 @@ def open_operator(
 
 def takes_own_rows(program: ResolvedProgram) -> bool:
     """Whether what it derives has places among its events; only the reference finds them."""
-    consumed = consumed_types(program)
+    consumed = program.consumed_types
     return any(statement.target in consumed for statement in program.statements)
-
-
-def left_to_reference(program: ResolvedProgram) -> dict[str, list[str]]:
-    """Of each statement that the matcher cannot run, what it has that the matcher has not."""
-    from cepheid.matcher.compiling.lowering import handed_over
-
-    found = {statement.name: handed_over(statement) for statement in program.statements}
-    for statement in program.statements:
-        if _has_timers(statement) and _feeds_itself(statement, program):
-            found[statement.name].append("timers in a pattern that its own rows reach")
-    return {name: reasons for name, reasons in found.items() if reasons}
-
-
-def _has_timers(statement: ResolvedStatement) -> bool:
-    nodes = pattern_tree.walk(statement.pattern) if statement.pattern else ()
-    timed = pattern_tree.Interval, pattern_tree.At, pattern_tree.Within
-    return any(isinstance(node, timed) for node in nodes)
-
-
-def _feeds_itself(statement: ResolvedStatement, program: ResolvedProgram) -> bool:
-    reached: set[str] = set()
-    fresh = {statement.target}
-    while fresh:
-        reached |= fresh
-        kinds = {kind for name in fresh for kind in lineage(program, name)}
-        takers = (s for s in program.statements if kinds & set(s.inputs))
-        fresh = {taker.target for taker in takers} - reached
-    return any(set(statement.inputs) & lineage(program, name) for name in reached)
 
 
 # Rows -----------------------------------------------------------------------------------------
@@ -181,12 +154,6 @@ def columns_of(program: ResolvedProgram) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def consumed_types(program: ResolvedProgram) -> tuple[str, ...]:
-    """The types whose events some statement takes, those that inherit from its inputs included."""
-    inputs = {name for statement in program.statements for name in statement.inputs}
-    return tuple(n for n, t in program.types.items() if inputs & {n, *t.ancestors})
-
-
 def _seen_attributes(program: ResolvedProgram) -> dict[str, list[str]]:
     """For each type that statements take, the attributes that they look at."""
     uses = {use for statement in program.statements for use in _uses(statement)}
@@ -194,15 +161,12 @@ def _seen_attributes(program: ResolvedProgram) -> dict[str, list[str]]:
         name: [
             attribute.name
             for attribute in program.types[name].attributes
-            if any((n, a) in uses for n in lineage(program, name) for a in (attribute.name, None))
+            if any(
+                (n, a) in uses for n in lineage(name, program.types) for a in (attribute.name, None)
+            )
         ]
-        for name in consumed_types(program)
+        for name in program.consumed_types
     }
-
-
-def lineage(program: ResolvedProgram, name: str) -> frozenset[str]:
-    """A type and all that it inherits from."""
-    return program.types[name].ancestors | {name}
 
 
 def _uses(statement: ResolvedStatement) -> Iterator[tuple[str, str | None]]:
@@ -212,28 +176,8 @@ def _uses(statement: ResolvedStatement) -> Iterator[tuple[str, str | None]]:
             yield name, attribute
     atoms = pattern_tree.atoms(statement.pattern) if statement.pattern else ()
     owners = {atom.tag: atom.event_type for atom in atoms}
-    for current, expr in _expressions(statement):
+    for current, expr in statement.expressions:
         for node in expr_tree.walk(expr):
             if isinstance(node, expr_tree.Column):
                 name = (current or "") if node.tag is None else owners[node.tag]
                 yield name, node.path[0].name if node.path else None
-
-
-def _expressions(statement: ResolvedStatement) -> Iterator[tuple[str | None, expr_tree.Expr]]:
-    """All expressions over events, each with the type of the event at hand."""
-    for node in pattern_tree.walk(statement.pattern) if statement.pattern else ():
-        if isinstance(node, pattern_tree.Atom) and node.condition is not None:
-            yield node.event_type, node.condition
-        elif isinstance(node, pattern_tree.While):
-            yield None, node.condition
-        elif isinstance(node, pattern_tree.EveryDistinct):
-            yield from ((None, key) for key in node.keys)
-    clauses = (
-        statement.condition,
-        *(column.expr for column in statement.columns),
-        statement.where,
-        *statement.group_by,
-        statement.having,
-        *(item.expr for item in statement.order_by),
-    )
-    yield from ((statement.event_type, expr) for expr in clauses if expr is not None)

@@ -12,7 +12,6 @@ from cepheid.matcher.columns.typed_columns import TypedColumns, missing
 from cepheid.matcher.operator import (
     Operator,
     columns_of,
-    consumed_types,
     derived_types,
     rows_schema,
 )
@@ -72,7 +71,7 @@ class _Decoder:
         columns = columns_of(program)
         self._columns = {
             name: [column for column in columns if name in column.types]
-            for name in consumed_types(program)
+            for name in program.consumed_types
         }
 
     def decode(self, events: pa.RecordBatch | pa.Table) -> Sequence[Event | Instant]:

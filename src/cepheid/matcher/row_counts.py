@@ -15,9 +15,9 @@ from cepheid.core.event import Event
 from cepheid.core.time import Instant
 from cepheid.matcher.columns.batches import Batch
 from cepheid.matcher.columns.interning import Words
+from cepheid.matcher.gaps import left_to_reference
 from cepheid.matcher.lanes.operator import LanesOperator, Plan, lanes_of
 from cepheid.matcher.machine.operator import MachineOperator
-from cepheid.matcher.operator import left_to_reference
 from cepheid.matcher.reference import ReferenceOperator
 from cepheid.matcher.vm.memory.access import rows_of, with_room
 from cepheid.matcher.vm.memory.layout import CAPACITY, REGIONS, TABLE, USED, Region

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from cepheid.core.types import DataType, EventType
+from cepheid.core.types import DataType, EventType, lineage
 from cepheid.errors import Diagnostic
 from cepheid.expr.tree import Expr
-from cepheid.pattern.tree import Pattern, atoms
+from cepheid.pattern.tree import Atom, EveryDistinct, Pattern, While, atoms, walk
 from cepheid.program.tree import Context, OrderItem, ProgramTree, Statement
 
 
@@ -62,6 +62,34 @@ class ResolvedStatement:
             return (self.event_type,)
         return tuple(dict.fromkeys(atom.event_type for atom in atoms(self.pattern)))
 
+    def arriving(self, types: Mapping[str, EventType]) -> tuple[str, ...]:
+        """The types whose events it takes, those that inherit from its inputs included."""
+        heirs = (name for name in types if lineage(name, types) & set(self.inputs))
+        return tuple(dict.fromkeys((*self.inputs, *heirs)))
+
+    @property
+    def expressions(self) -> Iterator[tuple[str | None, Expr]]:
+        """All expressions over events, each with the type of the event at hand.
+
+        What an output rate waits for is none of them: it knows counters only.
+        """
+        for node in walk(self.pattern) if self.pattern is not None else ():
+            if isinstance(node, Atom) and node.condition is not None:
+                yield node.event_type, node.condition
+            elif isinstance(node, While):
+                yield None, node.condition
+            elif isinstance(node, EveryDistinct):
+                yield from ((None, key) for key in node.keys)
+        clauses = (
+            self.condition,
+            *(column.expr for column in self.columns),
+            self.where,
+            *self.group_by,
+            self.having,
+            *(item.expr for item in self.order_by),
+        )
+        yield from ((self.event_type, expr) for expr in clauses if expr is not None)
+
     def key_of(self, event_type: str) -> tuple[str, ...] | None:
         """The attributes that make the key of that type's events, in a context."""
         for key in self.context.keys if self.context else ():
@@ -87,6 +115,12 @@ class ResolvedProgram:
         used = [name for s in self.statements for name in s.inputs]
         declared = [schema.name for schema in self.tree.schemas]
         return tuple(dict.fromkeys(n for n in (*declared, *used) if n not in derived))
+
+    @property
+    def consumed_types(self) -> tuple[str, ...]:
+        """The types whose events some statement takes, in the order of all types."""
+        taken = {name for s in self.statements for name in s.arriving(self.types)}
+        return tuple(name for name in self.types if name in taken)
 
     def part(self, names: Collection[str]) -> ResolvedProgram:
         """The program with some of its statements only; they keep their ranks."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cepheid.engines.local.intake import runnable
+from cepheid.engines.common.intake import runnable
 from cepheid.errors import Diagnostic, UsageError, error, suggest
 from cepheid.program.graph import graph_of
 from cepheid.program.properties import ALWAYS, EVENTUALLY, kind_of, negated

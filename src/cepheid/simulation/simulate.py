@@ -14,8 +14,8 @@ import numpy as np
 
 from cepheid.core.event import Event
 from cepheid.core.time import Period, clock_after
-from cepheid.engines.local.intake import runnable, with_schemas
-from cepheid.engines.local.run import Progress, no_progress
+from cepheid.engines.common.intake import runnable, with_schemas
+from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.errors import UsageError, error
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.simulation.factories import Span, Words

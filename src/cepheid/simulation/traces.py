@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
-from cepheid.engines.local.runners import Runner, open_runner
+from cepheid.engines.common.runners import Runner
+from cepheid.engines.registry import open_runner
 from cepheid.formal.shrink import shortest
 from cepheid.io.encode import to_json, trace_records
 from cepheid.program.resolved import ResolvedProgram

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cepheid.engines.local.run import Progress, no_progress
+from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.simulation.factories import Words
 from cepheid.simulation.properties import Property, property_of

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
-from cepheid.lang import LANGUAGES
-from cepheid.program.tree import Context, Declaration, ProgramTree, Schema
+from cepheid.program.tree import Context, Declaration, Schema
 from cepheid.verbs import Program
 
 
@@ -18,10 +17,7 @@ class Declared:
     kind: str
     name: str
     declaration: Declaration
-
-    @property
-    def text(self) -> str:
-        return LANGUAGES["epl"].print_program(ProgramTree((self.declaration,)))
+    text: str
 
 
 def text(program: Program) -> Iterator[RenderableType]:
@@ -50,9 +46,10 @@ def _described(declared: Declared) -> dict[str, object]:
 def _all(program: Program) -> Iterator[Declared]:
     names = iter(statement.name for statement in program.resolve().statements)
     for declaration in program.tree.declarations:
+        text = program.language_at(declaration.span).print_declaration(declaration)
         if isinstance(declaration, Schema):
-            yield Declared("schema", declaration.name, declaration)
+            yield Declared("schema", declaration.name, declaration, text)
         elif isinstance(declaration, Context):
-            yield Declared("context", declaration.name, declaration)
+            yield Declared("context", declaration.name, declaration, text)
         else:
-            yield Declared("statement", next(names), declaration)
+            yield Declared("statement", next(names), declaration, text)

@@ -8,6 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
+from cepheid.core.types import lineage
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.verbs import Program
 
@@ -56,7 +57,7 @@ def _tree(
 
 def _readers(resolved: ResolvedProgram, type: str) -> list[ResolvedStatement]:
     """The statements that take events of the type, also as events of an ancestor."""
-    names = {type, *resolved.types[type].ancestors}
+    names = lineage(type, resolved.types)
     return [s for s in resolved.statements if names & set(s.inputs)]
 
 

@@ -8,17 +8,16 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from cepheid.cli.console import counted
-from cepheid.engines.local.intake import runnable, with_schemas
+from cepheid.engines.common.intake import runnable, with_schemas
 from cepheid.errors import ProgramError
-from cepheid.lang import LANGUAGES
 from cepheid.matcher.compiling.listing import Code, ListedNode, ListedStatement, list_form
-from cepheid.matcher.compiling.lowering import lower
 from cepheid.matcher.compiling.machine_program import MachineProgram
+from cepheid.matcher.gaps import left_to_reference
 from cepheid.matcher.lanes.chain_plan import Chain
 from cepheid.matcher.lanes.operator import lanes_of
-from cepheid.matcher.operator import left_to_reference
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import Program
+from cepheid.verbs.pipeline import lower
 
 
 def text(program: Program) -> Iterator[RenderableType]:
@@ -38,7 +37,7 @@ def text(program: Program) -> Iterator[RenderableType]:
     yield Text("slots: " + ", ".join(f"{n} {name} {type}" for n, name, type in _slots(form)))
     for statement in list_form(form):
         yield ""
-        yield Text("\n".join(_lines(statement)))
+        yield Text("\n".join(_lines(statement, program)))
 
 
 def machine_program(program: ResolvedProgram) -> MachineProgram | None:
@@ -61,17 +60,17 @@ def _slots(form: MachineProgram) -> list[tuple[int, str, str]]:
     return [(slot, name, str(type)) for (name, type), slot in form.slots.items()]
 
 
-def _lines(statement: ListedStatement) -> Iterator[str]:
+def _lines(statement: ListedStatement, program: Program) -> Iterator[str]:
     yield statement.name
     for node in statement.nodes:
         indent = "  " * (node.depth + 1)
-        yield f"{indent}{node.number} {' '.join(filter(None, _described_node(node)))}"
+        yield f"{indent}{node.number} {' '.join(filter(None, _described_node(node, program)))}"
         yield from _code_lines(node.code, indent + "    ")
     yield from _code_lines(statement.code, "  ")
 
 
-def _described_node(node: ListedNode) -> tuple[str, ...]:
-    steps = ", ".join(_steps(node))
+def _described_node(node: ListedNode, program: Program) -> tuple[str, ...]:
+    steps = ", ".join(_steps(node, program))
     return node.kind, f"{steps};" if steps and node.detail else steps, node.detail
 
 
@@ -81,8 +80,8 @@ def _code_lines(code: Code, indent: str) -> Iterator[str]:
         yield from (f"{indent}{line}" for line in instructions.splitlines())
 
 
-def _steps(node: ListedNode) -> list[str]:
-    return [LANGUAGES["epl"].print_pattern(step) for step in node.steps]
+def _steps(node: ListedNode, program: Program) -> list[str]:
+    return [program.language_at(step.span).print_pattern(step) for step in node.steps]
 
 
 def data(program: Program) -> dict[str, object]:
@@ -93,11 +92,11 @@ def data(program: Program) -> dict[str, object]:
         "reference": left,
         "lanes": _lanes(resolved) if form else {},
         "slots": [{"name": n, "type": t} for _, n, t in _slots(form)] if form else [],
-        "statements": [_described(s) for s in list_form(form)] if form else [],
+        "statements": [_described(s, program) for s in list_form(form)] if form else [],
     }
 
 
-def _described(statement: ListedStatement) -> dict[str, object]:
+def _described(statement: ListedStatement, program: Program) -> dict[str, object]:
     return {
         "name": statement.name,
         "nodes": [
@@ -106,7 +105,7 @@ def _described(statement: ListedStatement) -> dict[str, object]:
                 "depth": node.depth,
                 "kind": node.kind,
                 "detail": node.detail,
-                "steps": _steps(node),
+                "steps": _steps(node, program),
                 "code": _split(node.code),
             }
             for node in statement.nodes

@@ -8,8 +8,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from cepheid.cli.console import counted
-from cepheid.cli.sheet import Column, Sheet
 from cepheid.cli.stages.statements import context_of, window_of
+from cepheid.cli.text_table import Column, TextTable
 from cepheid.program.resolved import ResolvedStatement
 from cepheid.verbs import Program
 
@@ -22,10 +22,10 @@ def text(program: Program) -> Iterator[RenderableType]:
     yield Text.assemble(("input: ", "bold"), inputs)
     facts = [_facts(statement) for statement in resolved.statements]
     labels = [label for label in _LABELS if any(fact[label] for fact in facts)]
-    sheet = Sheet([Column("statement"), *map(Column, labels)])
+    table = TextTable([Column("statement"), *map(Column, labels)])
     for statement, fact in zip(resolved.statements, facts, strict=True):
-        sheet.add(statement.name, *(fact[label] for label in labels))
-    yield sheet
+        table.add(statement.name, *(fact[label] for label in labels))
+    yield table
 
 
 _LABELS = ("reads", "derives", "window", "context")

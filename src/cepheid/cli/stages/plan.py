@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from rich.console import RenderableType
 
 from cepheid.analysis.keys import Path
-from cepheid.analysis.plan import StatementPlan, plan_program
+from cepheid.analysis.plan import StatementPlan
 from cepheid.analysis.stages import Stage, stages
-from cepheid.cli.sheet import Column, Sheet
+from cepheid.cli.text_table import Column, TextTable
 from cepheid.core.time import Period
 from cepheid.expr.printing import print_expr
-from cepheid.matcher.operator import left_to_reference
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import Program
+from cepheid.verbs.pipeline import plan as plan_of
 
 Key = Mapping[str, tuple[Path, ...]] | None
 
@@ -22,7 +22,7 @@ Key = Mapping[str, tuple[Path, ...]] | None
 def text(program: Program) -> Iterator[RenderableType]:
     """Of each statement the key and what it keeps, then the stages and what travels to them."""
     resolved = program.resolve()
-    plans, together = _plans(resolved), stages(resolved)
+    plans, together = plan_of(resolved), stages(resolved)
     yield _keys(plans)
     yield ""
     yield _kept(plans)
@@ -33,45 +33,45 @@ def text(program: Program) -> Iterator[RenderableType]:
     yield from _on_spark(resolved, together)
 
 
-def _keys(plans: tuple[StatementPlan, ...]) -> Sheet:
-    sheet = Sheet([Column("statement"), Column("splits by"), Column("because")], is_spaced=True)
+def _keys(plans: tuple[StatementPlan, ...]) -> TextTable:
+    table = TextTable([Column("statement"), Column("splits by"), Column("because")], is_spaced=True)
     for plan in plans:
-        sheet.add(plan.statement.name, _key(plan.split.by), plan.key_reason)
-    return sheet
+        table.add(plan.statement.name, _key(plan.split.by), plan.key_reason)
+    return table
 
 
-def _kept(plans: tuple[StatementPlan, ...]) -> Sheet:
+def _kept(plans: tuple[StatementPlan, ...]) -> TextTable:
     names = ("statement", "its events matter for", "state", "runs on")
-    sheet = Sheet([Column(name) for name in names])
+    table = TextTable([Column(name) for name in names])
     for plan in plans:
         spans = {name: _span(span) for name, span in plan.retention.spans.items()}
-        sheet.add(plan.statement.name, _per_type(spans), _state(plan), plan.runs_on)
-    return sheet
+        table.add(plan.statement.name, _per_type(spans), _state(plan), plan.runs_on)
+    return table
 
 
-def _stages(together: tuple[Stage, ...]) -> Sheet:
+def _stages(together: tuple[Stage, ...]) -> TextTable:
     names = ("stage", "splits by", "statements", "takes", "derives")
-    sheet = Sheet([Column(name) for name in names], is_spaced=True)
+    table = TextTable([Column(name) for name in names], is_spaced=True)
     for number, stage in enumerate(together, start=1):
-        sheet.add(
+        table.add(
             str(number),
             _key(stage.key),
             ", ".join(statement.name for statement in stage.statements),
             "\n".join(_source(name, stage) for name in stage.inputs),
             ", ".join(stage.outputs),
         )
-    return sheet
+    return table
 
 
-def _travel(together: tuple[Stage, ...]) -> Sheet:
+def _travel(together: tuple[Stage, ...]) -> TextTable:
     names = ("to stage", "events", "attributes that travel", "only if")
-    sheet = Sheet([Column(name) for name in names])
+    table = TextTable([Column(name) for name in names])
     for number, stage in enumerate(together, start=1):
         for name in stage.inputs:
             condition = stage.filters[name]
             only_if = "always" if condition is None else print_expr(condition)
-            sheet.add(str(number), name, ", ".join(stage.columns[name]) or "none", only_if)
-    return sheet
+            table.add(str(number), name, ", ".join(stage.columns[name]) or "none", only_if)
+    return table
 
 
 def _on_spark(program: ResolvedProgram, together: tuple[Stage, ...]) -> Iterator[str]:
@@ -123,13 +123,7 @@ def _source(name: str, stage: Stage) -> str:
 
 
 def data(program: Program) -> list[dict[str, object]]:
-    return [_described(plan) for plan in _plans(program.resolve())]
-
-
-def _plans(program: ResolvedProgram) -> tuple[StatementPlan, ...]:
-    """What the matcher does not know in one statement makes the reference run all of them."""
-    is_left = bool(left_to_reference(program))
-    return plan_program(program, "reference" if is_left else "matcher")
+    return [_described(plan) for plan in plan_of(program.resolve())]
 
 
 def _described(plan: StatementPlan) -> dict[str, object]:

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from cepheid.lang.epl.printer import print_expr, print_pattern
+from cepheid.lang.language import Language
 from cepheid.program.resolved import ResolvedStatement
 from cepheid.program.serialize import to_json
 from cepheid.program.tree import (
@@ -26,7 +26,7 @@ from cepheid.verbs import Program
 def text(program: Program) -> Iterator[RenderableType]:
     for statement in program.resolve().statements:
         tree = Tree(Text(statement.name, "bold"), guide_style="dim")
-        for label, value in _facts(statement):
+        for label, value in _facts(statement, program.language_at(statement.tree.span)):
             tree.add(Text.assemble((f"{label}: ", "dim"), value))
         yield tree
 
@@ -35,7 +35,7 @@ def data(program: Program) -> dict[str, object]:
     return to_json(program.tree)
 
 
-def _facts(statement: ResolvedStatement) -> Iterator[tuple[str, str]]:
+def _facts(statement: ResolvedStatement, language: Language) -> Iterator[tuple[str, str]]:
     yield "reads", ", ".join(statement.inputs)
     yield "derives", statement.target
     if statement.tree.priority:
@@ -44,25 +44,26 @@ def _facts(statement: ResolvedStatement) -> Iterator[tuple[str, str]]:
         yield "context", context_of(statement)
     if statement.tags:
         yield "tags", ", ".join(f"{tag} {type}" for tag, type in statement.tags.items())
-    yield from _clauses(statement)
+    yield from _clauses(statement, language)
     yield "one row for", statement.shape.value
     yield "columns", ", ".join(f"{c.name} {c.expr.type}" for c in statement.columns)
 
 
-def _clauses(statement: ResolvedStatement) -> Iterator[tuple[str, str]]:
+def _clauses(statement: ResolvedStatement, language: Language) -> Iterator[tuple[str, str]]:
+    show = language.print_expression
     source = statement.tree.source
     if isinstance(source, PatternSource):
-        yield "pattern", print_pattern(source.pattern)
+        yield "pattern", language.print_pattern(source.pattern)
     elif source.condition is not None:
-        yield "filter", print_expr(source.condition)
+        yield "filter", show(source.condition)
     if statement.tree.window is not None:
         yield "window", window_of(statement.tree.window)
     if statement.tree.where is not None:
-        yield "where", print_expr(statement.tree.where)
+        yield "where", show(statement.tree.where)
     if statement.tree.group_by:
-        yield "group by", ", ".join(map(print_expr, statement.tree.group_by))
+        yield "group by", ", ".join(map(show, statement.tree.group_by))
     if statement.tree.having is not None:
-        yield "having", print_expr(statement.tree.having)
+        yield "having", show(statement.tree.having)
 
 
 def context_of(statement: ResolvedStatement) -> str:
@@ -85,4 +86,6 @@ def window_of(window: Window | None) -> str:
             return f"batches of {size} rows"
         case KeepAll():
             return "all rows"
-    return ""
+        case None:
+            return ""
+    raise TypeError(f"no words for {window}")

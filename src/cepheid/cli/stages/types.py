@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 
-from cepheid.cli.sheet import Column, Sheet
+from cepheid.cli.text_table import Column, TextTable
 from cepheid.core.types import EventType
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import Program
@@ -15,11 +15,11 @@ from cepheid.verbs import Program
 def text(program: Program) -> Iterator[RenderableType]:
     resolved = program.resolve()
     attributes = Column("attributes", is_whole=True)
-    sheet = Sheet([Column("event type"), Column("comes from"), attributes], is_spaced=True)
+    table = TextTable([Column("event type"), Column("comes from"), attributes], is_spaced=True)
     for type in resolved.types.values():
         notes = [origin(resolved, type.name), *_notes(type)]
-        sheet.add(type.name, "\n".join(notes), "\n".join(_attributes(type)))
-    yield sheet
+        table.add(type.name, "\n".join(notes), "\n".join(_attributes(type)))
+    yield table
 
 
 def _attributes(type: EventType) -> list[str]:

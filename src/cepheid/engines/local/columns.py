@@ -12,22 +12,22 @@ import pyarrow as pa
 
 from cepheid.core.time import Instant
 from cepheid.core.types import EventType
-from cepheid.engines.local.intake import with_types
-from cepheid.engines.local.run import Progress, no_progress, starts_at
-from cepheid.engines.local.runners import Runner
+from cepheid.engines.common.clock import starts_at
+from cepheid.engines.common.progress import Progress, no_progress
+from cepheid.engines.common.runners import Runner
+from cepheid.engines.common.table_types import typed_by_tables
 from cepheid.errors import Severity
 from cepheid.io.arrow import arrow_type, is_stored
-from cepheid.io.column_types import found_type
 from cepheid.io.columnar import at_once, batches_of, event_columns, pieces_of, read_piece
-from cepheid.io.exact_columns import Array, NotPlain, Words, refuse
+from cepheid.io.exact_columns import Array, NotPlain, Words
 from cepheid.io.rows import RowTable, Shape
 from cepheid.io.sources import Table
+from cepheid.matcher.gaps import left_to_reference
 from cepheid.matcher.operator import (
     Column,
     Operator,
     columns_of,
     derived_types,
-    left_to_reference,
     open_operator,
     rows_schema,
     takes_own_rows,
@@ -84,17 +84,6 @@ def take_in_columns(
     except NotPlain:
         return None
     return _sorted(program, pa.Table.from_batches(batches, layout.schema).unify_dictionaries())
-
-
-def typed_by_tables(program: ResolvedProgram, sources: Sequence[Table]) -> ResolvedProgram:
-    """The program with all types known, those without a schema from their tables."""
-    unknown = {name for name, type in program.types.items() if type.is_open}
-    found: dict[str, EventType] = {}
-    for source in sources if unknown else ():
-        type = found_type(source.data, source.type, unknown)
-        if type is not None and found.setdefault(type.name, type) != type:
-            refuse(f"several tables of {type.name}")
-    return with_types(program, found) if found else program
 
 
 def _read_all(sources: Sequence[Table], layout: _Layout) -> Iterator[pa.RecordBatch]:
@@ -175,7 +164,7 @@ def _out_of_order(instants: Words) -> int:
 def run_columns(
     intake: ColumnIntake, start: Instant | None = None, progress: Progress = no_progress
 ) -> RowTable:
-    """The rows of a program over all its input, as `engines.local.run` has them."""
+    """The rows of a program over all its input, as records through a runner give them."""
     program = intake.program
     tables = _drive(open_operator(program), intake, start, progress)
     rows = pa.concat_tables([rows_schema(program).empty_table(), *tables])

@@ -9,8 +9,8 @@ from typing import Protocol, cast, get_args
 from pyspark.sql import DataFrame
 
 from cepheid.core.time import Period, TimeUnit
-from cepheid.engines.local.intake import runnable
-from cepheid.engines.local.session import Time, instant_of
+from cepheid.engines.common.clock import Time, instant_of
+from cepheid.engines.common.intake import runnable
 from cepheid.engines.spark.batch.file_scan import Files
 from cepheid.engines.spark.batch.query import batch_rows
 from cepheid.engines.spark.codec.event_layout import SEQUENCE

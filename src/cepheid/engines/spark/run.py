@@ -25,9 +25,11 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
 from cepheid.core.types import EventType
-from cepheid.engines.local.columns import typed_by_tables
-from cepheid.engines.local.intake import OnProblem, decode, happens, runnable, typed
-from cepheid.engines.local.run import Progress, no_progress, starts_at
+from cepheid.engines.common.clock import starts_at
+from cepheid.engines.common.intake import OnProblem, decode, happens, runnable, typed
+from cepheid.engines.common.progress import Progress, no_progress
+from cepheid.engines.common.request import Outcome
+from cepheid.engines.common.table_types import typed_by_tables
 from cepheid.engines.spark.batch.file_scan import pieces_in, source_of
 from cepheid.engines.spark.batch.query import batch_rows
 from cepheid.engines.spark.codec.event_layout import SEQUENCE, TIME, TYPE
@@ -44,23 +46,12 @@ from cepheid.io.arrow import to_column
 from cepheid.io.columnar import Piece, at_once, read_piece
 from cepheid.io.exact_columns import INSTANT, NotPlain
 from cepheid.io.sources import Table
-from cepheid.matcher.operator import consumed_types
 from cepheid.program.resolved import ResolvedProgram
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _FLUSH = 20_000  # events of a type that wait to be written
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a run on Spark found, and what it was given."""
-
-    program: ResolvedProgram
-    rows: list[Event]
-    taken: int
-    moved: int = 0
 
 
 def run_records(
@@ -131,10 +122,11 @@ def _outcome(
     """The rows of a request whose input has been looked through."""
     first = starts_at(extent.first, request.start)
     if first is None:
-        return Outcome(request.program, [], 0)
+        return Outcome(program=request.program, rows=[], taken=0)
     progress(0, extent.taken)
     known = replace(request, start=first, end=extent.last)
-    return Outcome(request.program, _rows(known, session), extent.taken, extent.moved)
+    rows = _rows(known, session)
+    return Outcome(program=request.program, rows=rows, taken=extent.taken, moved=extent.moved)
 
 
 def _read(piece: Piece, types: Mapping[str, EventType]) -> list[pa.RecordBatch]:
@@ -196,7 +188,7 @@ def run_tables(
         program=program, sources=sources, options=options, start=start, timed_out=timed_out
     )
     rows = _rows(request, session)
-    return Outcome(program, rows, sum(frame.count() for frame in frames))
+    return Outcome(program=program, rows=rows, taken=sum(frame.count() for frame in frames))
 
 
 def _table(name: str, session: SparkSession) -> DataFrame:
@@ -229,7 +221,7 @@ class _Spool:
     writers: dict[str, pq.ParquetWriter] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.consumed = frozenset(consumed_types(self.program))
+        self.consumed = frozenset(self.program.consumed_types)
 
     def take(self, item: Event | Instant) -> None:
         self.extent.pass_time(item.instant if isinstance(item, Event) else item)

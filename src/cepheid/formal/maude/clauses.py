@@ -315,7 +315,9 @@ def window_term(window: tree.Window) -> str:
         forced = str(window.force_update).lower()
         term = f"timeBatch({period_term(window.period)}, {forced}, {anchor}, never, noRow, noRow)"
         return f"running({term}, now)" if window.start_eager else term
-    return "keepAll(noRow)"
+    if isinstance(window, tree.KeepAll):
+        return "keepAll(noRow)"
+    raise TypeError(f"a gap: {window}")
 
 
 def aggregate_term(node: Aggregate, *, rows_stay: bool) -> str:

@@ -30,7 +30,7 @@ from cepheid.core.types import (
     lineage,
 )
 from cepheid.expr.evaluate import Frame, compile_expr
-from cepheid.expr.functions import FUNCTIONS, common_type
+from cepheid.expr.functions import common_type, reads_clock
 from cepheid.expr.printing import print_expr
 from cepheid.expr.tree import (
     Aggregate,
@@ -136,7 +136,7 @@ class Translator:
     def _evaluated(self, expr: Expr) -> str:
         """An attribute of the one event that an expression depends on."""
         roots = {(c.tag, c.index) for c in walk(expr) if isinstance(c, Column)}
-        is_plain = not any(isinstance(e, Aggregate) or _is_of_frame(e) for e in walk(expr))
+        is_plain = not any(isinstance(e, Aggregate) for e in walk(expr)) and not reads_clock(expr)
         if len(roots) != 1 or not is_plain:
             raise Unable(expr)
         ((tag, index),) = roots
@@ -359,12 +359,8 @@ def _negated_if(negated: bool, term: str) -> str:
     return f"(not {term})" if negated else term
 
 
-def _is_of_frame(expr: Expr) -> bool:
-    return isinstance(expr, Call) and FUNCTIONS[expr.function].of_frame
-
-
 def _is_constant(expr: Expr) -> bool:
-    return not any(isinstance(e, Column | Aggregate) or _is_of_frame(e) for e in walk(expr))
+    return not (reads_clock(expr) or any(isinstance(e, Column | Aggregate) for e in walk(expr)))
 
 
 def _on_event_at_hand(expr: Expr) -> Expr:

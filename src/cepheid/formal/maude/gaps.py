@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from cepheid.core.types import ANY, FLOAT, DataType, EventRef, RecordType
 from cepheid.errors import Diagnostic, Span, error
 from cepheid.expr.tree import Aggregate
 from cepheid.expr.typing import aggregates_in
+from cepheid.pattern import tree as patterns
+from cepheid.program import tree
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
+# What the specification has terms for.
+OPERATORS = (
+    patterns.Absent,
+    patterns.AllOf,
+    patterns.AnyOf,
+    patterns.At,
+    patterns.Atom,
+    patterns.Every,
+    patterns.EveryDistinct,
+    patterns.FollowedBy,
+    patterns.Interval,
+    patterns.Repeat,
+    patterns.While,
+    patterns.Within,
+)
+WINDOWS = (tree.KeepAll, tree.LengthBatch, tree.LengthWindow, tree.TimeBatch, tree.TimeWindow)
+AGGREGATES = ("avg", "count", "first", "last", "max", "median", "min", "stddev", "sum")
 _ORDERED = frozenset({"min", "max"})
 _NUMERIC = frozenset({"sum", "avg", "median", "stddev"})
 
@@ -26,6 +45,32 @@ def gaps(program: ResolvedProgram) -> list[Diagnostic]:
         for statement in program.statements
         for what, span in (*_gaps_of_types(program, statement), *_gaps_of_clauses(statement))
     ]
+
+
+def unknown_kinds(program: ResolvedProgram) -> list[Diagnostic]:
+    """Operators, windows and aggregates for which there is no term at all."""
+    return [
+        gap(statement, what, span)
+        for statement in program.statements
+        for what, span in _unknown_kinds(statement)
+    ]
+
+
+def _unknown_kinds(statement: ResolvedStatement) -> Iterator[tuple[str, Span | None]]:
+    for part in patterns.walk(statement.pattern) if statement.pattern is not None else ():
+        if type(part) not in OPERATORS:
+            yield f"the operator {type(part).__name__}", part.span
+    window = statement.tree.window
+    if window is not None and type(window) not in WINDOWS:
+        yield f"the window {type(window).__name__}", window.span
+    for aggregate in _aggregates(statement):
+        if aggregate.function not in AGGREGATES:
+            yield f"the aggregate '{aggregate.function}'", aggregate.span
+
+
+def _aggregates(statement: ResolvedStatement) -> Iterable[Aggregate]:
+    """Each once."""
+    return dict.fromkeys(a for _, e in statement.expressions for a in aggregates_in(e))
 
 
 def _gaps_of_types(
@@ -46,9 +91,7 @@ def _is_record(type: DataType) -> bool:
 
 
 def _gaps_of_clauses(statement: ResolvedStatement) -> Iterator[tuple[str, Span | None]]:
-    exprs = [c.expr for c in statement.columns] + [i.expr for i in statement.order_by]
-    exprs += [statement.having] if statement.having is not None else []
-    for aggregate in dict.fromkeys(a for e in exprs for a in aggregates_in(e)):
+    for aggregate in _aggregates(statement):
         yield from _gaps_of_aggregate(aggregate)
     for item in statement.order_by:
         if _is_record(item.expr.type):

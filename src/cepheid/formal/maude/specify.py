@@ -18,7 +18,7 @@ from cepheid.core.types import EventRef, EventType, lineage
 from cepheid.errors import Diagnostic, ProgramError
 from cepheid.formal.maude.clauses import Clauses
 from cepheid.formal.maude.expressions import Beforehand, Translator, Unable
-from cepheid.formal.maude.gaps import gap, gaps
+from cepheid.formal.maude.gaps import gap, gaps, unknown_kinds
 from cepheid.formal.maude.names import Names, prelude
 from cepheid.formal.maude.values import Layout, Reader, Term, event_of, value_term
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
@@ -108,6 +108,8 @@ def _comment(text: str) -> str:
 
 def specify(program: ResolvedProgram) -> Specification:
     """The specification of a program; ProgramError names everything that cannot be said in Maude."""
+    if unknown := unknown_kinds(program):
+        raise ProgramError(*unknown)
     writer = _Writer(program)
     text = writer.module()
     problems = [*gaps(program), *writer.problems]

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from cepheid.errors import Diagnostic, error
+from collections.abc import Iterator
+
+from cepheid.errors import Diagnostic, Span, error
+from cepheid.formal.petri.translation.operators import DRAWS
 from cepheid.pattern.tree import At, Interval, Within, walk
 from cepheid.program.graph import graph_of
-from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+from cepheid.program.tree import KeepAll, LengthBatch, LengthWindow, TimeBatch, TimeWindow
+
+WINDOWS = (KeepAll, LengthBatch, LengthWindow, TimeBatch, TimeWindow)
 
 
 def gaps(program: ResolvedProgram) -> list[Diagnostic]:
@@ -14,7 +20,7 @@ def gaps(program: ResolvedProgram) -> list[Diagnostic]:
     Where a pattern takes events that it has led to, the order of its timers depends on the whole way
     to them, which tokens do not carry.
     """
-    found = []
+    found = [_gap(s, what, span) for s in program.statements for what, span in _unknown_kinds(s)]
     for number in sorted(n for cycle in graph_of(program).cycles for n in cycle):
         statement = program.statements[number]
         parts = walk(statement.pattern) if statement.pattern is not None else ()
@@ -24,3 +30,18 @@ def gaps(program: ResolvedProgram) -> list[Diagnostic]:
                 hint = "a net does not know the order of such timers; the other engines run it"
                 found.append(error("not-in-net", fact, part.span or statement.tree.span, hint))
     return found
+
+
+def _unknown_kinds(statement: ResolvedStatement) -> Iterator[tuple[str, Span | None]]:
+    """Operators and windows that are not drawn; aggregates are those of the reference."""
+    for part in walk(statement.pattern) if statement.pattern is not None else ():
+        if type(part) not in DRAWS:
+            yield f"the operator {type(part).__name__}", part.span
+    window = statement.tree.window
+    if window is not None and type(window) not in WINDOWS:
+        yield f"the window {type(window).__name__}", window.span
+
+
+def _gap(statement: ResolvedStatement, what: str, span: Span | None) -> Diagnostic:
+    fact = f"{what} of '{statement.name}' is not drawn as a net"
+    return error("not-in-net", fact, span or statement.tree.span, "the other engines run it")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cepheid.core.types import DataType
-from cepheid.matcher.operator import Column, columns_of, derived_types, lineage
+from cepheid.core.types import DataType, lineage
+from cepheid.matcher.operator import Column, columns_of, derived_types
 from cepheid.program.resolved import ResolvedProgram
 
 
@@ -15,7 +15,7 @@ class ColumnLookup:
     def __init__(self, program: ResolvedProgram) -> None:
         self.types = tuple(program.types)
         self.derived: Mapping[str, Mapping[str, DataType]] = derived_types(program)
-        self._lineages = {name: lineage(program, name) for name in program.types}
+        self._lineages = {name: lineage(name, program.types) for name in program.types}
         self._columns: dict[str, list[Column]] = {}
         for column in columns_of(program):
             self._columns.setdefault(column.attribute, []).append(column)

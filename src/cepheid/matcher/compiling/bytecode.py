@@ -31,7 +31,7 @@ from cepheid.core.types import (
     is_open,
 )
 from cepheid.expr.evaluate import Evaluator, Frame, compile_expr
-from cepheid.expr.functions import FUNCTIONS, common_type
+from cepheid.expr.functions import FUNCTIONS, common_type, reads_clock
 from cepheid.expr.tree import (
     ARITHMETIC,
     Aggregate,
@@ -611,25 +611,28 @@ def _is_null(expr: Expr) -> bool:
 def _is_strict(expr: Expr) -> bool:
     """Whether the value is null wherever a part is."""
     match expr:
-        case And() | Or() | Case() | InList() | Aggregate():
-            return False
         case Binary():
             return expr.operator not in ("is", "is not")
         case Call():
             return not FUNCTIONS[expr.function].sees_nulls
-    return True
+        case Negate() | Not() | InRange() | Like() | Regexp() | Cast():
+            return True
+    return False
 
 
 def _is_constant(expr: Expr) -> bool:
-    return not any(
-        isinstance(node, Column | Aggregate)
-        or (isinstance(node, Call) and FUNCTIONS[node.function].of_frame)
-        for node in walk(expr)
-    )
+    has_rows = any(isinstance(node, Column | Aggregate) for node in walk(expr))
+    return not (has_rows or reads_clock(expr))
 
 
 def _constant_value(expr: Expr) -> Value:
     return compile_expr(expr)(Frame())
+
+
+# There is code for these, or for some of them; Python is asked for the others.
+_WRITTEN = frozenset(
+    {Column, Aggregate, Not, And, Or, Negate, Binary, InList, InRange, Case, Cast, Call}
+)
 
 
 def _is_native(expr: Expr) -> bool:
@@ -646,13 +649,11 @@ def _is_native(expr: Expr) -> bool:
             return operand.type in _NUMBERS
         case Cast(operand=operand, target=target):
             return operand.type == target or {operand.type, target} <= {*_NUMBERS}
-        case Call(function=name, type=type):
+        case Call(function=name):
             if name in ("min", "max"):
-                return type in _NUMBERS
-            return name in _CALLS and not (name == "nullif" and isinstance(type, _NESTED))
-        case Like() | Regexp():
-            return False
-    return True
+                return expr.type in _NUMBERS
+            return name in _CALLS and not (name == "nullif" and isinstance(expr.type, _NESTED))
+    return type(expr) in _WRITTEN
 
 
 def _kind(symbol: str, left: DataType, right: DataType) -> int | None:

@@ -19,17 +19,21 @@ from cepheid.core.types import (
     ArrayType,
     DataType,
     EventRef,
+    lineage,
 )
-from cepheid.expr.tree import Aggregate, And, Binary, Call, Column, Expr, Part, conjuncts, walk
+from cepheid.expr.functions import reads_clock
+from cepheid.expr.tree import Aggregate, And, Binary, Column, Expr, Part, conjuncts, walk
 from cepheid.matcher.columns.interning import Pool
 from cepheid.matcher.compiling.bytecode import Site, compile_expression
 from cepheid.matcher.compiling.disassembly import deepest
 from cepheid.matcher.compiling.machine_program import MachineProgram
 from cepheid.matcher.compiling.verification import check_form
 from cepheid.matcher.compiling.window_lowering import (
+    MOST_KEYS,
+    Gaps,
     Windows,
     aggregates_of,
-    handed_over_rows,
+    gaps_of_rows,
     is_plain,
 )
 from cepheid.matcher.operator import columns_of, derived_types
@@ -54,38 +58,33 @@ _KINDS: dict[type[tree.Pattern], int] = {
     tree.Interval: NodeKind.WAIT,
     tree.At: NodeKind.AT,
 }
-_MOST_TAGS = 62
-_MOST_KEYS = 62
+_MOST_TAGS = 62  # a word has a bit for each
 
 
 def lower(program: ResolvedProgram) -> MachineProgram:
-    """The machine form; only for programs of which `handed_over` names nothing."""
+    """The machine form; only for programs without gaps."""
     return check_form(_Lowering(program).form())
 
 
-def handed_over(statement: ResolvedStatement) -> list[str]:
-    """What a statement has that the machine leaves to the reference semantics."""
-    found = handed_over_rows(statement)
-    if statement.pattern is not None:
-        kinds = dict.fromkeys(map(type, tree.walk(statement.pattern)))
-        found += [kind.__name__ for kind in kinds if kind not in _KINDS]
-        for node in tree.walk(statement.pattern):
-            if isinstance(node, tree.EveryDistinct):
-                found += _handed_over_distinct(node)
+def gaps_of(statement: ResolvedStatement) -> Gaps:
+    """What a statement has that the machine leaves to the reference semantics, and where."""
+    yield from gaps_of_rows(statement)
+    for node in tree.walk(statement.pattern) if statement.pattern is not None else ():
+        if type(node) not in _KINDS:
+            yield f"the operator {type(node).__name__}", node.span
+        elif isinstance(node, tree.EveryDistinct):
+            yield from ((what, node.span) for what in _gaps_of_distinct(node))
     if len(_all_tags(statement)) > _MOST_TAGS:
-        found.append(f"more than {_MOST_TAGS} tags")
-    return found
+        yield f"more than {_MOST_TAGS} tags", None
 
 
-def _handed_over_distinct(pattern: tree.EveryDistinct) -> list[str]:
-    found = []
+def _gaps_of_distinct(pattern: tree.EveryDistinct) -> Iterator[str]:
     if pattern.expiry is not None and pattern.expiry.months:
-        found.append("every-distinct with months")
+        yield "every-distinct with months"
     if _stays(pattern.child):  # each of its instances remembers keys of its own
-        found.append("every or not below every-distinct")
+        yield "every or not below every-distinct"
     if any(key.type not in SCALARS.values() for key in pattern.keys):
-        found.append("every-distinct by nested values")
-    return found
+        yield "every-distinct by nested values"
 
 
 def _stays(pattern: tree.Pattern) -> bool:
@@ -168,7 +167,6 @@ class _Lowering:
         row[StatementRow.CONDITION] = self.compiled(statement.condition)
         row[StatementRow.WHERE] = self.compiled(statement.where)
         row[StatementRow.HAVING] = self.compiled(statement.having)
-        target = self.program.types[statement.target]
         columns = []
         for column in statement.columns:
             type = derived_types(self.program)[statement.target][column.name]
@@ -178,8 +176,7 @@ class _Lowering:
         row[StatementRow.TARGET] = self.types.index(statement.target)
         row[StatementRow.REPORTED] = _STREAMS[statement.tree.stream]
         row[StatementRow.INSERTED] = _STREAMS[statement.tree.insert_stream]
-        consumed = {n for s in self.statements for n in s.inputs}
-        row[StatementRow.CONSUMED] = int(bool(consumed & {statement.target, *target.ancestors}))
+        row[StatementRow.CONSUMED] = int(statement.target in self.program.consumed_types)
         row[StatementRow.HAS_CONTEXT] = int(statement.context is not None)
         row[StatementRow.TAG_COUNT] = len(self.tags)
         row[StatementRow.REPEATED] = sum(1 << self.tags[tag] for tag in self.repeated)
@@ -219,10 +216,10 @@ class _Lowering:
         consumers: list[list[int]] = []
         types = []
         for name in self.types:
-            lineage = {name, *self.program.types[name].ancestors}
+            kinds = lineage(name, self.program.types)
             first = len(consumers)
             for number, statement in enumerate(self.statements):
-                taken = [n for n in statement.inputs if n in lineage]
+                taken = [n for n in statement.inputs if n in kinds]
                 if taken:
                     consumers.append(self.consumer(number, statement, taken))
             refs = self.event_slots(name)
@@ -506,9 +503,9 @@ def _parts_of(
     late: list[Expr] = []
     for part in conjuncts(condition):
         equality = _equality(part)
-        if _sides(part) <= {"event"} and not _reads_clock(part):
+        if _sides(part) <= {"event"} and not reads_clock(part):
             early.append(part)
-        elif equality is not None and len(keys) < _MOST_KEYS:
+        elif equality is not None and len(keys) < MOST_KEYS:
             keys.append(equality)
         else:
             late.append(part)
@@ -526,16 +523,12 @@ def _sides(expr: Expr) -> set[str]:
     return {"event" if column.tag is None else "bound" for column in columns}
 
 
-def _reads_clock(expr: Expr) -> bool:
-    return any(isinstance(node, Call) and not node.arguments for node in walk(expr))
-
-
 _KEY_TYPES = ({INT, LONG}, {FLOAT, DOUBLE}, {STRING}, {BOOLEAN})
 
 
 def _equality(expr: Expr) -> tuple[Expr, Expr] | None:
     """The event's side and the other, where an equality can be looked up."""
-    if not isinstance(expr, Binary) or expr.operator != "=" or _reads_clock(expr):
+    if not isinstance(expr, Binary) or expr.operator != "=" or reads_clock(expr):
         return None
     if not any({expr.left.type, expr.right.type} <= types for types in _KEY_TYPES):
         return None

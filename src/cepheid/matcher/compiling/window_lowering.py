@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from cepheid.core.time import Period
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType, is_open
-from cepheid.expr.functions import FUNCTIONS
-from cepheid.expr.tree import Aggregate, Call, Column, Expr, children, walk
+from cepheid.errors import Span
+from cepheid.expr.functions import reads_clock
+from cepheid.expr.tree import Aggregate, Column, Expr, children
 from cepheid.expr.typing import aggregates_in
 from cepheid.matcher.vm.memory.layout import NONE
 from cepheid.matcher.vm.memory.tables import (
@@ -36,7 +38,7 @@ from cepheid.program.tree import (
     Window,
 )
 
-_MOST_KEYS = 62
+MOST_KEYS = 62  # a word has a bit for each
 _MOST_AGGREGATES = 30  # a row enters all of them in one step
 _REALS = (FLOAT, DOUBLE)
 _SCALARS = (INT, LONG, FLOAT, DOUBLE, STRING, BOOLEAN)
@@ -53,6 +55,7 @@ _NUMBERS: Mapping[DataType, int] = {
     FLOAT: Rounding.FLOAT,
     DOUBLE: Rounding.DOUBLE,
 }
+_WINDOWS = (TimeWindow, TimeBatch, LengthWindow, LengthBatch, KeepAll)
 _KINDS = {
     "count": AggregateKind.COUNT,
     "sum": AggregateKind.SUM,
@@ -101,29 +104,48 @@ def _collects(statement: ResolvedStatement) -> bool:
     return is_arranged or written.output is not None
 
 
-def handed_over_rows(statement: ResolvedStatement) -> list[str]:
-    """What the machine leaves to the reference semantics."""
-    found = []
-    window = statement.tree.window
-    if isinstance(window, TimeWindow) and window.period.months:
-        found.append("time windows of months")
-    if not all(expr.type in _SCALARS or is_open(expr.type) for expr in statement.group_by):
-        found.append("groups by nested values")
-    if len(statement.group_by) > _MOST_KEYS:
-        found.append(f"more than {_MOST_KEYS} group keys")
-    aggregates = aggregates_of(statement)
-    if len(aggregates) > _MOST_AGGREGATES:
-        found.append(f"more than {_MOST_AGGREGATES} aggregates")
-    found += dict.fromkeys(filter(None, map(_unknown, aggregates)))
-    if isinstance(window, TimeBatch | LengthBatch) and any(map(_reads_clock, _entering(statement))):
-        found.append("the clock in what a batch asks of its rows")
-    if not all(_has_order(item.expr.type) for item in statement.order_by):
-        found.append("order by strings and nested values")
+Gaps: TypeAlias = Iterator[tuple[str, Span | None]]  # what the machine has not, and where it is
+
+
+def gaps_of_rows(statement: ResolvedStatement) -> Gaps:
+    """What of its rows the machine leaves to the reference semantics."""
+    yield from _gaps_of_window(statement)
+    yield from _gaps_of_aggregates(statement)
+    for expr in statement.group_by:
+        if not _is_scalar(expr.type):
+            yield "groups by nested values", expr.span
+    if len(statement.group_by) > MOST_KEYS:
+        yield f"more than {MOST_KEYS} group keys", statement.group_by[MOST_KEYS].span
+    for item in statement.order_by:
+        if not _has_order(item.expr.type):
+            yield "order by strings and nested values", item.span or item.expr.span
     if statement.tree.distinct:
         types = [column.expr.type for column in statement.columns]
-        if len(types) > _MOST_KEYS or not all(t in _SCALARS or is_open(t) for t in types):
-            found.append("distinct rows of nested values")
-    return found
+        if len(types) > MOST_KEYS or not all(map(_is_scalar, types)):
+            yield "distinct rows of nested values", None
+
+
+def _gaps_of_window(statement: ResolvedStatement) -> Gaps:
+    window = statement.tree.window
+    if window is not None and type(window) not in _WINDOWS:
+        yield f"the window {type(window).__name__}", window.span
+    if isinstance(window, TimeWindow) and window.period.months:
+        yield "time windows of months", window.span
+    if isinstance(window, TimeBatch | LengthBatch) and any(map(reads_clock, _entering(statement))):
+        yield "the clock in what a batch asks of its rows", window.span
+
+
+def _gaps_of_aggregates(statement: ResolvedStatement) -> Gaps:
+    aggregates = aggregates_of(statement)
+    if len(aggregates) > _MOST_AGGREGATES:
+        yield f"more than {_MOST_AGGREGATES} aggregates", aggregates[_MOST_AGGREGATES].span
+    for aggregate in aggregates:
+        if (what := _unknown(aggregate)) is not None:
+            yield what, aggregate.span
+
+
+def _is_scalar(type: DataType) -> bool:
+    return type in _SCALARS or is_open(type)
 
 
 def _has_order(type: DataType) -> bool:
@@ -133,6 +155,8 @@ def _has_order(type: DataType) -> bool:
 
 def _unknown(aggregate: Aggregate) -> str | None:
     argument = aggregate.argument
+    if aggregate.function not in _KINDS:
+        return f"the aggregate {aggregate.function}"
     if argument is None or is_open(argument.type):
         return None
     if argument.type == STRING and aggregate.function in ("min", "max"):
@@ -146,10 +170,6 @@ def _entering(statement: ResolvedStatement) -> Iterable[Expr]:
         yield statement.where
     yield from statement.group_by
     yield from (a.argument for a in aggregates_of(statement) if a.argument is not None)
-
-
-def _reads_clock(expr: Expr) -> bool:
-    return any(isinstance(n, Call) and FUNCTIONS[n.function].of_frame for n in walk(expr))
 
 
 def aggregates_of(statement: ResolvedStatement) -> tuple[Aggregate, ...]:
@@ -320,7 +340,6 @@ def aggregate_words(
 
 
 def describe_window(row: list[int], window: Window | None) -> None:
-    row[WindowRow.KIND] = WindowKind.UNLIMITED
     row[WindowRow.SIZE] = row[WindowRow.PERIOD] = row[WindowRow.MONTHS] = row[
         WindowRow.IS_EAGER
     ] = row[WindowRow.IS_FORCED] = 0
@@ -338,3 +357,7 @@ def describe_window(row: list[int], window: Window | None) -> None:
             row[WindowRow.KIND], row[WindowRow.SIZE] = WindowKind.LENGTH, size
         case LengthBatch(size):
             row[WindowRow.KIND], row[WindowRow.SIZE] = WindowKind.LENGTH_BATCH, size
+        case KeepAll() | None:
+            row[WindowRow.KIND] = WindowKind.UNLIMITED
+        case _:
+            raise TypeError(f"a gap: {window}")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 
 from cepheid.core.time import Instant
+from cepheid.core.types import lineage
 from cepheid.errors import LateEvent
 from cepheid.matcher.columns.batches import Batch, Repeated, check_order
 from cepheid.matcher.columns.interning import Pool, Words
@@ -25,7 +26,7 @@ from cepheid.matcher.lanes.chain_plan import Chain, chain_of
 from cepheid.matcher.lanes.window_lane import WindowLane
 from cepheid.matcher.lanes.window_plan import Window, window_of
 from cepheid.matcher.machine.saved_state import layout_of
-from cepheid.matcher.operator import Operator, derived_types, lineage, rows_schema
+from cepheid.matcher.operator import Operator, derived_types, rows_schema
 from cepheid.matcher.vm.lanes import chain_runs as chain
 from cepheid.matcher.vm.lanes import window_rows as span
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
@@ -47,7 +48,7 @@ def lanes_of(program: ResolvedProgram) -> tuple[Plan, ...] | None:
     found: list[Plan] = []
     for statement in program.statements:
         plan = chain_of(statement, places) or window_of(statement, places)
-        if plan is None or taken & lineage(program, statement.target):
+        if plan is None or taken & lineage(statement.target, program.types):
             return None
         found.append(plan)
     return tuple(found)

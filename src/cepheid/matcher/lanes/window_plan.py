@@ -16,7 +16,7 @@ from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.lanes.eligibility import KEYS, SHOWN, names_in, tells_at_once
 from cepheid.matcher.lanes.predicates import can_test
 from cepheid.program.resolved import ResolvedStatement
-from cepheid.program.tree import TimeBatch, TimeWindow
+from cepheid.program.tree import KeepAll, LengthBatch, LengthWindow, TimeBatch, TimeWindow
 
 _NUMBERS = (INT, LONG, FLOAT, DOUBLE)
 _OF_NUMBERS = ("sum", "avg", "min", "max")
@@ -83,7 +83,9 @@ def _is_steady(statement: ResolvedStatement) -> bool:
             return not period.months
         case TimeBatch(period) as batch:
             return not (period.months or batch.start_eager or batch.force_update)
-    return True
+        case LengthWindow() | LengthBatch() | KeepAll() | None:
+            return True
+    return False
 
 
 def _columns(

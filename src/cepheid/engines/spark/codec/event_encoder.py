@@ -37,7 +37,7 @@ from cepheid.engines.spark.codec.input_columns import (
 )
 from cepheid.engines.spark.plan.passes import Pass, events_among_rows
 from cepheid.expr import tree as expr_tree
-from cepheid.matcher.operator import columns_of, consumed_types
+from cepheid.matcher.operator import columns_of
 from cepheid.program.resolved import ResolvedProgram
 
 
@@ -50,7 +50,7 @@ class EventEncoder:
         self.program = one.program
         self.columns = columns_of(one.program)
         # Numbers in the order of names: events of one time are ordered by either.
-        self.consumed = tuple(sorted(consumed_types(one.program), key=str.encode))
+        self.consumed = tuple(sorted(one.program.consumed_types, key=str.encode))
         self.has_sequence = options.sequence is not None
         self.conditions = one.conditions(self.consumed)
         self.readings = tuple(

@@ -30,7 +30,7 @@ from cepheid.core.types import (
 from cepheid.errors import InputError, UsageError, error, is_slip, suggest
 from cepheid.io.arrow import arrow_type, data_type
 from cepheid.matcher import operator
-from cepheid.matcher.operator import columns_of, consumed_types
+from cepheid.matcher.operator import columns_of
 from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
 
@@ -210,7 +210,7 @@ class _Reader:
         self.options = options
         self.fields = source.fields
         self.type = self._type()
-        consumed = consumed_types(program)
+        consumed = program.consumed_types
         own = source.event_type
         self.types = tuple(t for t in consumed if own is None or t == own)
         self.misfits: list[Column] = []

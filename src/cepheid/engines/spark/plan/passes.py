@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from cepheid.analysis.keys import Path, split_of
-from cepheid.analysis.pushdown import any_of, arriving, columns_read, early_filters
+from cepheid.analysis.pushdown import any_of, columns_read, early_filters
 from cepheid.analysis.stages import Stage, stages
 from cepheid.core.types import (
     SCALARS,
@@ -119,7 +119,7 @@ def _connected(program: ResolvedProgram) -> list[set[str]]:
     """The names of statements that take what others of them derive, group by group."""
     groups: list[set[str]] = []
     for statement in program.statements:
-        taken = arriving(statement, program.types)
+        taken = statement.arriving(program.types)
         linked = {s.name for s in program.statements if s.target in taken} | {statement.name}
         groups = _joined(groups, linked)
     return groups

@@ -201,8 +201,10 @@ class Clauses:
             row = self.examined()
             kept = Arc(self.held, product(_PART, call(APPEND, _HELD, row)))
             self.enter(match, row, Effect((self.holding,), (kept,)))
-        else:
+        elif window is None:
             self.enter(match, self.examined(), NOTHING)
+        else:
+            raise TypeError(f"a gap: {window}")
 
     @property
     def holding(self) -> Arc:

@@ -136,8 +136,7 @@ class NetBuilder:
         self.transitions.append(transition)
 
     def is_consumed(self, event_type: str) -> bool:
-        lineage = {event_type, *self.program.types[event_type].ancestors}
-        return any(lineage & set(s.inputs) for s in self.statements)
+        return event_type in self.program.consumed_types
 
     def counted_as(self, event_type: str) -> list[str]:
         """The types whose events count as of that type."""

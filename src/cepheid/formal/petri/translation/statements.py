@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from cepheid.core.types import lineage
 from cepheid.formal.petri.functions.lists import APPEND, BIND, MEMBER
 from cepheid.formal.petri.nets.net import INT, Arc, Simple, Transition
 from cepheid.formal.petri.nets.terms import Const, Term, Var, call, negation, plus, product
@@ -115,8 +116,8 @@ def _keys(builder: NetBuilder, statement: ResolvedStatement) -> Keys:
     """For each type that a statement takes: the key of the partition that an event belongs to."""
 
     def attributes(event_type: str) -> tuple[str, ...]:
-        ancestors = {event_type, *builder.program.types[event_type].ancestors}
-        found = (statement.key_of(name) for name in statement.inputs if name in ancestors)
+        kinds = lineage(event_type, builder.program.types)
+        found = (statement.key_of(name) for name in statement.inputs if name in kinds)
         return next((key for key in found if key is not None), ())
 
     taken = dict.fromkeys(t for name in statement.inputs for t in builder.counted_as(name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,11 +11,13 @@ from cepheid.core.time import Instant
 from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic, InputError, ProgramError, Severity, error
 from cepheid.io import Decoder, Record, infer_types
+from cepheid.io.sources import Table
 from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.statements import span_of_type
 
 OnProblem = Callable[[Diagnostic], None]
+SMALL = 2**17  # bytes of files whose records are read before all is loaded that columns need
 
 
 @dataclass(slots=True)
@@ -123,3 +126,10 @@ def _out_of_order(events: Sequence[Event]) -> int:
         else:
             latest = event.instant
     return moved
+
+
+def are_small(tables: Iterable[Table]) -> bool:
+    """Whether they are files with so few events that columns are not worth their while."""
+    paths = [table.data for table in tables]
+    are_files = all(isinstance(path, str) for path in paths)
+    return are_files and sum(map(os.path.getsize, paths)) < SMALL

@@ -42,7 +42,7 @@ class Column:
 
 
 @dataclass(slots=True)
-class Sheet:
+class TextTable:
     """Rows of texts under the names of their columns.
 
     Texts wrap between words. Where not even the longest words have room beside each other, every

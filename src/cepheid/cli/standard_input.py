@@ -6,21 +6,24 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from cepheid.cli import remarks
+from cepheid.cli import run_messages
 from cepheid.cli.console import err
 from cepheid.cli.output import Output, line_of, write
 from cepheid.cli.show import show
 from cepheid.core.event import Event
-from cepheid.engines.local.session import Session
+from cepheid.engines.common.session import Session
 from cepheid.errors import Diagnostic, InputError, LateEvent, error, reason_of
 from cepheid.io import Record, read_records
-from cepheid.verbs import steps_of
+from cepheid.verbs import Program, steps_of
 
 
 class Feed:
     """Hands standard input to a session and counts what it has to leave out."""
 
-    def __init__(self, session: Session, *, skips_errors: bool, drops_late: bool) -> None:
+    def __init__(
+        self, program: Program, session: Session, *, skips_errors: bool, drops_late: bool
+    ) -> None:
+        self.program = program
         self.session = session
         self.skips_errors = skips_errors
         self.drops_late = drops_late
@@ -55,7 +58,7 @@ class Feed:
         if not self.skips_errors:
             raise InputError(*problems)
         self.skipped += 1
-        if self.skipped <= remarks.SHOWN:
+        if self.skipped <= run_messages.SHOWN:
             show(problems, err())
 
 
@@ -76,8 +79,8 @@ def print_stream(feed: Feed, chosen: Sequence[str], output: Output) -> None:
     if not output.streams:
         write(found, chosen, types, output)
     if output.is_table:
-        remarks.on_types(counts, types, feed.taken)
-    remarks.on_dropped(feed.dropped)
-    remarks.on_skipped(feed.skipped)
+        run_messages.on_types(counts, types, feed.taken)
+    run_messages.on_dropped(feed.dropped)
+    run_messages.on_skipped(feed.skipped)
     if not any(counts[type] for type in chosen):
-        remarks.on_nothing(feed.taken, steps_of(feed.session.runner))
+        run_messages.on_nothing(feed.taken, steps_of(feed.program, feed.session.runner.reached()))

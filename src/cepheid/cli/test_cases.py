@@ -14,6 +14,7 @@ from cepheid.core.time import format_instant, parse_instant
 from cepheid.errors import CepheidError, Diagnostic, InputError, UsageError, error, reason_of
 from cepheid.io import READERS, encode
 from cepheid.io.encode import to_json
+from cepheid.lang import is_program
 from cepheid.verbs import load, run
 
 EXPECTED = "expected.jsonl"
@@ -24,7 +25,7 @@ Outcome = Literal["passed", "failed", "broken", "written"]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """All `*.epl` of a folder form one program, all `events.*` its input."""
+    """All program files of a folder form one program, all `events.*` its input."""
 
     folder: Path
     programs: tuple[Path, ...]
@@ -64,7 +65,7 @@ def find_cases(folder: Path) -> Iterator[Case]:
     except OSError as problem:
         fact = f"cannot read '{folder}': {reason_of(problem)}"
         raise UsageError(error("bad-file", fact)) from None
-    programs = tuple(e for e in entries if e.suffix == ".epl")
+    programs = tuple(e for e in entries if is_program(e))
     events = tuple(e for e in entries if e.stem == "events" and e.suffix.lower() in READERS)
     if programs and (events or any(e.name == EXPECTED for e in entries)):
         yield Case(folder, programs, events)

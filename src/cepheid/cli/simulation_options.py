@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from cepheid.cli.options import one_of
+from cepheid.engines.registry import Offer, either, engines_that
 
 if TYPE_CHECKING:
     from cepheid.cli.progress import ProgressBar
@@ -43,8 +44,9 @@ Seed: TypeAlias = Annotated[
 Confidence: TypeAlias = Annotated[
     float, typer.Option(metavar="P", help="Of the intervals, between 0 and 1.")
 ]
+_ABLE = engines_that(Offer.MANY_RUNS)
 RunEngine: TypeAlias = Annotated[
-    str, typer.Option("--engine", metavar="NAME", help="Where runs are done: local or spark.")
+    str, typer.Option("--engine", metavar="NAME", help=f"Where runs are done: {either(_ABLE)}.")
 ]
 Workers: TypeAlias = Annotated[
     int, typer.Option(metavar="N", help="Processes of this machine that do the runs.")
@@ -67,10 +69,9 @@ def doing_runs(
     """With a Spark session where one is asked for, and a progress bar that counts runs."""
     from cepheid.cli.progress import ProgressBar
     from cepheid.cli.spark import spark_session
-    from cepheid.verbs import RUN_ENGINES
 
     with ExitStack() as stack:
-        if one_of(RUN_ENGINES, engine, "--engine") == "spark":
+        if one_of(_ABLE, engine, "--engine") == "spark":
             session = spark_session(master=master, conf=conf, remote=remote, verbose=verbose)
             stack.enter_context(session)
         yield stack.enter_context(ProgressBar(step=1))

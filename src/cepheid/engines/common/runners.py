@@ -1,13 +1,16 @@
-"""What runs a program in this process: the compiled matcher, or the reference semantics."""
+"""Programs that run one event after the other, and bounded input driven through them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
-from cepheid.matcher.operator import left_to_reference
+from cepheid.engines.common.clock import starts_at
+from cepheid.engines.common.intake import Intake
+from cepheid.engines.common.progress import Progress, no_progress
+from cepheid.engines.common.request import Outcome, Reached, Request
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics import state
 from cepheid.semantics.machine import Machine
@@ -34,15 +37,23 @@ class Runner(Protocol):
     def pass_time(self, instant: Instant) -> list[Event]:
         """Time passes, up to and including an instant; gives the rows that time brings."""
 
-    def reached(self) -> Mapping[str, Sequence[int]]:
+    def reached(self) -> Reached:
         """Per statement with a pattern, how often each of its events and timers was reached."""
 
     def save(self) -> bytes: ...
     def load(self, state: bytes) -> None: ...
 
 
+class OpenRunner(Protocol):
+    """How an engine that can take single events begins a program."""
+
+    def __call__(
+        self, program: ResolvedProgram, *, timed_out: bool = False, why: bool = False
+    ) -> Runner: ...
+
+
 class Reference:
-    """The reference semantics as a runner."""
+    """The reference semantics as a runner: what other engines leave is left to it."""
 
     def __init__(
         self, program: ResolvedProgram, *, timed_out: bool = False, why: bool = False
@@ -84,20 +95,41 @@ class Reference:
         state.load(self.machine, saved)
 
 
-def open_runner(
-    program: ResolvedProgram,
-    *,
-    engine: str = "local",
-    timed_out: bool = False,
-    why: bool = False,
-) -> Runner:
-    """A runner for a program that can run.
+CHUNK = 1 << 12  # events between two reports of progress
 
-    `local` is the compiled matcher wherever it can do all that is asked for. Timed-out partial
-    matches and the causes of rows are known to the reference semantics alone.
+
+def drive(
+    runner: Runner,
+    intake: Intake,
+    start: Instant | None = None,
+    progress: Progress = no_progress,
+) -> Iterator[Event]:
+    """The rows of a program over all its input, as they come.
+
+    The clock starts at `start`, else at the smallest time of the input, and ends at its largest.
     """
-    if engine == "reference" or timed_out or why or left_to_reference(program):
-        return Reference(program, timed_out=timed_out, why=why)
-    from cepheid.matcher.machine.push import Matcher
+    first = starts_at(intake.first, start)
+    if first is None:
+        return
+    runner.start(first)
+    total = len(intake.events)
+    for begin in range(0, total, CHUNK):
+        chunk = intake.events[begin : begin + CHUNK]
+        yield from runner.send_all(chunk)
+        progress(begin + len(chunk), total)
+    if intake.last is not None:
+        yield from runner.pass_time(intake.last)
 
-    return Matcher(program)
+
+def run_through(open_runner: OpenRunner, request: Request) -> Outcome:
+    """A request by an engine that takes one event after the other."""
+    intake = request.take_in()
+    runner = open_runner(intake.program, timed_out=request.timed_out, why=request.why)
+    rows = list(drive(runner, intake, request.start, request.progress))
+    return Outcome(
+        program=intake.program,
+        rows=rows,
+        taken=len(intake.events),
+        moved=intake.moved,
+        reached=runner.reached,
+    )

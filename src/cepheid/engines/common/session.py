@@ -7,14 +7,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from cepheid.core.event import Event
-from cepheid.core.time import Instant, format_instant, parse_instant, to_datetime
-from cepheid.engines.local.intake import happens, runnable, with_schemas
-from cepheid.engines.local.runners import Runner, open_runner
+from cepheid.core.time import Instant, format_instant, to_datetime
+from cepheid.engines.common.clock import Time, instant_of
+from cepheid.engines.common.intake import happens
+from cepheid.engines.common.runners import Runner
 from cepheid.errors import InputError, LateEvent, error
 from cepheid.io import Decoder, Record
-from cepheid.program.resolved import ResolvedProgram
-
-Time = int | float | str | datetime
 
 
 class Session:
@@ -25,17 +23,12 @@ class Session:
 
     def __init__(
         self,
-        program: ResolvedProgram,
+        runner: Runner,
         start: Instant | None = None,
         saved: bytes | None = None,
-        *,
-        engine: str = "local",
-        timed_out: bool = False,
-        why: bool = False,
     ) -> None:
-        program = with_schemas(runnable(program))
-        self._runner = open_runner(program, engine=engine, timed_out=timed_out, why=why)
-        self._decoder = Decoder(program.types)
+        self._runner = runner
+        self._decoder = Decoder(runner.program.types)
         self._sent = 0
         if saved is not None:
             self._runner.load(saved)
@@ -94,11 +87,3 @@ class Session:
     def save(self) -> bytes:
         """The state between two events; `open(program, state=...)` goes on from it."""
         return self._runner.save()
-
-
-def instant_of(time: Time) -> Instant:
-    """An instant from a number of seconds, a datetime or an ISO text; InputError otherwise."""
-    try:
-        return parse_instant(time)
-    except (ValueError, OverflowError) as problem:
-        raise InputError(error("bad-time", str(problem))) from None

@@ -1,0 +1,1 @@
+"""What engines share: how they are asked and answer, the intake of events, the clock, runners and sessions."""

@@ -1,0 +1,28 @@
+"""When a run starts, and how callers name an instant."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from cepheid.core.time import Instant, format_instant, parse_instant
+from cepheid.errors import InputError, LateEvent, error
+
+Time = int | float | str | datetime
+
+
+def instant_of(time: Time) -> Instant:
+    """An instant from a number of seconds, a datetime or an ISO text; InputError otherwise."""
+    try:
+        return parse_instant(time)
+    except (ValueError, OverflowError) as problem:
+        raise InputError(error("bad-time", str(problem))) from None
+
+
+def starts_at(first: Instant | None, start: Instant | None) -> Instant | None:
+    """When the clock starts, beside the smallest time of the input; None where there is neither."""
+    if start is None:
+        return first
+    if first is not None and first < start:
+        fact = f"an event at {format_instant(first)} is before the start"
+        raise LateEvent(error("late-event", fact, hint=f"start is {format_instant(start)}"))
+    return start

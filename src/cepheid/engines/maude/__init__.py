@@ -1,0 +1,1 @@
+"""The engine `maude`: the real Maude rewrites a program's specification."""

@@ -1,0 +1,1 @@
+"""The engine `petri`: a program's Petri net is fired."""

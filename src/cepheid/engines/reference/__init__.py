@@ -1,0 +1,1 @@
+"""The engine `reference`: the meaning of programs, run as it is written."""

@@ -1,0 +1,51 @@
+"""Programs from texts and files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cepheid.errors import UsageError, error, reason_of
+from cepheid.io.type_arguments import GivenTypes
+from cepheid.lang import DEFAULT, LANGUAGES, language_of
+from cepheid.verbs.arguments import choose, expect
+from cepheid.verbs.pipeline import Text
+from cepheid.verbs.program import Program
+
+
+def parse(
+    text: str,
+    language: str = DEFAULT.name,
+    *,
+    file: str | None = None,
+    types: GivenTypes | None = None,
+) -> Program:
+    """A program from text; ProgramError with all that is wrong where its syntax is."""
+    expect(text, str, "a program's text", "cep.load reads files")
+    choose(language, LANGUAGES, "language")
+    return Program.of_texts([Text(file or "<text>", text, LANGUAGES[language])], types)
+
+
+def load(*paths: str | Path, types: GivenTypes | None = None) -> Program:
+    """One program from one or several files, each in the language of its extension.
+
+    A file without an extension is in the language that `parse` takes, too.
+    """
+    for path in paths:
+        first, second = (f"{name}{DEFAULT.extensions[0]}" for name in "ab")
+        expect(path, str | Path, "a path", f"cep.load('{first}', '{second}')")
+    texts = [Text(str(path), read_program_text(path), language_of(path)) for path in paths]
+    return Program.of_texts(texts, types)
+
+
+def read_program_text(path: str | Path) -> str:
+    """The text of a program file; UsageError where it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as problem:
+        line = problem.object[: problem.start].count(b"\n") + 1
+        fact = f"'{path}' is not UTF-8 on line {line}"
+        raise UsageError(error("bad-file", fact)) from None
+    except OSError as problem:
+        code = "missing-file" if isinstance(problem, FileNotFoundError) else "bad-file"
+        fact = f"cannot read '{path}': {reason_of(problem)}"
+        raise UsageError(error(code, fact)) from None

@@ -1,0 +1,96 @@
+"""The way of a program, from its texts to its rows.
+
+    texts --parse--> tree --resolve--> typed program --plan----> keys, retention, stages
+                                          |   |
+                                          |   +------check---> findings
+                                          +----------lower---> machine code
+                                          +----------run-----> rows
+
+Each step is a function here; `cepheid explain --stage` prints what it gives. Nothing is kept
+between steps: a program is its tree, and everything else is worked out from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cepheid.analysis.findings import ANALYSES, check_program
+from cepheid.analysis.plan import StatementPlan, plan_program
+from cepheid.core.types import EventType
+from cepheid.engines.common.request import Outcome, Request
+from cepheid.engines.registry import Engine
+from cepheid.errors import Diagnostic, Severity
+from cepheid.formal import witnesses
+from cepheid.lang.language import Language
+from cepheid.matcher.gaps import left_to_reference
+from cepheid.program.graph import Graph, graph_of
+from cepheid.program.resolve import resolve_program
+from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.tree import ProgramTree
+
+if TYPE_CHECKING:
+    from cepheid.matcher.compiling.machine_program import MachineProgram
+
+RACES = "races"
+CHECKS = (*ANALYSES, RACES)  # what can be left out of a check
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A part of a program as it is written."""
+
+    file: str  # or what stands for one in findings
+    text: str
+    language: Language
+
+
+def parse(texts: Iterable[Text]) -> tuple[ProgramTree, list[Diagnostic]]:
+    """`--stage parse`: one tree of all texts, and what is wrong with them."""
+    tree, problems = ProgramTree(), list[Diagnostic]()
+    for each in texts:
+        parsed = each.language.parse(each.text, each.file)
+        tree += parsed.tree
+        problems += parsed.problems
+    return tree, problems
+
+
+def resolve(tree: ProgramTree, types: Mapping[str, EventType]) -> ResolvedProgram:
+    """`--stage program` and `types`: every name and type is known, or a problem."""
+    return resolve_program(tree, types)
+
+
+def depend(program: ResolvedProgram) -> Graph:
+    """`--stage graph`: which statement takes what another derives."""
+    return graph_of(program)
+
+
+def check(
+    tree: ProgramTree, types: Mapping[str, EventType], without: Collection[str] = ()
+) -> Sequence[Diagnostic]:
+    """`cepheid check`: what can be said before it runs; races only where the rest is in order."""
+    findings = list(check_program(tree, types, without))
+    if RACES not in without and not any(f.severity is Severity.ERROR for f in findings):
+        findings += witnesses.find(depend(resolve(tree, types)))
+    return findings
+
+
+def plan(program: ResolvedProgram) -> tuple[StatementPlan, ...]:
+    """`--stage plan`: by what events can be split, how long they matter, and what runs them.
+
+    What the matcher does not know in one statement makes the reference run all of them.
+    """
+    return plan_program(program, "reference" if left_to_reference(program) else "matcher")
+
+
+def lower(program: ResolvedProgram) -> MachineProgram:
+    """`--stage matcher`: the code of the compiled matcher, for programs of which it lacks nothing."""
+    from cepheid.matcher.compiling.lowering import lower as lower_program
+
+    return lower_program(program)
+
+
+def run(engine: Engine, request: Request) -> Outcome:
+    """`cepheid run`: the rows of a program over bounded input, the same on every engine."""
+    return engine.run(request)

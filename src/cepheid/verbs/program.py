@@ -1,0 +1,168 @@
+"""A program in the hands of its user."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cepheid.analysis.races import has_open_order, priorities_by_level
+from cepheid.errors import Diagnostic, ProgramError, Severity, Span, UsageError, error, is_slip
+from cepheid.io.type_arguments import GivenTypes, event_types
+from cepheid.lang import DEFAULT, LANGUAGES
+from cepheid.lang.language import Language
+from cepheid.program.graph import Graph
+from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.serialize import from_json, to_json
+from cepheid.program.tree import ProgramTree
+from cepheid.verbs import pipeline
+from cepheid.verbs.arguments import choose
+from cepheid.verbs.pipeline import CHECKS, Text
+
+if TYPE_CHECKING:
+    from cepheid.simulation.simulate import Simulation
+    from cepheid.simulation.verify import Verdict
+
+
+class Program:
+    """A program: data, equal to any other that says the same, and printable.
+
+    `types` are event types known from elsewhere, for those that the program does not declare: as
+    dictionaries (`{"Motorbike": {"speed": "int"}}`), as Arrow schemas, or ready made.
+    """
+
+    def __init__(
+        self,
+        tree: ProgramTree,
+        types: GivenTypes | None = None,
+        sources: Mapping[str, str] | None = None,
+        warnings: Sequence[Diagnostic] = (),
+        languages: Mapping[str, Language] | None = None,
+    ) -> None:
+        self.tree = tree
+        self.types = event_types(types)
+        self.sources = dict(sources or {})  # file -> text, to show places in it
+        self.warnings = tuple(warnings)  # what the parser found odd
+        self.languages = dict(languages or {})  # of the sources
+
+    @classmethod
+    def of_texts(cls, texts: Sequence[Text], types: GivenTypes | None = None) -> Program:
+        """One program of several texts; ProgramError with all that is wrong where syntax is."""
+        tree, problems = pipeline.parse(texts)
+        program = cls(
+            tree,
+            types,
+            {each.file: each.text for each in texts},
+            problems,
+            {each.file: each.language for each in texts},
+        )
+        if any(problem.severity is Severity.ERROR for problem in problems):
+            found = [*problems, *_certain(program.resolve().problems)]
+            raise ProgramError(*_in_order(found, program.sources))
+        return program
+
+    def resolve(self) -> ResolvedProgram:
+        """The program with its names and types resolved, and what is wrong with it."""
+        return pipeline.resolve(self.tree, self.types)
+
+    def check(self, *, without: Collection[str] = ()) -> list[Diagnostic]:
+        """Everything that can be said about the program before it runs.
+
+        `without` names analyses to leave out; `CHECKS` are all of them.
+        """
+        for name in without:
+            choose(name, CHECKS, "analysis")
+        findings = pipeline.check(self.tree, self.types, without)
+        return _in_order([*self.warnings, *findings], self.sources)
+
+    def graph(self) -> Graph:
+        """Which statement depends on which, in levels."""
+        return pipeline.depend(self.resolve())
+
+    def language_at(self, place: Span | None) -> Language:
+        """The language of the text at a place; of what comes from no text, the default."""
+        return self.languages.get(place.file or "", DEFAULT) if place else DEFAULT
+
+    def with_priorities(self) -> Program:
+        """The program with priorities by level, unless no order is left open anyway.
+
+        Its `sources` are the texts with the priorities written into them.
+        """
+        graph = self.graph()
+        if not has_open_order(graph):
+            return self
+        priorities = priorities_by_level(graph)
+        texts, used = [], 0
+        for file, text in self.sources.items():
+            language = self.languages[file]
+            count = len(language.parse(text, file).tree.statements)
+            written = language.with_priorities(text, priorities[used : used + count])
+            texts.append(Text(file, written, language))
+            used += count
+        return Program.of_texts(texts, self.types)
+
+    def simulate(self, scenario: object, **options: Any) -> Simulation:
+        """`cep.simulate` of this program."""
+        from cepheid.verbs.simulating import simulate
+
+        return simulate(self, scenario, **options)
+
+    def verify(self, scenario: object, property: str | None = None, **options: Any) -> Verdict:
+        """`cep.verify` of this program."""
+        from cepheid.verbs.simulating import verify
+
+        return verify(self, scenario, property, **options)
+
+    def to_json(self) -> str:
+        return json.dumps(to_json(self.tree), indent=2, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Program:
+        try:
+            data = json.loads(text)
+        except ValueError as problem:
+            raise UsageError(error("usage", f"this is not JSON: {problem}")) from None
+        return cls(from_json(data))
+
+    def to_text(self, language: str = DEFAULT.name) -> str:
+        choose(language, LANGUAGES, "language")
+        return LANGUAGES[language].print_program(self.tree)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Program) and self.tree == other.tree
+
+    def __hash__(self) -> int:
+        return hash(self.tree)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        count = len(self.tree.statements)
+        return f"<Program: {count} statement{'' if count == 1 else 's'}>"
+
+
+def _certain(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """What is wrong whatever the declarations say that could not be read.
+
+    They may declare what seems to be missing, unless it looks like a slip for something that exists.
+    """
+    return [
+        f
+        for f in findings
+        if f.severity is Severity.ERROR and (f.code not in _MISSING or is_slip(f))
+    ]
+
+
+_MISSING = {"unknown-type", "unknown-context", "bad-context"}
+
+
+def _in_order(findings: Iterable[Diagnostic], files: Iterable[str]) -> list[Diagnostic]:
+    """In the order of the files, and in each in the order of the text."""
+    rank = {file: number for number, file in enumerate(files)}
+
+    def place(finding: Diagnostic) -> tuple[int, int, int]:
+        span = finding.span
+        return (rank.get(span.file or "", 0), span.line, span.column) if span else (0, 0, 0)
+
+    return sorted(findings, key=place)

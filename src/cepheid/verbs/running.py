@@ -1,0 +1,116 @@
+"""Programs over events: bounded input as a whole, or events one at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Literal
+
+from cepheid.engines.common.clock import Time, instant_of
+from cepheid.engines.common.intake import runnable, with_schemas
+from cepheid.engines.common.progress import Progress, no_progress
+from cepheid.engines.common.request import Reached, Request
+from cepheid.engines.common.session import Session
+from cepheid.engines.common.table_names import is_table
+from cepheid.engines.registry import DEFAULT, Offer, engine_named
+from cepheid.errors import Diagnostic, UsageError, error
+from cepheid.io import expand, fail
+from cepheid.pattern.tree import children, walk
+from cepheid.program.tree import PatternSource
+from cepheid.result import Result, Step
+from cepheid.verbs import pipeline
+from cepheid.verbs.arguments import MAKE_ONE, choose, expect
+from cepheid.verbs.program import Program
+
+LARGE = 100 * 2**20  # bytes of files that are better left to Spark
+
+
+def run(
+    program: Program,
+    *events: object,
+    start: Time | None = None,
+    engine: str = DEFAULT,
+    timed_out: bool = False,
+    why: bool = False,
+    on_error: Literal["fail", "skip"] = "fail",
+    progress: Progress = no_progress,
+) -> Result:
+    """Runs a program over bounded input: paths, dictionaries, Arrow tables, pandas frames.
+
+    The engine `local` is the compiled matcher in this process, and the reference semantics for
+    what that leaves to it; `reference` is the reference semantics for everything; `petri` fires the
+    program's Petri net, as far as it has one; `maude` lets the real Maude rewrite its specification;
+    `spark` is the running Spark session or a new one, which takes 'table:NAME', too.
+    The clock starts at `start`, else at the smallest time of the input, and ends at its largest.
+    `timed_out` adds a row for every partial match that `timer:within` ends; `why` keeps the events
+    behind each row, down to the input; `on_error="skip"` leaves out what cannot be read and lists it in `result.skipped`.
+    `progress` hears how many events are done, and of how many; None while they are read.
+    """
+    expect(program, Program, "a program", MAKE_ONE)
+    choose(on_error, ("fail", "skip"), "on_error")
+    chosen = engine_named(engine)
+    for offer, is_wanted in ((Offer.WHY, why), (Offer.TIMED_OUT, timed_out)):
+        if is_wanted:
+            chosen.require(offer)
+    skipped: list[Diagnostic] = []
+    request = Request(
+        program=program.resolve(),
+        sources=events,
+        start=None if start is None else instant_of(start),
+        timed_out=timed_out,
+        why=why,
+        on_problem=skipped.append if on_error == "skip" else fail,
+        progress=progress,
+    )
+    outcome = pipeline.run(chosen, request)
+    return Result(
+        outcome.rows,
+        outcome.program.types,
+        derived=list(dict.fromkeys(s.target for s in outcome.program.statements)),
+        taken=outcome.taken,
+        moved=outcome.moved,
+        skipped=skipped,
+        steps=lambda: steps_of(program, outcome.reached()),
+    )
+
+
+def engine_for(paths: Sequence[str]) -> str:
+    """What suits an input: Spark for tables and large files, else this process."""
+    if any(map(is_table, paths)):
+        return "spark"
+    sizes = (os.path.getsize(file) for file in expand(paths) if os.path.isfile(file))
+    return "spark" if sum(sizes) > LARGE else "local"
+
+
+def open(
+    program: Program,
+    *,
+    start: Time | None = None,
+    state: bytes | None = None,
+    engine: str = DEFAULT,
+    timed_out: bool = False,
+    why: bool = False,
+) -> Session:
+    """Opens a program for events one at a time; `state` goes on from what a session saved."""
+    expect(program, Program, "a program", MAKE_ONE)
+    chosen = engine_named(engine, Offer.SESSION)
+    expect(state, bytes | None, "a saved state, which is bytes,")
+    if state is not None and start is not None:
+        fact = "a saved state has a clock of its own"
+        raise UsageError(error("usage", fact, hint="leave out start"))
+    begin = None if start is None else instant_of(start)
+    resolved = with_schemas(runnable(program.resolve()))
+    return Session(chosen.open_runner(resolved, timed_out=timed_out, why=why), begin, state)
+
+
+def steps_of(program: Program, reached: Reached) -> list[Step]:
+    """How often each event and timer of each pattern was reached, in the order of the text."""
+    steps = []
+    for statement in program.resolve().statements:
+        source, counts = statement.tree.source, reached.get(statement.name)
+        if isinstance(source, PatternSource) and counts is not None:
+            language = program.language_at(statement.tree.span)
+            leaves = (part for part in walk(source.pattern) if not any(children(part)))
+            for leaf, count in zip(leaves, counts, strict=True):
+                steps.append(Step(statement.name, language.print_pattern(leaf), count))
+    return steps
