@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import IO, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,7 @@ from cepheid.io.plain import Array, NotPlain, Words, attribute, instants, is_tex
 from cepheid.io.read import COLUMNAR
 
 Found = TypeVar("Found")
+Encode: TypeAlias = Callable[[Array], Array]
 PIECE = 1 << 24  # bytes of a file that are read together
 _ROWS = 1 << 18  # rows of a file that are read together
 META = ("@type", "@time", *MARKS)
@@ -223,18 +224,23 @@ def arrow_table(table: Any) -> pa.Table:
 
 
 def event_columns(
-    batch: pa.RecordBatch, name: str | None, types: Mapping[str, EventType], place: int = 0
+    batch: pa.RecordBatch,
+    name: str | None,
+    types: Mapping[str, EventType],
+    place: int = 0,
+    encode: Encode = pc.dictionary_encode,
 ) -> pa.RecordBatch:
     """The rows of a table as events, of the type that they name, else of the given one.
 
     The columns are '@type' (null where a row only lets time pass), '@time' (microseconds since the
     epoch), '@place' (numbers from `place` on) and the attributes that there are, each as
-    `io.arrow.arrow_type` stores it, null in rows of types without it.
+    `io.arrow.arrow_type` stores it, null in rows of types without it. `encode` is a quicker way to
+    what Arrow's `dictionary_encode` gives, if there is one.
     """
     if len(set(batch.schema.names)) < batch.num_columns:
         refuse("columns of one name")
     with reading():
-        rows = _Rows(batch, name, types)
+        rows = _Rows(batch, name, types, encode)
         found = {n: rows.attribute(n) for n in batch.schema.names if n not in META}
         attributes = {n: array for n, array in found.items() if array is not None}
         columns = {
@@ -250,16 +256,20 @@ class _Rows:
     """The rows of a batch, each with the number of its type's name."""
 
     def __init__(
-        self, batch: pa.RecordBatch, name: str | None, types: Mapping[str, EventType]
+        self,
+        batch: pa.RecordBatch,
+        name: str | None,
+        types: Mapping[str, EventType],
+        encode: Encode,
     ) -> None:
         self._batch = batch
         self._has_types = "@type" in batch.schema.names
-        self._encoded = self._encode(name)
+        self._encoded = self._encode(name, encode)
         names = self._encoded.dictionary.to_pylist()
         self._has_pauses = self._encoded.null_count > 0  # rows that only let time pass
         self._types = {code: _known(name, types) for code, name in enumerate(names)}
 
-    def _encode(self, name: str | None) -> Array:
+    def _encode(self, name: str | None, encode: Encode) -> Array:
         """The type of each row; all names that are in the dictionary occur."""
         if not self._has_types:
             if name is None:
@@ -274,7 +284,7 @@ class _Rows:
             array = array.cast(pa.string())
         if not is_text(array.type):
             refuse("types that are no text")
-        return array.cast(pa.string()).dictionary_encode()
+        return encode(array.cast(pa.string()))
 
     @cached_property
     def _codes(self) -> Words:

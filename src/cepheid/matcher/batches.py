@@ -16,6 +16,7 @@ from cepheid.matcher.inputs import Array, Inputs, missing
 from cepheid.matcher.operator import Column
 from cepheid.matcher.pool import Pool, Words
 from cepheid.matcher.predicates import Values
+from cepheid.matcher.texts import encoded
 from cepheid.matcher.vm.layout import NONE
 from cepheid.semantics.machine import late_event
 
@@ -104,11 +105,10 @@ class Repeated:
 def type_numbers(column: Array, known: Mapping[str, int]) -> Words:
     """The number of each event's type; NONE for those that nobody knows."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     column = column.combine_chunks()
     if not pa.types.is_dictionary(column.type):
-        column = pc.dictionary_encode(column)
+        column = encoded(column)
     numbers = [known.get(name, NONE) for name in column.dictionary.to_pylist()]
     places = column.indices.fill_null(len(numbers)) if column.indices.null_count else column.indices
     found: Words = np.array([*numbers, NONE], dtype=np.int64)[places.to_numpy(zero_copy_only=False)]

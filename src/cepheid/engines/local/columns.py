@@ -32,6 +32,7 @@ from cepheid.matcher.operator import (
     rows_schema,
     takes_own_rows,
 )
+from cepheid.matcher.texts import encoded
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
 _CHUNK = 1 << 17  # events between two reports of progress
@@ -123,7 +124,7 @@ def _reads(source: Table, types: Mapping[str, EventType]) -> Iterator[_Read]:
 def _event_columns(
     batch: pa.RecordBatch, type: str | None, types: Mapping[str, EventType]
 ) -> Iterator[pa.RecordBatch]:
-    yield event_columns(batch, type, types)
+    yield event_columns(batch, type, types, encode=encoded)
 
 
 class _Layout:
