@@ -1,7 +1,7 @@
 """Two commits beside each other: each in processes of its own, from a worktree of its own.
 
 The benchmarks are those of the tree that compares; what differs is the Cepheid that they import. Worktrees
-stay in `benchmarks/data`, with the code that was compiled for them.
+stay in `.worktrees`, with the code that was compiled for them.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from benchmarks.inputs import DATA
 from benchmarks.measure import Sizes
 from benchmarks.pairs import paired
 from benchmarks.report import Figure, Goal
 
 ROOT = Path(__file__).parents[1]
+WORKTREES = ROOT / ".worktrees"
 COMPARED = ("oracle", "files", "push", "startup", "floor", "streaming", "simulate")
 ALIKE = Goal("at most", 1.1)  # for the upper end of an interval
 
@@ -42,7 +42,7 @@ def tree_of(commit: str) -> Path:
     if (Path(commit) / "src" / "cepheid").is_dir():
         return Path(commit).resolve()
     digest = _git("rev-parse", "--verify", f"{commit}^{{commit}}")
-    folder = DATA / "worktrees" / digest[:12]
+    folder = WORKTREES / digest[:12]
     if not folder.exists():
         _git("worktree", "prune")
         _git("worktree", "add", "--detach", str(folder), digest)
@@ -77,7 +77,7 @@ def _side(tree: Path, name: str, sizes: Sizes) -> Iterator[_Side]:
     command = [sys.executable, "-m", "benchmarks.worker", name, json.dumps(asdict(sizes))]
     with subprocess.Popen(
         command,
-        cwd=tree,
+        cwd=ROOT,
         env={**os.environ, "PYTHONPATH": path},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

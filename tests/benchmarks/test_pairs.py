@@ -7,7 +7,6 @@ import statistics
 from collections.abc import Iterator
 
 import pytest
-
 from benchmarks.pairs import LEAST, MOST, Ratios, median_interval, paired
 from benchmarks.report import Figure, Goal
 

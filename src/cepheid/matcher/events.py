@@ -49,18 +49,18 @@ from cepheid.semantics.machine import late_event
 _CLOCK = int(Head.CLOCK)
 _ROWS = TABLE + 4 * ROW + USED
 _NULLS = int(Field.NULLS)
-_INTEGRAL, _REAL, _TEXT, _NESTED = range(4)
+_INTEGRAL, _TRUTH, _REAL, _TEXT, _NESTED = range(5)
 # Where an attribute lies in the record of an event, and as what.
 _Place: TypeAlias = tuple[str, int, int, DataType]
 
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """How the rows of a statement are read: of each column its name, slot and type."""
+    """How the rows of a statement are read: of each column its name, slot, kind and type."""
 
     statement: str
     target: str
-    columns: tuple[tuple[str, int, DataType], ...]
+    columns: tuple[tuple[str, int, int, DataType], ...]
 
 
 class Matcher(Compiled):
@@ -78,7 +78,7 @@ class Matcher(Compiled):
                 s.name,
                 s.target,
                 tuple(
-                    (c.name, form.slots[c.name, t], t)
+                    (c.name, form.slots[c.name, t], _kind(t), t)
                     for c in s.columns
                     for t in (targets[s.target][c.name],)
                 ),
@@ -178,7 +178,7 @@ class Matcher(Compiled):
             if value is None:
                 slot = base + place - begin
                 integers[base + RECORD_HEAD + slot // 64] |= _BITS[slot % 64]
-            elif kind == _INTEGRAL:
+            elif kind <= _TRUTH:
                 integers[base + place] = value  # type: ignore[assignment]
             elif kind == _REAL:
                 doubles[base + place] = value  # type: ignore[assignment]
@@ -202,7 +202,7 @@ class Matcher(Compiled):
         width = int(self._memory[entry + WIDTH])
         begin = int(self._memory[entry + BEGIN]) + row[W_EVENT] * width
         words = self._memory[begin : begin + width].tolist()
-        values = {n: self._column(words, slot, type) for n, slot, type in result.columns}
+        values = {n: self._column(words, slot, kind, t) for n, slot, kind, t in result.columns}
         kind = row[W_KIND]
         return Event(
             result.target,
@@ -215,13 +215,17 @@ class Matcher(Compiled):
             key=key,
         )
 
-    def _column(self, words: list[int], slot: int, type: DataType) -> Value:
+    def _column(self, words: list[int], slot: int, kind: int, type: DataType) -> Value:
         if (words[_NULLS + slot // 64] >> (slot % 64)) & 1:
             return None
         bits = words[self._first_slot + slot]
-        if type == STRING:
+        if kind == _INTEGRAL:
+            return bits
+        if kind == _TRUTH:
+            return bits != 0
+        if kind == _TEXT:
             return self._pool.value(bits)
-        if type in (DOUBLE, FLOAT):
+        if kind == _REAL:
             return bits_double(bits)
         return self._pool.decode(bits, type, self._rows)
 
@@ -252,8 +256,10 @@ class Matcher(Compiled):
 
 
 def _kind(type: DataType) -> int:
-    if type in (INT, LONG, BOOLEAN):
+    if type in (INT, LONG):
         return _INTEGRAL
+    if type == BOOLEAN:
+        return _TRUTH
     if type in (FLOAT, DOUBLE):
         return _REAL
     return _TEXT if type == STRING else _NESTED
