@@ -41,7 +41,15 @@ def beside(
 ) -> None:
     """How long NEW takes, relative to OLD, in pairs of runs that alternate."""
     sizes = Sizes(scale=scale)
-    _shown(_chosen(names, COMPARED), lambda name: list(compare(old, new, name, sizes)))
+
+    def figures_of(name: str) -> list[Figure]:
+        found: list[Figure] = []
+        for figure in compare(old, new, name, sizes):  # which may take a while
+            print(figure.name, figure.verdict, figure.interval, file=sys.stderr, flush=True)
+            found.append(figure)
+        return found
+
+    _shown(_chosen(names, COMPARED), figures_of)
 
 
 def _chosen(names: Sequence[str] | None, known: Sequence[str]) -> Sequence[str]:
