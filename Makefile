@@ -55,7 +55,7 @@ compare: .venv/.installed-test
 	$(BIN)/python -m benchmarks compare $(OLD) $(NEW) $(BENCH)
 
 # What is compiled is kept for all later runs, also by the workers of Spark.
-COMPILED := $(BIN)/python -c 'from cepheid.matcher import compiled, lanes; from cepheid.matcher.vm import ties'
+COMPILED := $(BIN)/python -c 'import cepheid.matcher.precompiled'
 define COMPILE
 @echo "compiling the matcher, once: this takes half a minute"
 @$(COMPILED)

@@ -14,9 +14,9 @@ from typing import Any
 from benchmarks.measure import Sizes
 from benchmarks.reference import READINGS, are_equal, by_reference, two_pollutants
 from benchmarks.report import Figure, Goal
-from cepheid.formal.petri.net import INT, Arc, Net, Place, ProductOf, Transition
-from cepheid.formal.petri.simulation import Simulation, Stop, marked
-from cepheid.formal.petri.terms import Apply, Const, Var, product
+from cepheid.formal.petri.firing.simulation import Simulation, Stop, marked
+from cepheid.formal.petri.nets.net import INT, Arc, Net, Place, ProductOf, Transition
+from cepheid.formal.petri.nets.terms import Apply, Const, Var, product
 from cepheid.formal.petri.translate import run as run_net
 
 TOKENS = 1_000

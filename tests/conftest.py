@@ -59,5 +59,4 @@ def rewrite(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture(scope="session")
 def compiled() -> None:
     """Loads the matcher. Where it was never compiled it says that this takes a while: here, once."""
-    for name in ("compiled", "lanes", "vm.ties"):
-        import_module(f"cepheid.matcher.{name}")
+    import_module("cepheid.matcher.precompiled")

@@ -19,7 +19,7 @@ LAYERS = (
     {"expr", "io"},
     {"pattern"},
     {"program"},
-    {"lang", "analysis"},
+    {"lang", "analysis", "drawing"},
     {"semantics"},
     {"matcher"},
     {"engines", "formal"},

@@ -14,7 +14,7 @@ import pytest
 
 import cepheid as cep
 from cepheid.core.types import EventType
-from cepheid.io.given import GivenTypes
+from cepheid.io.type_arguments import GivenTypes
 from cepheid.verbs import LARGE, engine_for
 
 PAIRS = """

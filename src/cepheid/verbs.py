@@ -41,8 +41,8 @@ from cepheid.errors import (
 )
 from cepheid.formal import witnesses
 from cepheid.io import Record, expand, fail, records_of
-from cepheid.io.given import GivenTypes, event_types
 from cepheid.io.sources import Table, tables_of
+from cepheid.io.type_arguments import GivenTypes, event_types
 from cepheid.lang import LANGUAGES
 from cepheid.pattern.tree import children, walk
 from cepheid.program.graph import Graph, graph_of

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cepheid as cep
-from cepheid.analysis import horizons
+from cepheid.analysis import retention_report as horizons
 from cepheid.analysis.lifetimes import most
 from cepheid.core.event import Event
 from cepheid.program.graph import graph_of

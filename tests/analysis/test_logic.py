@@ -10,7 +10,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 import cepheid as cep
-from cepheid.analysis import logic
+from cepheid.analysis import contradictions as logic
 from cepheid.analysis.solver import LIMITS, Solver, SymbolicEvent
 from cepheid.core.event import Event, Value
 from cepheid.core.types import STRING

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import cepheid as cep
 from cepheid.analysis.keys import split_of
-from cepheid.analysis.travel import Columns, Filters, columns_of, early_filters
+from cepheid.analysis.pushdown import Columns, Filters, columns_of, early_filters
 from cepheid.core.event import Event
 from cepheid.expr.evaluate import Frame, compile_condition
 from cepheid.expr.printing import print_expr

@@ -19,7 +19,7 @@ from cepheid.core.types import (
     EventType,
     RecordType,
 )
-from cepheid.io.given import data_type, event_types
+from cepheid.io.type_arguments import data_type, event_types
 
 TEXTS: list[tuple[str, DataType]] = [
     ("int", INT),

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 import cepheid as cep
 from cepheid.core.event import Event, Value
 from cepheid.errors import ProgramError, UsageError
-from cepheid.formal.petri.cpn.colours import text_of, value_text
-from cepheid.formal.petri.cpn.file import to_cpn
-from cepheid.formal.petri.cpn.parsing import parse_marking, parse_term, value_of
-from cepheid.formal.petri.cpn.prelude import DEFINITIONS, FUNCTIONS
-from cepheid.formal.petri.cpn.reading import from_cpn
-from cepheid.formal.petri.inscriptions import BINDING
-from cepheid.formal.petri.net import INT, Arc, Net, Place, Transition
-from cepheid.formal.petri.simulation import final_marking, marked
-from cepheid.formal.petri.terms import Apply, Const, Var
+from cepheid.formal.petri.export.cpn.colours import text_of, value_text
+from cepheid.formal.petri.export.cpn.file import to_cpn
+from cepheid.formal.petri.export.cpn.parsing import parse_marking, parse_term, value_of
+from cepheid.formal.petri.export.cpn.prelude import DEFINITIONS, FUNCTIONS
+from cepheid.formal.petri.export.cpn.reading import from_cpn
+from cepheid.formal.petri.firing.simulation import final_marking, marked
+from cepheid.formal.petri.nets.net import INT, Arc, Net, Place, Transition
+from cepheid.formal.petri.nets.terms import Apply, Const, Var
 from cepheid.formal.petri.translate import translate
+from cepheid.formal.petri.translation.inscriptions import BINDING
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree
 from tests.effort import examples

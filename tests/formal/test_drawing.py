@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import pytest
 
 import cepheid as cep
-from cepheid.formal.petri.drawing import layout, panels, to_svg
-from cepheid.formal.petri.net import Marking, Net
-from cepheid.formal.petri.pnml import to_pnml
+from cepheid.formal.petri.export.pnml import to_pnml
+from cepheid.formal.petri.export.svg import layout, panels, to_svg
+from cepheid.formal.petri.nets.net import Marking, Net
 from cepheid.formal.petri.translate import translate
 from tests.formal.test_cpn import OPERATORS
 from tests.formal.test_translation import EXAMPLES, load

@@ -7,11 +7,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cepheid.errors import RunError, UsageError
-from cepheid.formal.petri.invariants import Bounded, Conserved
-from cepheid.formal.petri.multiset import EMPTY, Colour, Multiset
-from cepheid.formal.petri.net import INT, Arc, Marking, Net, Place, Priority, ProductOf, Transition
-from cepheid.formal.petri.simulation import BindingElement, Simulation, Stop, final_marking, marked
-from cepheid.formal.petri.terms import Apply, Const, Names, Term, Var, product
+from cepheid.formal.petri.firing.simulation import (
+    BindingElement,
+    Simulation,
+    Stop,
+    final_marking,
+    marked,
+)
+from cepheid.formal.petri.nets.invariants import Bounded, Conserved
+from cepheid.formal.petri.nets.multiset import EMPTY, Colour, Multiset
+from cepheid.formal.petri.nets.net import (
+    INT,
+    Arc,
+    Marking,
+    Net,
+    Place,
+    Priority,
+    ProductOf,
+    Transition,
+)
+from cepheid.formal.petri.nets.terms import Apply, Const, Names, Term, Var, product
 
 X, Y, Z, W = Var("x"), Var("y"), Var("z"), Var("w")
 

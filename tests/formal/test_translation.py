@@ -15,8 +15,8 @@ from cepheid.core.event import Event, Value
 from cepheid.core.time import MICROSECONDS
 from cepheid.engines.local.intake import take_in
 from cepheid.errors import ProgramError, RunError
-from cepheid.formal.petri.invariants import Bounded
-from cepheid.formal.petri.simulation import Simulation, Stop
+from cepheid.formal.petri.firing.simulation import Simulation, Stop
+from cepheid.formal.petri.nets.invariants import Bounded
 from cepheid.formal.petri.translate import Translation, run, translate
 from cepheid.io import fail, records_of
 from cepheid.program.resolved import ResolvedProgram

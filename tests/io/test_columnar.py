@@ -36,7 +36,7 @@ from cepheid.errors import CepheidError, Diagnostic, InputError
 from cepheid.io import Decoder, fail, infer_types, read_records
 from cepheid.io.column_types import found_type
 from cepheid.io.columnar import pieces_of, read_piece
-from cepheid.io.plain import NotPlain
+from cepheid.io.exact_columns import NotPlain
 from tests.effort import examples
 
 SCALARS: dict[str, DataType] = {

@@ -56,14 +56,14 @@ from cepheid.expr.tree import (
     negate,
 )
 from cepheid.expr.typing import Scope, resolve
-from cepheid.matcher.bytecode import Site, compile_expression
-from cepheid.matcher.pool import Pool, Rows, Words
-from cepheid.matcher.questions import MEMO_WIDTH, answer, linked, remember
-from cepheid.matcher.reading import check_code, deepest
-from cepheid.matcher.vm.evaluate import VALUE, evaluate
+from cepheid.matcher.columns.interning import Pool, Rows, Words
+from cepheid.matcher.compiling.bytecode import Site, compile_expression
+from cepheid.matcher.compiling.disassembly import check_code, deepest
+from cepheid.matcher.machine.python_calls import MEMO_WIDTH, answer, linked, remember
+from cepheid.matcher.vm.expressions.evaluate import VALUE, evaluate
 from cepheid.matcher.vm.jit import entry
-from cepheid.matcher.vm.layout import NONE, TABLE, Field, Head, Region
-from cepheid.matcher.vm.tables import IS_OLD, MEMORY_HEAD, SLOTS
+from cepheid.matcher.vm.memory.layout import NONE, TABLE, Field, Head, Region
+from cepheid.matcher.vm.memory.tables import IS_OLD, MEMORY_HEAD, SLOTS
 
 # -- types and events --------------------------------------------------------------------------
 

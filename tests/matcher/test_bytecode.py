@@ -30,12 +30,12 @@ from cepheid.expr.tree import (
     Part,
     Ref,
 )
-from cepheid.matcher.questions import answer, forget, remember
-from cepheid.matcher.reading import check_code, deepest, listing
-from cepheid.matcher.vm.evaluate import QUESTION, VALUE, holds
-from cepheid.matcher.vm.instructions import Op
+from cepheid.matcher.compiling.disassembly import check_code, deepest, listing
+from cepheid.matcher.machine.python_calls import answer, forget, remember
+from cepheid.matcher.vm.expressions.evaluate import QUESTION, VALUE, holds
+from cepheid.matcher.vm.expressions.instructions import Op
 from cepheid.matcher.vm.jit import entry
-from cepheid.matcher.vm.layout import CAPACITY, NONE, TABLE, Region
+from cepheid.matcher.vm.memory.layout import CAPACITY, NONE, TABLE, Region
 from tests.effort import examples
 from tests.matcher.expressions import (
     NUMBERS,

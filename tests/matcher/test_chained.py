@@ -14,12 +14,12 @@ from hypothesis.strategies import DrawFn
 
 import cepheid as cep
 from cepheid.core.event import Event
-from cepheid.matcher.chained import Chained
-from cepheid.matcher.chains import Chain, chain_of
-from cepheid.matcher.interpreted import Interpreted
-from cepheid.matcher.lanes import Lanes
+from cepheid.matcher.columns.lookup import ColumnLookup
+from cepheid.matcher.lanes.chain_lane import ChainLane
+from cepheid.matcher.lanes.chain_plan import Chain, chain_of
+from cepheid.matcher.lanes.operator import LanesOperator
 from cepheid.matcher.operator import Operator, open_operator
-from cepheid.matcher.places import Places
+from cepheid.matcher.reference import ReferenceOperator
 from cepheid.program.resolved import ResolvedProgram
 from tests.effort import examples
 from tests.matcher.test_operator import operator_rows, shown_table, table, without_key
@@ -71,7 +71,7 @@ def _atoms(draw: DrawFn, place: int) -> str:
 
 def chained(text: str) -> tuple[ResolvedProgram, tuple[Chain, ...]]:
     program = cep.parse(text, types=TYPES).resolve()
-    chains = [chain_of(statement, Places(program)) for statement in program.statements]
+    chains = [chain_of(statement, ColumnLookup(program)) for statement in program.statements]
     found = tuple(chain for chain in chains if chain is not None)
     assert len(found) == len(chains)
     return program, found
@@ -88,14 +88,14 @@ def test_chains_give_the_rows_of_the_reference(
 ) -> None:
     note("; ".join(texts))
     program, chains = chained("; ".join(texts))
-    expected = operator_rows(Interpreted(program), stream, end_of(stream))
-    operator: Operator = Lanes(program, chains)
+    expected = operator_rows(ReferenceOperator(program), stream, end_of(stream))
+    operator: Operator = LanesOperator(program, chains)
     operator.start(0)
     given, found = table(program, stream), []
     ends = sorted(min(cut, len(stream)) for cut in cuts)
     for begin, end in itertools.pairwise([0, *ends, len(stream)]):
         found.append(operator.take(given.slice(begin, end - begin)))
-        saved, operator = operator.save(), Lanes(program, chains)
+        saved, operator = operator.save(), LanesOperator(program, chains)
         operator.load(saved)
     found.append(operator.advance(end_of(stream)))
     rows = shown_table(found)
@@ -140,25 +140,25 @@ NO_CHAINS = (
 @pytest.mark.parametrize("text", NO_CHAINS)
 def test_what_is_no_chain_is_left_to_the_machine(text: str) -> None:
     program = cep.parse(text, types=TYPES).resolve()
-    assert chain_of(program.statements[0], Places(program)) is None
+    assert chain_of(program.statements[0], ColumnLookup(program)) is None
 
 
 def test_chains_are_found_by_the_one_who_opens() -> None:
     program, _ = chained(PAIRS)
-    assert isinstance(open_operator(program), Lanes)
-    assert isinstance(open_operator(program, timed_out=True), Interpreted)
+    assert isinstance(open_operator(program), LanesOperator)
+    assert isinstance(open_operator(program, timed_out=True), ReferenceOperator)
 
 
 def test_state_is_small_where_few_runs_wait() -> None:
     program, chains = chained(PAIRS + "; select id from A(k = 'k1')")
-    operator = Lanes(program, chains)
+    operator = LanesOperator(program, chains)
     events, sizes = readings(300_000), []
     for begin in (0, 150_000):
         operator.take(events.slice(begin, 150_000))
         sizes.append(len(operator.save()))
     assert max(sizes) < 10_000
     [lane] = operator._lanes
-    assert isinstance(lane, Chained)
+    assert isinstance(lane, ChainLane)
     assert lane._kept.count < 400_000
 
 
@@ -166,4 +166,4 @@ def test_state_of_another_program_is_refused() -> None:
     program, chains = chained(PAIRS)
     other, others = chained(PAIRS.replace("a.id", "a.k"))
     with pytest.raises(cep.RunError, match="bad-state"):
-        Lanes(other, others).load(Lanes(program, chains).save())
+        LanesOperator(other, others).load(LanesOperator(program, chains).save())

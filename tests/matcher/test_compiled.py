@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.errors import LateEvent, RunError
-from cepheid.matcher.compiled import Compiled
-from cepheid.matcher.interpreted import Interpreted
-from cepheid.matcher.lower import handed_over
+from cepheid.matcher.compiling.lowering import handed_over
+from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.operator import rows_schema
+from cepheid.matcher.reference import ReferenceOperator
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree, Statement
 from tests.effort import examples
@@ -62,17 +62,17 @@ def test_rows_are_those_of_the_reference(
     program = resolved(tree)
     assume(not any(p.severity.name == "ERROR" for p in program.problems))
     assume(not any(map(handed_over, program.statements)))
-    reference = Interpreted(program)
+    reference = ReferenceOperator(program)
     reference.start(0)
     events = table(program, stream)
     expected = [reference.take(events), reference.advance(end_of(stream))]
-    operator, found, rest = Compiled(program), [], events
+    operator, found, rest = MachineOperator(program), [], events
     operator.start(0)
     while rest.num_rows:
         size = data.draw(st.integers(1, rest.num_rows))
         found.append(operator.take(rest.slice(0, size)))
         state = operator.save()
-        operator, rest = Compiled(program), rest.slice(size)
+        operator, rest = MachineOperator(program), rest.slice(size)
         operator.load(state)
     found.append(operator.advance(end_of(stream)))
     assert all(part.schema == rows_schema(program) for part in found)
@@ -108,7 +108,7 @@ def readings(count: int, begin: int = 0) -> pa.Table:
 
 
 def test_the_memory_does_not_grow_with_the_length_of_the_stream() -> None:
-    operator = Compiled(crash())
+    operator = MachineOperator(crash())
     operator.take(readings(50_000))
     half = operator.size
     found = operator.take(readings(50_000, 50_000))
@@ -117,7 +117,7 @@ def test_the_memory_does_not_grow_with_the_length_of_the_stream() -> None:
 
 
 def test_events_before_the_clock_are_refused() -> None:
-    operator = Compiled(crash())
+    operator = MachineOperator(crash())
     operator.take(readings(10, 100))
     with pytest.raises(LateEvent):
         operator.take(readings(10))
@@ -126,7 +126,7 @@ def test_events_before_the_clock_are_refused() -> None:
 
 
 def test_a_state_of_another_program_or_a_damaged_one_is_refused() -> None:
-    operator = Compiled(crash())
+    operator = MachineOperator(crash())
     operator.take(readings(100))
     state = operator.save()
     other = cep.parse(CRASH.replace("50", "51")).resolve()
@@ -135,15 +135,15 @@ def test_a_state_of_another_program_or_a_damaged_one_is_refused() -> None:
         (crash(), state[:-1]),
         (crash(), state[:-1] + bytes([state[-1] ^ 1])),
         (crash(), b"no state"),
-        (crash(), Interpreted(crash()).save()),
+        (crash(), ReferenceOperator(crash()).save()),
     ):
         with pytest.raises(RunError):
-            Compiled(program).load(bytes_)
+            MachineOperator(program).load(bytes_)
 
 
 def test_endless_derivation_ends_the_run() -> None:
     text = "create schema A(v int); insert into B select v from A; insert into B select v from B;"
-    operator = Compiled(cep.parse(text).resolve())
+    operator = MachineOperator(cep.parse(text).resolve())
     zero = pa.array([0], pa.int64())
     one = pa.table(
         {"@type": ["A"], "@time": zero, "@sequence": zero, "v": pa.array([1], pa.int32())}

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.engines.local.runners import Reference, Runner, open_runner
-from cepheid.matcher.check import check_form
-from cepheid.matcher.events import Matcher
-from cepheid.matcher.form import Form
-from cepheid.matcher.lower import lower
+from cepheid.matcher.compiling.lowering import lower
+from cepheid.matcher.compiling.machine_program import MachineProgram
+from cepheid.matcher.compiling.verification import check_form
+from cepheid.matcher.machine.push import Matcher
 from cepheid.matcher.operator import left_to_reference
-from cepheid.matcher.vm.tables import (
+from cepheid.matcher.vm.memory.tables import (
     C_ATOMS,
     CONSUMER,
     LIST,
@@ -198,11 +198,13 @@ TEXT = """
 """
 
 
-def form() -> Form:
+def form() -> MachineProgram:
     return lower(cep.parse(TEXT, types=TYPES).resolve())
 
 
-def with_word(given: Form, region: int, row: int, word: int, value: int) -> Form:
+def with_word(
+    given: MachineProgram, region: int, row: int, word: int, value: int
+) -> MachineProgram:
     rows = [list(r) for r in given.tables[region]]
     rows[row][word] = value
     return replace(given, tables={**given.tables, region: tuple(map(tuple, rows))})

@@ -19,8 +19,7 @@ from cepheid.core.event import Event, SortKey
 from cepheid.expr.tree import And, Binary
 from cepheid.expr.values import group_key
 from cepheid.io.arrow import to_column
-from cepheid.matcher.compiled import Compiled
-from cepheid.matcher.interpreted import Interpreted
+from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.operator import (
     Operator,
     columns_of,
@@ -28,6 +27,7 @@ from cepheid.matcher.operator import (
     open_operator,
     rows_schema,
 )
+from cepheid.matcher.reference import ReferenceOperator
 from cepheid.pattern import tree as pattern_tree
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import (
@@ -258,9 +258,9 @@ def test_each_part_may_run_on_another_engine(
 ) -> None:
     program, stream, parts = case
     assume(not left_to_reference(program))
-    engines: tuple[Callable[[ResolvedProgram], Operator], ...] = Interpreted, Compiled
+    engines: tuple[Callable[[ResolvedProgram], Operator], ...] = ReferenceOperator, MachineOperator
     end = end_of(stream)
-    whole = operator_rows(Interpreted(program), stream, end)
+    whole = operator_rows(ReferenceOperator(program), stream, end)
     rows = [
         row
         for number, part in enumerate(parts, start=first)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cepheid.core.event import Event, Value
 from cepheid.core.types import DOUBLE, ArrayType, DataType, EventRef
 from cepheid.expr.values import group_key
-from cepheid.matcher.pool import Pool, Rows
+from cepheid.matcher.columns.interning import Pool, Rows
 from tests.matcher.expressions import ATTRIBUTES, exactly, make_value
 
 SEEDS = st.integers(0, 10**9)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.errors import RunError
-from cepheid.matcher.compiled import Compiled
-from cepheid.matcher.interpreted import Interpreted
-from cepheid.matcher.lanes import Lanes
-from cepheid.matcher.tally import open_tally
+from cepheid.matcher.lanes.operator import LanesOperator
+from cepheid.matcher.machine.operator import MachineOperator
+from cepheid.matcher.reference import ReferenceOperator
+from cepheid.matcher.row_counts import open_tally
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree
 from cepheid.semantics.machine import Machine
@@ -58,9 +58,9 @@ def test_so_does_every_run_of_chains(text: str, runs: list[list[Event]]) -> None
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("select a.id from pattern [every a=A]", Lanes),
-        ("select a.id from pattern [every (a=A -> b=B(b.v > a.v))]", Compiled),
-        ("select a.id from pattern [every-distinct(a.k) (every a=A -> b=B)]", Interpreted),
+        ("select a.id from pattern [every a=A]", LanesOperator),
+        ("select a.id from pattern [every (a=A -> b=B(b.v > a.v))]", MachineOperator),
+        ("select a.id from pattern [every-distinct(a.k) (every a=A -> b=B)]", ReferenceOperator),
     ],
 )
 def test_all_kinds_of_operators_count(text: str, kind: type) -> None:
@@ -68,7 +68,7 @@ def test_all_kinds_of_operators_count(text: str, kind: type) -> None:
     program = cep.parse(text, types=TYPES).resolve()
     tally = open_tally(program)
     assert isinstance(tally, kind)
-    sizes = (3, 6 if kind is Interpreted else 6_000, 5)
+    sizes = (3, 6 if kind is ReferenceOperator else 6_000, 5)
     assert_each_alone(program, [made(size) for size in sizes])
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepheid.matcher.texts import encoded
+from cepheid.matcher.columns.texts import encoded
 
 # Texts that agree in their beginning, length or end, that end within a word, and that are empty.
 _TEXTS = st.one_of(

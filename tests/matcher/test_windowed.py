@@ -14,12 +14,12 @@ from hypothesis.strategies import DrawFn
 
 import cepheid as cep
 from cepheid.core.event import Event, Value
-from cepheid.matcher.compiled import Compiled
-from cepheid.matcher.interpreted import Interpreted
-from cepheid.matcher.lanes import Lanes, lanes_of
+from cepheid.matcher.columns.lookup import ColumnLookup
+from cepheid.matcher.lanes.operator import LanesOperator, lanes_of
+from cepheid.matcher.lanes.window_plan import window_of
+from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.operator import Operator, open_operator
-from cepheid.matcher.places import Places
-from cepheid.matcher.windows import window_of
+from cepheid.matcher.reference import ReferenceOperator
 from cepheid.program.resolved import ResolvedProgram
 from tests.effort import examples
 from tests.matcher.test_operator import shown_table, table, without_key
@@ -95,7 +95,7 @@ def windows(text: str) -> ResolvedProgram:
 def opened(program: ResolvedProgram) -> Operator:
     plans = lanes_of(program)
     assert plans is not None
-    return Lanes(program, plans)
+    return LanesOperator(program, plans)
 
 
 @examples(300)
@@ -112,7 +112,7 @@ def test_windows_give_the_rows_of_the_reference(
         texts = [*texts, "select a.k as k, b.v as v from pattern [every a=A -> b=B(g = a.g)]"]
     note("; ".join(texts))
     program = windows("; ".join(texts))
-    reference, operator = Interpreted(program), opened(program)
+    reference, operator = ReferenceOperator(program), opened(program)
     found, expected = [], []
     ends = sorted(min(cut, len(stream)) for cut in cuts)
     events = table(program, stream)
@@ -141,10 +141,10 @@ def test_windows_give_the_rows_of_the_reference(
 def test_the_memory_of_a_window_does_not_grow_with_the_length_of_the_stream(
     window: str, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cepheid.matcher.lanes._SPARE", 100)
+    monkeypatch.setattr("cepheid.matcher.lanes.operator._SPARE", 100)
     key = "g" if window in ("", "#keepall") else "k"
     program = windows(f"select {shown.format(key)} from A{window} group by {key}")
-    operator, reference = opened(program), Interpreted(program)
+    operator, reference = opened(program), ReferenceOperator(program)
     [lane] = operator._lanes  # type: ignore[attr-defined]
     for begin in range(0, 2_000, 250):
         events = table(program, [_reading(number) for number in range(begin, begin + 250)])
@@ -186,15 +186,15 @@ NO_WINDOWS = (
 @pytest.mark.parametrize("text", NO_WINDOWS)
 def test_other_windows_are_left_to_the_machine(text: str) -> None:
     program = windows(text)
-    assert window_of(program.statements[0], Places(program)) is None
+    assert window_of(program.statements[0], ColumnLookup(program)) is None
     assert lanes_of(program) is None
 
 
 def test_windows_are_found_by_the_one_who_opens() -> None:
     program = windows("select count(*) as n from A#length(2); select k from B")
-    assert isinstance(open_operator(program), Lanes)
-    assert isinstance(open_operator(program, is_fed=True), Compiled)
-    assert isinstance(open_operator(program, timed_out=True), Interpreted)
+    assert isinstance(open_operator(program), LanesOperator)
+    assert isinstance(open_operator(program, is_fed=True), MachineOperator)
+    assert isinstance(open_operator(program, timed_out=True), ReferenceOperator)
 
 
 def test_what_other_statements_take_is_left_to_the_machine() -> None:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import cepheid as cep
 from cepheid.core.event import Event
-from cepheid.matcher.compiled import Compiled
-from cepheid.matcher.interpreted import Interpreted
-from cepheid.matcher.lower import handed_over
+from cepheid.matcher.compiling.lowering import handed_over
+from cepheid.matcher.machine.operator import MachineOperator
+from cepheid.matcher.reference import ReferenceOperator
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree
 from tests.effort import examples
@@ -71,7 +71,7 @@ def rows(tables: list[pa.Table]) -> list[tuple[object, ...]]:
 
 def assert_same(program: ResolvedProgram, events: list[Event], cuts: list[int]) -> None:
     """Compares a run of the reference with one that is saved and loaded at some events."""
-    reference, operator = Interpreted(program), Compiled(program)
+    reference, operator = ReferenceOperator(program), MachineOperator(program)
     given = table(program, events)
     for engine in (reference, operator):
         engine.start(0)
@@ -79,7 +79,7 @@ def assert_same(program: ResolvedProgram, events: list[Event], cuts: list[int]) 
     found = []
     for begin, end in itertools.pairwise([0, *sorted(cuts), len(events)]):
         found.append(operator.take(given.slice(begin, end - begin)))
-        saved, operator = operator.save(), Compiled(program)
+        saved, operator = operator.save(), MachineOperator(program)
         operator.load(saved)
     found.append(operator.advance(end_of(events)))
     assert rows(found) == rows(expected)
@@ -142,7 +142,7 @@ def test_generated_programs(tree: ProgramTree, events: list[Event], cuts: list[i
 def test_the_memory_of_a_window_does_not_grow_with_the_length_of_the_stream() -> None:
     text = "select k, count(*) as c, max(v) as m from A#time(5 sec) group by k"
     program = program_of(text)
-    operator, events = Compiled(program), table(program, stream(4000))
+    operator, events = MachineOperator(program), table(program, stream(4000))
     operator.take(events.slice(0, 2000))
     half = operator.size
     operator.take(events.slice(2000))

@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import cepheid as cep
-from cepheid.program.draw import to_dot, to_svg
+from cepheid.drawing.graph import to_dot, to_svg
 from cepheid.program.graph import Graph
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

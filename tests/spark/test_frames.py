@@ -23,7 +23,7 @@ from cepheid.engines.spark.frames import (
     to_instant,
     with_types_of,
 )
-from cepheid.io.given import data_type
+from cepheid.io.type_arguments import data_type
 from tests.semantics.drive import resolved
 from tests.spark.cases import set_to
 

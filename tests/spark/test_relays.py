@@ -21,7 +21,7 @@ from cepheid.engines.spark.frames import Options, named, sources_of
 from cepheid.engines.spark.stages import Pass, Relay, events_among_rows, relays_of
 from cepheid.engines.spark.wire import TIME, Wire
 from cepheid.expr.values import group_key
-from cepheid.matcher.compiled import Compiled
+from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.operator import Operator, consumed_types, open_operator
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree
@@ -194,7 +194,7 @@ def test_what_is_handed_over_keeps_its_place_in_a_saved_state() -> None:
 
     def rows(*, restarts: bool) -> list[tuple[Any, ...]]:
         operator = open_operator(program, is_fed=True)
-        assert isinstance(operator, Compiled)
+        assert isinstance(operator, MachineOperator)
         operator.start(0)
         found = []
         for place in range(given.num_rows):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cepheid.engines.spark.ties import in_order
-from cepheid.matcher.vm.ties import MOST
+from cepheid.matcher.vm.lanes.sort_ties import MOST
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 4), st.sampled_from([None, "b", "a"]), st.sampled_from([None, 1, 0])),

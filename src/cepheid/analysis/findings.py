@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
-from cepheid.analysis import cycles, horizons, logic, races, state, unused, windows
+from cepheid.analysis import contradictions as logic
+from cepheid.analysis import cycles, races, state, unused, windows
+from cepheid.analysis import retention_report as horizons
 from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic, Severity, Span
 from cepheid.program.graph import Graph, graph_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from cepheid.analysis.keys import Split, equalities, place_of, split_of
 from cepheid.analysis.matches import longest_run
+from cepheid.analysis.pushdown import Columns, Filters, columns_of, early_filters
 from cepheid.analysis.retention import Retention, retention_of, speaks_with_time
-from cepheid.analysis.travel import Columns, Filters, columns_of, early_filters
 from cepheid.core.types import EventType
 from cepheid.pattern.tree import atoms
 from cepheid.program.graph import Graph, graph_of

@@ -18,7 +18,7 @@ from itertools import product
 from typing import TypeAlias
 
 from cepheid.analysis.keys import Path, Split, common_types, place_of, split_of, surely_bound
-from cepheid.analysis.travel import (
+from cepheid.analysis.pushdown import (
     Columns,
     Filters,
     any_of,

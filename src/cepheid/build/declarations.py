@@ -13,7 +13,7 @@ from cepheid.core.types import Attribute
 from cepheid.core.values import shown
 from cepheid.errors import suggest
 from cepheid.expr.notation import IDENTIFIER
-from cepheid.io.given import GivenAttribute, data_type
+from cepheid.io.type_arguments import GivenAttribute, data_type
 from cepheid.lang.epl.printer import print_declaration
 from cepheid.program import tree
 from cepheid.program.schemas import TIME_UNITS

@@ -44,7 +44,7 @@ from cepheid.expr.tree import (
     Regexp,
     negate,
 )
-from cepheid.io.given import data_type
+from cepheid.io.type_arguments import data_type
 
 Operand: TypeAlias = "Expression | str | bool | int | float | None"
 Ends: TypeAlias = OneOf["both", "left", "right", "neither"]

@@ -6,7 +6,7 @@ from cepheid.build.checks import refuse
 from cepheid.build.declarations import Declaration
 from cepheid.build.patterns import Pattern
 from cepheid.core.values import shown
-from cepheid.io.given import GivenTypes, event_types
+from cepheid.io.type_arguments import GivenTypes, event_types
 from cepheid.program.tree import ProgramTree
 from cepheid.verbs import Program
 

@@ -105,7 +105,7 @@ def _with_priorities(program: Program) -> Program:
 
 def _drawing(file: str) -> Callable[[Graph], str]:
     """How to draw a graph for a file, by its suffix."""
-    from cepheid.program.draw import to_dot, to_svg
+    from cepheid.drawing.graph import to_dot, to_svg
 
     ways: dict[str, Callable[[Graph], str]] = {
         ".svg": to_svg,

@@ -11,7 +11,7 @@ from cepheid.cli.options import ManyValues, Programs, load, one_of, write_file
 
 if TYPE_CHECKING:
     from cepheid.engines.local.intake import Intake
-    from cepheid.formal.petri.net import Marking
+    from cepheid.formal.petri.nets.net import Marking
     from cepheid.formal.petri.translate import Translation
 
 
@@ -41,7 +41,7 @@ def _net(intake: Intake) -> tuple[Translation, Marking]:
 
 
 def _cpn(intake: Intake) -> str:
-    from cepheid.formal.petri.cpn.file import to_cpn
+    from cepheid.formal.petri.export.cpn.file import to_cpn
 
     translation, marking = _net(intake)
     spans = {s.name: s.tree.span for s in intake.program.statements}
@@ -49,14 +49,14 @@ def _cpn(intake: Intake) -> str:
 
 
 def _pnml(intake: Intake) -> str:
-    from cepheid.formal.petri.pnml import to_pnml
+    from cepheid.formal.petri.export.pnml import to_pnml
 
     translation, marking = _net(intake)
     return to_pnml(translation.net, marking)
 
 
 def _svg(intake: Intake) -> str:
-    from cepheid.formal.petri.drawing import to_svg
+    from cepheid.formal.petri.export.svg import to_svg
 
     translation, marking = _net(intake)
     return to_svg(translation.net, marking)

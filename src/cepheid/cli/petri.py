@@ -55,7 +55,7 @@ def step(
     """
     from cepheid.cli.console import err, out
     from cepheid.cli.show import show
-    from cepheid.formal.petri.stepping import Stepping
+    from cepheid.formal.petri.firing.stepping import Stepping
 
     if "-" in events:
         fact = "standard input has the commands, so the events cannot come from there"

@@ -20,9 +20,9 @@ from itertools import combinations, pairwise
 from random import Random
 from typing import TypeAlias
 
+from cepheid.analysis.pushdown import arriving
 from cepheid.analysis.races import FIX
 from cepheid.analysis.retention import speaks_with_time
-from cepheid.analysis.travel import arriving
 from cepheid.core.event import Event, Value
 from cepheid.errors import Diagnostic, RunError, Severity
 from cepheid.formal.shrink import shortest

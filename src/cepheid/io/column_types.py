@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 
 from cepheid.core.types import ANY, DOUBLE, LONG, STRING, DataType, EventType
 from cepheid.io.arrow import data_type
-from cepheid.io.cell_columns import looks
 from cepheid.io.columnar import META, Piece, arrow_table, bytes_of, pieces_of, reading
+from cepheid.io.csv_columns import looks
+from cepheid.io.exact_columns import refuse
 from cepheid.io.infer import type_of_columns
-from cepheid.io.plain import refuse
 
 
 def found_type(table: Any, name: str | None, unknown: Collection[str]) -> EventType | None:

@@ -27,10 +27,10 @@ import pyarrow.parquet as pq
 from cepheid.core.time import TimeUnit
 from cepheid.core.types import BOOLEAN, DataType, EventTime, EventType
 from cepheid.io.arrow import series_array
-from cepheid.io.cell_columns import cell_columns, check_quotes, types_in
+from cepheid.io.csv_columns import cell_columns, check_quotes, types_in
 from cepheid.io.encode import MARKS
+from cepheid.io.exact_columns import Array, NotPlain, Words, attribute, instants, is_text, refuse
 from cepheid.io.jsonl import BYTE_ORDER_MARK
-from cepheid.io.plain import Array, NotPlain, Words, attribute, instants, is_text, refuse
 from cepheid.io.read import COLUMNAR
 
 Found = TypeVar("Found")

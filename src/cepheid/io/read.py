@@ -11,7 +11,7 @@ from typing import IO
 
 from cepheid.errors import Diagnostic, InputError, error, reason_of, suggest
 from cepheid.io.arrow import parquet_records
-from cepheid.io.cells import cell_records
+from cepheid.io.csv_records import cell_records
 from cepheid.io.jsonl import BYTE_ORDER_MARK, OnProblem, array_records, line_records
 from cepheid.io.records import Record
 from cepheid.io.scenario import scenario_records

@@ -75,16 +75,16 @@ def open_operator(
     it alone takes the whole input, its rows are in order and may do without: not `keyed`.
     """
     if timed_out or left_to_reference(program) or (is_fed and takes_own_rows(program)):
-        from cepheid.matcher.interpreted import Interpreted
+        from cepheid.matcher.reference import ReferenceOperator
 
-        return Interpreted(program, timed_out=timed_out)
-    from cepheid.matcher.compiled import Compiled
-    from cepheid.matcher.lanes import Lanes, lanes_of
+        return ReferenceOperator(program, timed_out=timed_out)
+    from cepheid.matcher.lanes.operator import LanesOperator, lanes_of
+    from cepheid.matcher.machine.operator import MachineOperator
 
     lanes = None if is_fed else lanes_of(program)
     if lanes is None:
-        return Compiled(program, keyed=keyed)
-    return Lanes(program, lanes, keyed=keyed)
+        return MachineOperator(program, keyed=keyed)
+    return LanesOperator(program, lanes, keyed=keyed)
 
 
 def takes_own_rows(program: ResolvedProgram) -> bool:
@@ -95,7 +95,7 @@ def takes_own_rows(program: ResolvedProgram) -> bool:
 
 def left_to_reference(program: ResolvedProgram) -> dict[str, list[str]]:
     """Of each statement that the matcher cannot run, what it has that the matcher has not."""
-    from cepheid.matcher.lower import handed_over
+    from cepheid.matcher.compiling.lowering import handed_over
 
     found = {statement.name: handed_over(statement) for statement in program.statements}
     for statement in program.statements:

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from cepheid.errors import RunError, error
-from cepheid.matcher.tally import open_tally
+from cepheid.matcher.row_counts import open_tally
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.simulation.factories import Maker, Run, Span, Words
 from cepheid.simulation.scenario import Scenario

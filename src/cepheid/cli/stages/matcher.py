@@ -11,11 +11,11 @@ from cepheid.cli.console import counted
 from cepheid.engines.local.intake import runnable, with_schemas
 from cepheid.errors import ProgramError
 from cepheid.lang import LANGUAGES
-from cepheid.matcher.chains import Chain
-from cepheid.matcher.form import Form
-from cepheid.matcher.lanes import lanes_of
-from cepheid.matcher.listing import Code, ListedNode, ListedStatement, list_form
-from cepheid.matcher.lower import lower
+from cepheid.matcher.compiling.listing import Code, ListedNode, ListedStatement, list_form
+from cepheid.matcher.compiling.lowering import lower
+from cepheid.matcher.compiling.machine_program import MachineProgram
+from cepheid.matcher.lanes.chain_plan import Chain
+from cepheid.matcher.lanes.operator import lanes_of
 from cepheid.matcher.operator import left_to_reference
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import Program
@@ -41,7 +41,7 @@ def text(program: Program) -> Iterator[RenderableType]:
         yield Text("\n".join(_lines(statement)))
 
 
-def _form(program: ResolvedProgram) -> Form | None:
+def _form(program: ResolvedProgram) -> MachineProgram | None:
     """Of the statements that the matcher can run, once their types are known."""
     try:
         with_schemas(runnable(program))
@@ -57,7 +57,7 @@ def _lanes(program: ResolvedProgram) -> dict[str, str]:
     return {p.statement.name: "chain" if isinstance(p, Chain) else "window" for p in plans or ()}
 
 
-def _slots(form: Form) -> list[tuple[int, str, str]]:
+def _slots(form: MachineProgram) -> list[tuple[int, str, str]]:
     return [(slot, name, str(type)) for (name, type), slot in form.slots.items()]
 
 

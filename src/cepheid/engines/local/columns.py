@@ -19,9 +19,10 @@ from cepheid.errors import Severity
 from cepheid.io.arrow import arrow_type, is_stored
 from cepheid.io.column_types import found_type
 from cepheid.io.columnar import at_once, batches_of, event_columns, pieces_of, read_piece
-from cepheid.io.plain import Array, NotPlain, Words, refuse
+from cepheid.io.exact_columns import Array, NotPlain, Words, refuse
 from cepheid.io.rows import RowTable, Shape
 from cepheid.io.sources import Table
+from cepheid.matcher.columns.texts import encoded
 from cepheid.matcher.operator import (
     Column,
     Operator,
@@ -32,7 +33,6 @@ from cepheid.matcher.operator import (
     rows_schema,
     takes_own_rows,
 )
-from cepheid.matcher.texts import encoded
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
 _CHUNK = 1 << 17  # events between two reports of progress
@@ -206,7 +206,9 @@ def _shape(statement: ResolvedStatement, program: ResolvedProgram) -> Shape:
 
 def counted(intake: ColumnIntake, start: Instant | None = None) -> Runner:
     """A matcher that has counted the steps of all patterns on the way."""
-    from cepheid.matcher.events import Matcher  # which is slow to load, and seldom asked for this
+    from cepheid.matcher.machine.push import (
+        Matcher,  # which is slow to load, and seldom asked for this
+    )
 
     matcher = Matcher(intake.program)
     for _ in _drive(matcher, intake, start, no_progress):

@@ -98,6 +98,6 @@ def open_runner(
     """
     if engine == "reference" or timed_out or why or left_to_reference(program):
         return Reference(program, timed_out=timed_out, why=why)
-    from cepheid.matcher.events import Matcher
+    from cepheid.matcher.machine.push import Matcher
 
     return Matcher(program)

@@ -34,9 +34,9 @@ from cepheid.expr.tree import Column, Expr, walk
 from cepheid.io.arrow import attribute_types, to_arrow
 from cepheid.io.columnar import Piece, pieces_of, read_piece
 from cepheid.io.encode import MARKS
-from cepheid.io.plain import Array, NotPlain, refuse
+from cepheid.io.exact_columns import Array, NotPlain, refuse
 from cepheid.io.read import expand
-from cepheid.matcher.predicates import Bits, Values, can_test, truth_of
+from cepheid.matcher.lanes.predicates import Bits, Values, can_test, truth_of
 from cepheid.program.resolved import ResolvedProgram
 
 if TYPE_CHECKING:

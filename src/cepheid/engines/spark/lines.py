@@ -20,8 +20,8 @@ from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic, InputError, UsageError, error
 from cepheid.io.arrow import attribute_types, to_arrow
 from cepheid.io.encode import encode, to_json
+from cepheid.io.exact_columns import refuse
 from cepheid.io.jsonl import line_records
-from cepheid.io.plain import refuse
 from cepheid.io.records import Decoder, Record
 from cepheid.program.resolved import ResolvedProgram
 

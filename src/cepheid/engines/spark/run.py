@@ -39,7 +39,7 @@ from cepheid.errors import UsageError, error
 from cepheid.io import Record
 from cepheid.io.arrow import to_column
 from cepheid.io.columnar import Piece, at_once, read_piece
-from cepheid.io.plain import INSTANT, NotPlain
+from cepheid.io.exact_columns import INSTANT, NotPlain
 from cepheid.io.sources import Table
 from cepheid.matcher.operator import consumed_types, derived_types
 from cepheid.program.resolved import ResolvedProgram

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from cepheid.analysis.keys import Path, split_of
+from cepheid.analysis.pushdown import arriving, columns_read
 from cepheid.analysis.stages import Stage, stages
-from cepheid.analysis.travel import arriving, columns_read
 from cepheid.core.types import (
     SCALARS,
     STRING,

@@ -34,7 +34,9 @@ def in_order(events: pa.Table, ties: Sequence[str]) -> pa.Table:
 
 def _by_ties(times: Numbers, ranks: Sequence[Numbers], order: Numbers) -> Numbers:
     """Rows, whose times are in order, in the order of their ranks as well."""
-    from cepheid.matcher.vm.ties import sort_ties  # compiled code, which takes time to load
+    from cepheid.matcher.vm.lanes.sort_ties import (
+        sort_ties,  # compiled code, which takes time to load
+    )
 
     by_ties = order.copy()
     if sort_ties(times, np.stack(ranks), by_ties):

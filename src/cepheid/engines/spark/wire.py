@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from cepheid.analysis.keys import Path
-from cepheid.analysis.travel import any_of, early_filters
+from cepheid.analysis.pushdown import any_of, early_filters
 from cepheid.engines.spark.columns import SPARK_TYPES, Untranslatable, necessary
 from cepheid.engines.spark.frames import Options, Reading, Source, named, read, spark_type
 from cepheid.engines.spark.stages import Pass, events_among_rows

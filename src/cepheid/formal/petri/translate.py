@@ -6,7 +6,7 @@ nothing else is left to do, and `next_derived` those that statements derive, fir
 Results lie in places with the names of their types, from where an `@Action` takes them on. Where time matters, it passes by `tick`, from
 one multiple of `time_interval` to the next, after everything of an instant has happened.
 
-What belongs to one statement has its name before a dot: see `sources`. Priorities (`sheet.Level`):
+What belongs to one statement has its name before a dot: see `sources`. Priorities (`builder.Level`):
 
     P_HIGH                 what follows at once: rows enter and leave windows, parts of patterns end
     then                   what parts of a pattern tell each other
@@ -27,10 +27,10 @@ from typing import cast
 from cepheid.core.event import Event
 from cepheid.core.time import MICROSECONDS, Instant
 from cepheid.errors import ProgramError, RunError, error
+from cepheid.formal.petri.firing.simulation import Simulation, Stop
 from cepheid.formal.petri.gaps import gaps
-from cepheid.formal.petri.inscriptions import EVENT
-from cepheid.formal.petri.multiset import Colour, Multiset
-from cepheid.formal.petri.net import (
+from cepheid.formal.petri.nets.multiset import Colour, Multiset
+from cepheid.formal.petri.nets.net import (
     INT,
     STRING,
     Arc,
@@ -39,10 +39,16 @@ from cepheid.formal.petri.net import (
     Priority,
     Transition,
 )
-from cepheid.formal.petri.sheet import AtStart, Sheet, has_schedules, periods_of, succ
-from cepheid.formal.petri.simulation import Simulation, Stop
-from cepheid.formal.petri.sources import translate_source
-from cepheid.formal.petri.terms import Apply, Call, Const, Function, Var, call, product
+from cepheid.formal.petri.nets.terms import Apply, Call, Const, Function, Var, call, product
+from cepheid.formal.petri.translation.inscriptions import EVENT
+from cepheid.formal.petri.translation.net_builder import (
+    AtStart,
+    NetBuilder,
+    has_schedules,
+    periods_of,
+    succ,
+)
+from cepheid.formal.petri.translation.statements import translate_source
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.tree import Annotation, TimeBatch
 
@@ -121,20 +127,20 @@ def translate(program: ResolvedProgram) -> Translation:
     problems = gaps(program)
     if problems:
         raise ProgramError(*problems)
-    sheet = Sheet(program)
-    _draw_input(sheet)
+    builder = NetBuilder(program)
+    _draw_input(builder)
     for statement in sorted(program.statements, key=lambda s: s.rank):
-        translate_source(sheet, statement)
-    _draw_time(sheet)
-    results = dict.fromkeys(sheet.result_place(s.target) for s in program.statements)
-    results |= dict.fromkeys(_draw_actions(sheet))
+        translate_source(builder, statement)
+    _draw_time(builder)
+    results = dict.fromkeys(builder.result_place(s.target) for s in program.statements)
+    results |= dict.fromkeys(_draw_actions(builder))
     return Translation(
         program,
-        Net(tuple(sheet.places), tuple(sheet.transitions)),
-        tuple((place, token) for place, tokens in sheet.tokens.items() for token in tokens),
-        tuple((name, sheet.input_place(name)) for name in sheet.input_types),
+        Net(tuple(builder.places), tuple(builder.transitions)),
+        tuple((place, token) for place, tokens in builder.tokens.items() for token in tokens),
+        tuple((name, builder.input_place(name)) for name in builder.input_types),
         tuple(results),
-        sheet.has_time,
+        builder.has_time,
     )
 
 
@@ -161,17 +167,17 @@ def run(
     return translation.rows(simulation.marking)
 
 
-def _draw_input(sheet: Sheet) -> None:
+def _draw_input(builder: NetBuilder) -> None:
     """The places of the input, the event that is being taken, and those that wait."""
-    sheet.place("Ev", INT, STRING, INT, EVENT, start=(0, "", 0, _NOTHING))
-    sheet.place("in_seqn", INT, start=0)
-    if any(sheet.is_consumed(statement.target) for statement in sheet.statements):
-        _draw_queue(sheet)
-    for name in sheet.input_types:
-        place = sheet.place(sheet.input_place(name), INT, INT, EVENT)
+    builder.place("Ev", INT, STRING, INT, EVENT, start=(0, "", 0, _NOTHING))
+    builder.place("in_seqn", INT, start=0)
+    if any(builder.is_consumed(statement.target) for statement in builder.statements):
+        _draw_queue(builder)
+    for name in builder.input_types:
+        place = builder.place(builder.input_place(name), INT, INT, EVENT)
         event = Arc(place, product(succ(_N), _T, _E))
-        now = (Arc("time", _T),) if sheet.has_time else ()
-        sheet.add(
+        now = (Arc("time", _T),) if builder.has_time else ()
+        builder.add(
             Transition(
                 f"incr_seqn_{name}",
                 (Arc("in_seqn", _N), event, Arc("Ev", _OLD), *now),
@@ -181,59 +187,59 @@ def _draw_input(sheet: Sheet) -> None:
                     Arc("Ev", product(succ(_I), Const(name), _T, _E)),
                     *now,
                 ),
-                priority=sheet.levels + 1,
+                priority=builder.levels + 1,
             )
         )
 
 
-def _draw_queue(sheet: Sheet) -> None:
+def _draw_queue(builder: NetBuilder) -> None:
     """Where derived events wait that statements take."""
-    sheet.place("queued", INT, start=0)
-    sheet.place("taken", INT, start=0)
-    sheet.place("queue", INT, STRING, INT, EVENT)
+    builder.place("queued", INT, start=0)
+    builder.place("taken", INT, start=0)
+    builder.place("queue", INT, STRING, INT, EVENT)
     kind, number = Var("type"), succ(_Q)
-    sheet.add(
+    builder.add(
         Transition(
             "next_derived",
             (Arc("taken", _Q), Arc("queue", product(number, kind, _T, _E)), Arc("Ev", _OLD)),
             (Arc("taken", number), Arc("Ev", product(succ(_I), kind, _T, _E))),
-            priority=sheet.levels,
+            priority=builder.levels,
         )
     )
 
 
-def _draw_time(sheet: Sheet) -> None:
-    if not sheet.has_time:
+def _draw_time(builder: NetBuilder) -> None:
+    if not builder.has_time:
         return
     interval, end = Var("time_interval"), Var("end")
     constants = (
-        Arc(sheet.place("time_interval", INT), interval),
-        Arc(sheet.place("end", INT), end),
+        Arc(builder.place("time_interval", INT), interval),
+        Arc(builder.place("end", INT), end),
     )
-    sheet.place("time", INT)
-    sheet.add(
+    builder.place("time", INT)
+    builder.add(
         Transition(
             "tick",
             (Arc("time", _T), *constants),
             (Arc("time", Apply("+", _T, interval)), *constants),
             Apply("<", _T, end),
-            sheet.levels + 2,
+            builder.levels + 2,
         )
     )
 
 
-def _draw_actions(sheet: Sheet) -> list[str]:
+def _draw_actions(builder: NetBuilder) -> list[str]:
     """The places to which actions take events, one action of a statement after the other."""
     event = product(_N, _T, _E)
     found = []
-    for statement in sheet.statements:
-        place, guard = sheet.result_place(statement.target), _is_to_act_on(sheet, statement)
+    for statement in builder.statements:
+        place, guard = builder.result_place(statement.target), _is_to_act_on(builder, statement)
         for action in statement.tree.annotations:
             if action.name.lower() == "action":
-                name = sheet.unused(f"{statement.name}.{_title(action)}")
-                done = sheet.place(sheet.unused(f"{name}_done"), INT, INT, EVENT)
+                name = builder.unused(f"{statement.name}.{_title(action)}")
+                done = builder.place(builder.unused(f"{name}_done"), INT, INT, EVENT)
                 arcs = (Arc(place, event),), (Arc(done, event),)
-                sheet.add(Transition(name, *arcs, guard, Priority.P_HIGH))
+                builder.add(Transition(name, *arcs, guard, Priority.P_HIGH))
                 found.append(done)
                 place, guard = done, None
     return found
@@ -245,9 +251,9 @@ def _title(action: Annotation) -> str:
     return f"action_{said}" if isinstance(said, str) else "action"
 
 
-def _is_to_act_on(sheet: Sheet, statement: ResolvedStatement) -> Call | None:
+def _is_to_act_on(builder: NetBuilder, statement: ResolvedStatement) -> Call | None:
     """Which events in the place of their type are new ones of this statement, if not all are."""
-    name, makers = statement.name, [s for s in sheet.statements if s.target == statement.target]
+    name, makers = statement.name, [s for s in builder.statements if s.target == statement.target]
     if len(makers) == 1 and statement.tree.stream != "irstream":
         return None
     is_new = Function(f"isOf_{name}", lambda e: e.statement == name and not e.is_old)

@@ -142,7 +142,7 @@ _NOTHING_LOADED = _NothingLoaded()
 @cache
 def _sources() -> str:
     """A digest of everything that compiled code may come from."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
+    files = sorted(Path(__file__).parent.rglob("*.py"))
     return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 

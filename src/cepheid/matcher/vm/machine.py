@@ -6,30 +6,10 @@ Python leaves everything as it is and is done again when the answer is there.
 
 from __future__ import annotations
 
-from cepheid.matcher.vm.alarms import first_armed
-from cepheid.matcher.vm.collect import collect
-from cepheid.matcher.vm.deltas import process
-from cepheid.matcher.vm.doubles import ONE_NAN, is_nan, one_zero
-from cepheid.matcher.vm.evaluate import holds, value_of
-from cepheid.matcher.vm.instances import bury, disarm, new_live, wait_for
+from cepheid.matcher.vm.expressions.doubles import ONE_NAN, is_nan, one_zero
+from cepheid.matcher.vm.expressions.evaluate import holds, value_of
 from cepheid.matcher.vm.jit import entry, part, words_of
-from cepheid.matcher.vm.layout import BEGIN, NONE, TABLE, USED, Field, Head, at
-from cepheid.matcher.vm.patterns import (
-    begin_live,
-    body_started,
-    combine,
-    event_came,
-    fail,
-    sides_started,
-    spawn,
-    spawned,
-    start_body,
-    start_side,
-    time_came,
-    true,
-)
-from cepheid.matcher.vm.rows import NEW, emit, fill
-from cepheid.matcher.vm.store import (
+from cepheid.matcher.vm.memory.free_lists import (
     EVENT,
     enter,
     find,
@@ -40,7 +20,9 @@ from cepheid.matcher.vm.store import (
     take_collected,
     take_row,
 )
-from cepheid.matcher.vm.tables import (
+from cepheid.matcher.vm.memory.garbage import collect
+from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, USED, Field, Head, at
+from cepheid.matcher.vm.memory.tables import (
     ABSENT_STARTED,
     ASK,
     BASE_KEY,
@@ -149,7 +131,25 @@ from cepheid.matcher.vm.tables import (
     WINDOW,
     X_WIDTH,
 )
-from cepheid.matcher.vm.windows import (
+from cepheid.matcher.vm.patterns.instances import bury, disarm, new_live, wait_for
+from cepheid.matcher.vm.patterns.operators import (
+    begin_live,
+    body_started,
+    combine,
+    event_came,
+    fail,
+    sides_started,
+    spawn,
+    spawned,
+    start_body,
+    start_side,
+    time_came,
+    true,
+)
+from cepheid.matcher.vm.rows.results import NEW, emit, fill
+from cepheid.matcher.vm.rows.window_changes import process
+from cepheid.matcher.vm.rows.window_timers import first_armed
+from cepheid.matcher.vm.rows.windows import (
     come,
     fire_first,
     next_window,
@@ -167,7 +167,7 @@ def do(memory, step, a, b, c, d):
     if step == TRUE:
         return true(memory, a, b, c)
     if step == OFFERS:
-        return offer(memory, a)
+        return offer(memory, a, 0)
     if step == TAKE:
         return take(memory)
     if step == DISPATCH:
@@ -266,11 +266,12 @@ def take(memory):
         begin_event(memory, row)
         waiting = memory[steps]
         push(memory, TAKE, 0, 0, 0, 0)
-        if dispatch(memory, row, first, first + count) != DONE:
+        status = dispatch(memory, row, first, first + count)
+        if status == ASK:  # the event is taken already: what is left to do is a step of its own
             push(memory, DISPATCH, row, first, first + count, 0)
             return DONE
-        if memory[steps] != waiting + 1:
-            return DONE
+        if status != DONE or memory[steps] != waiting + 1:
+            return status
         memory[steps] = waiting
     push(memory, TAKE, 0, 0, 0, 0)
     return DONE
@@ -320,7 +321,7 @@ def drain(memory):
 
 @part
 def dispatch(memory, event, number, last):
-    """One statement takes an event, then the next."""
+    """One statement takes an event, then the next. It asks only before it has changed anything."""
     consumer = at(memory, CONSUMER, number)
     statement = memory[consumer + C_STATEMENT]
     plan = at(memory, STATEMENT, statement)
@@ -356,7 +357,7 @@ def dispatch(memory, event, number, last):
         push(memory, DISPATCH, event, number + 1, last, 0)
     if memory[CURSORS] > 0:
         memory[SNAPSHOT] = memory[LISTENED]
-        return offer(memory, event)
+        return offer(memory, event, 1)
     return DONE
 
 
@@ -474,8 +475,11 @@ def next_waiting(memory, cursor):
 
 
 @part
-def offer(memory, event):
-    """Offers the event to those that wait for it, in the order in which they began to."""
+def offer(memory, event, has_begun):
+    """Offers the event to those that wait for it, in the order in which they began to.
+
+    `has_begun` says that the step has changed something already. Then a question is for the next.
+    """
     steps = TABLE + 4 * STEP + USED
     while True:
         best, best_cursor, best_order = NONE, NONE, NEVER
@@ -490,7 +494,11 @@ def offer(memory, event):
         code = memory[node_at(memory, memory[live + L_WAIT]) + N_LATE]
         passes = 1 if code == NONE else holds(memory, code, event, memory[live + L_BOUND], NONE)
         if passes < 0:
-            return ASK
+            if has_begun == 0:
+                return ASK
+            push(memory, OFFERS, event, 0, 0, 0)
+            return DONE
+        has_begun = 1
         memory[at(memory, LISTS, best_cursor)] = memory[live + L_AFTER]
         if passes == 0:
             continue
@@ -501,9 +509,12 @@ def offer(memory, event):
             # A match is all that came of it: its row can be made at once.
             memory[steps] = waiting + 1
             place = memory[TABLE + 4 * STEP + BEGIN] + (waiting + 1) * X_WIDTH
-            if matched(memory, memory[place + 1], memory[place + 2], memory[place + 3]) != DONE:
+            status = matched(memory, memory[place + 1], memory[place + 2], memory[place + 3])
+            if status == ASK:
                 memory[steps] = waiting + 2
                 return DONE
+            if status != DONE:
+                return status
         if memory[steps] != waiting + 1 or not has_room(memory):
             return DONE
         memory[steps] = waiting
@@ -660,7 +671,12 @@ def matched(memory, running, event, binding):
 
 @entry("int64(int64[::1])")
 def run(array):
-    """Does what lies on the stack, until it is done or Python is needed."""
+    """Does what lies on the stack, until it is done or Python is needed.
+
+    A step that asks is done again once the answer is there. So it asks only as long as it has changed
+    nothing that its repetition would find changed; a step that has, leaves the rest of its work, with
+    the question, to a step that it pushes. The answers hold until the step is over.
+    """
     memory = words_of(array)
     entry = TABLE + 4 * STEP
     while memory[entry + USED] > 0:
@@ -679,7 +695,7 @@ def run(array):
         )
         if status != DONE:
             if status in (ASK, REHASH):
-                memory[entry + USED] += 1  # nothing has changed: the step is done again
+                memory[entry + USED] += 1  # the step is done again
             return status
         memory[ANSWERS] = 0
     return DONE

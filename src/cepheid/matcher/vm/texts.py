@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 
 from cepheid.matcher.vm.jit import entry, inlined, words_of
-from cepheid.matcher.vm.layout import NONE
+from cepheid.matcher.vm.memory.layout import NONE
 
 SLOTS = 1 << 10
 WORD = 8  # bytes

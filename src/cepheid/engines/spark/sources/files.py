@@ -16,9 +16,9 @@ from urllib.parse import unquote
 from cepheid.engines.spark.endpoints import FileSource
 from cepheid.engines.spark.lines import Intake, read_events, read_lines
 from cepheid.errors import Diagnostic, InputError, UsageError, error
-from cepheid.io.cells import cell_records
 from cepheid.io.columnar import read_text
-from cepheid.io.plain import NotPlain
+from cepheid.io.csv_records import cell_records
+from cepheid.io.exact_columns import NotPlain
 from cepheid.program.resolved import ResolvedProgram
 
 if TYPE_CHECKING:

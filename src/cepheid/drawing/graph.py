@@ -1,0 +1,146 @@
+"""Pictures of a pattern dependency graph: DOT for other tools, and SVG in levels.
+
+The SVG has a column for each level, the types from outside first. Edges of a cycle are red.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from cepheid.drawing.layers import (
+    LINE,
+    MARGIN,
+    Box,
+    Edge,
+    Key,
+    Placed,
+    ordered,
+    path_of,
+    place_boxes,
+    route_of,
+    text_at,
+)
+from cepheid.program.graph import Graph
+
+
+def to_dot(graph: Graph) -> str:
+    """For Graphviz, with the levels as ranks."""
+    boxes, edges = _boxes(graph), _edges(graph)
+    lines = ["digraph program {", "  rankdir=LR;", "  node [shape=box, fontname=Helvetica];"]
+    for level in sorted({box.level for box in boxes}):
+        names = []
+        for box in (b for b in boxes if b.level == level):
+            label = "\\n".join(map(_dot_text, box.lines))
+            style = ", style=rounded" if box.is_input else ""
+            names.append(f'    "{_dot_text(box.key)}" [label="{label}"{style}];')
+        lines += ["  {", "    rank=same;", *names, "  }"]
+    red = _cyclic(graph)
+    for edge in edges:
+        style = " [color=red]" if edge in red else ""
+        lines.append(f'  "{_dot_text(edge[0])}" -> "{_dot_text(edge[1])}"{style};')
+    return "\n".join([*lines, "}", ""])
+
+
+def _dot_text(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _boxes(graph: Graph) -> list[Box]:
+    taken = dict.fromkeys(n for s in range(len(graph.statements)) for n in graph.inputs_of(s))
+    boxes = [Box(f"type:{name}", 0, (name,), is_input=True) for name in taken]
+    for number, statement in enumerate(graph.statements):
+        into = (f"into {statement.target}",) if statement.target != statement.name else ()
+        boxes.append(Box(_key(graph, number), graph.levels[number], (statement.name, *into)))
+    return boxes
+
+
+def _edges(graph: Graph) -> list[Edge]:
+    given = [
+        (f"type:{name}", _key(graph, number))
+        for number in range(len(graph.statements))
+        for name in graph.inputs_of(number)
+    ]
+    return [*given, *((_key(graph, p), _key(graph, q)) for p, q in graph.pairs)]
+
+
+def _cyclic(graph: Graph) -> set[Edge]:
+    home = {n: c for c in graph.cycles for n in c}
+    inside = ((p, q) for p, q in graph.pairs if p in home and home[p] == home.get(q))
+    return {(_key(graph, p), _key(graph, q)) for p, q in inside}
+
+
+def _key(graph: Graph, number: int) -> Key:
+    return f"statement:{graph.statements[number].name}"
+
+
+# SVG.
+
+
+def to_svg(graph: Graph) -> str:
+    """A picture that needs no other tool."""
+    boxes, edges, red = _boxes(graph), _edges(graph), _cyclic(graph)
+    routes = {edge: route_of(edge, {b.key: b for b in boxes}) for edge in edges if edge not in red}
+    lanes = [box for route in routes.values() for box in route[1:-1]]
+    steps = [(a.key, b.key) for route in routes.values() for a, b in pairwise(route)]
+    columns = ordered([*boxes, *lanes], steps)
+    placed, width, height = place_boxes(columns)
+    parts = [_head(width, height), *_titles(columns, placed)]
+    for edge, route in routes.items():
+        parts.append(path_of(edge, [placed[box.key] for box in route]))
+    parts += [_arc(placed[start], placed[end]) for start, end in sorted(red)]
+    parts += [_rectangle(place) for place in placed.values() if place.box.lines]
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _head(width: float, height: float) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif">\n'
+        "<style>.edge{fill:none;stroke:#78889b;stroke-width:1.2} .cycle{stroke:#c62828}"
+        " .box{fill:#fff;stroke:#34495e} .input{fill:#e8f1fa} text{fill:#1b2733}"
+        " .into,.level{fill:#5f6f80}</style>\n"
+        '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7"'
+        ' markerHeight="7" orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="#78889b"/></marker>'
+        '<marker id="back" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7"'
+        ' markerHeight="7" orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="#c62828"/></marker>'
+        "</defs>\n"
+        '<rect width="100%" height="100%" fill="#fff"/>'
+    )
+
+
+def _titles(columns: Sequence[Sequence[Box]], placed: Mapping[Key, Placed]) -> list[str]:
+    titles = []
+    for level, column in enumerate(columns):
+        if column:
+            first = placed[column[0].key]
+            middle = first.x + first.width / 2
+            text = "input" if level == 0 else f"level {level}"
+            titles.append(text_at(middle, 1.2 * MARGIN, text, "level", 12))
+    return titles
+
+
+def _rectangle(place: Placed) -> str:
+    box, top = place.box, place.y - place.box.height / 2
+    kind = "box input" if box.is_input else "box"
+    parts = [
+        f'<rect class="{kind}" x="{place.x:.1f}" y="{top:.1f}" width="{place.width:.1f}" '
+        f'height="{box.height:.1f}" rx="{9 if box.is_input else 3}"/>'
+    ]
+    for number, line in enumerate(box.lines):
+        y = top + 17 + number * LINE - (1 if number else 0)
+        middle = place.x + place.width / 2
+        parts.append(text_at(middle, y, line, "into" if number else "name", 11 if number else 13))
+    return "\n".join(parts)
+
+
+def _arc(start: Placed, end: Placed) -> str:
+    """An edge inside a cycle, whose boxes stand above each other: around their right sides."""
+    rise = -12 if start is end else 0
+    from_y, to_y = start.y + 5, end.y - 5 + rise / 2
+    reach = max(start.right, end.right) + 30 + abs(from_y - to_y) / 6
+    drawn = (
+        f"M{start.right:.1f},{from_y:.1f} C{reach:.1f},{from_y:.1f} {reach:.1f},{to_y:.1f} "
+        f"{end.right:.1f},{to_y:.1f}"
+    )
+    return f'<path class="edge cycle" marker-end="url(#back)" d="{drawn}"/>'

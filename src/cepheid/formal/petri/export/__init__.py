@@ -1,0 +1,1 @@
+"""Nets for people and other tools: pictures, PNML, and the files of CPN Tools."""

@@ -1,0 +1,1 @@
+"""The functions that inscriptions call, over values that do not change."""

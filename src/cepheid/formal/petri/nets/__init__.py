@@ -1,0 +1,1 @@
+"""Nets as data: places, transitions, inscriptions, markings, and what must hold in every one."""

@@ -1,0 +1,1 @@
+"""From the statements of a program to parts of a net."""

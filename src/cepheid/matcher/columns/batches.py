@@ -1,0 +1,134 @@
+"""Batches of events as columns of words: what NumPy and compiled code take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cepheid.core.time import Instant
+from cepheid.core.types import STRING, DataType
+from cepheid.errors import LateEvent
+from cepheid.io.arrow import arrow_type
+from cepheid.matcher.columns.interning import Pool, Words
+from cepheid.matcher.columns.texts import encoded
+from cepheid.matcher.columns.typed_columns import Array, TypedColumns, missing
+from cepheid.matcher.lanes.predicates import Values
+from cepheid.matcher.operator import Column
+from cepheid.matcher.vm.memory.layout import NONE
+from cepheid.semantics.machine import late_event
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+OWN: Any = ["C", "W"]  # what compiled code takes: in one piece, and not read-only
+
+
+class Batch:
+    """Some events; each column is looked at once, when it is asked for."""
+
+    def __init__(self, events: pa.Table, numbers: Mapping[str, int], inputs: TypedColumns) -> None:
+        self._events = events
+        self._inputs = inputs
+        self._numbers = numbers
+        self._values: dict[str, Values] = {}
+        self.instants = integers(events["@time"])
+        self.types = type_numbers(events["@type"], numbers)
+
+    def __len__(self) -> int:
+        return len(self.instants)
+
+    @cached_property
+    def sequences(self) -> Words:
+        return integers(self._events["@sequence"])
+
+    def values(self, column: Column, pool: Pool) -> Values:
+        """The values of a column: numbers, or the numbers of strings in the pool."""
+        found = self._values.get(column.name)
+        if found is None:
+            found = self._values[column.name] = self._read(column, pool)
+        return found
+
+    def _read(self, column: Column, pool: Pool) -> Values:
+        if column.name not in self._events.column_names:
+            expect_none(column, self.types, self._numbers)
+            return Values(np.zeros(len(self), dtype=np.int64), np.ones(len(self), dtype=bool))
+        array = self._inputs.exact(self._events[column.name].combine_chunks(), column)
+        nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+        if column.data_type == STRING:
+            return Values(pool.intern_array(array), nulls)
+        filled = array if nulls is None else array.fill_null(array.type.to_pandas_dtype()(0))
+        return Values(filled.to_numpy(zero_copy_only=False), nulls)
+
+
+def expect_none(column: Column, types: Words, numbers: Mapping[str, int]) -> None:
+    """Only beside no events of its types a column may be missing."""
+    for name in column.types:
+        if name in numbers and (types == numbers[name]).any():
+            raise missing(column, name)
+
+
+def as_arrow(values: Values, type: DataType, pool: Pool) -> Array:
+    """Values of a scalar type as a column of the result."""
+    import pyarrow as pa
+
+    if type == STRING:
+        return pool.texts(values.words, values.nulls)
+    return pa.array(values.words, arrow_type(type, {}), mask=values.nulls)
+
+
+class Repeated:
+    """Columns that hold one value throughout: slices of arrays that are made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[str | None, Array] = {}
+
+    def text(self, text: str, count: int) -> Array:
+        import pyarrow as pa
+
+        return self._slice(text, count, lambda size: pa.repeat(text, size))
+
+    def no_keys(self, count: int) -> Array:
+        import pyarrow as pa
+
+        return self._slice(None, count, lambda size: pa.nulls(size, pa.list_(pa.int64())))
+
+    def _slice(self, name: str | None, count: int, make: Callable[[int], Array]) -> Array:
+        found = self._made.get(name)
+        if found is None or len(found) < count:
+            found = self._made[name] = make(2 * count)
+        return found.slice(0, count)
+
+
+def type_numbers(column: Array, known: Mapping[str, int]) -> Words:
+    """The number of each event's type; NONE for those that nobody knows."""
+    import pyarrow as pa
+
+    column = column.combine_chunks()
+    if not pa.types.is_dictionary(column.type):
+        column = encoded(column)
+    numbers = [known.get(name, NONE) for name in column.dictionary.to_pylist()]
+    places = column.indices.fill_null(len(numbers)) if column.indices.null_count else column.indices
+    found: Words = np.array([*numbers, NONE], dtype=np.int64)[places.to_numpy(zero_copy_only=False)]
+    return found
+
+
+def integers(array: Any) -> Words:
+    import pyarrow as pa
+
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if array.null_count:
+        array = array.fill_null(0)
+    return np.require(array.to_numpy(zero_copy_only=False), np.int64, OWN)
+
+
+def check_order(instants: Words, clock: Instant) -> None:
+    if instants[0] >= clock and (instants[1:] >= instants[:-1]).all():
+        return
+    before = np.maximum.accumulate(np.append(clock, instants[:-1]))
+    late = np.flatnonzero(instants < before)
+    if len(late):
+        raise LateEvent(late_event(int(instants[late[0]]), int(before[late[0]])))

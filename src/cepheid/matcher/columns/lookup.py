@@ -1,0 +1,38 @@
+"""Where a program finds the attributes of its events, and what its rows have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cepheid.core.types import DataType
+from cepheid.matcher.operator import Column, columns_of, derived_types, lineage
+from cepheid.program.resolved import ResolvedProgram
+
+
+class ColumnLookup:
+    """Found out once for all statements of a program."""
+
+    def __init__(self, program: ResolvedProgram) -> None:
+        self.types = tuple(program.types)
+        self.derived: Mapping[str, Mapping[str, DataType]] = derived_types(program)
+        self._lineages = {name: lineage(program, name) for name in program.types}
+        self._columns: dict[str, list[Column]] = {}
+        for column in columns_of(program):
+            self._columns.setdefault(column.attribute, []).append(column)
+
+    def kinds_of(self, event_type: str) -> list[str]:
+        """The types whose events are events of a type."""
+        return [name for name, lineage in self._lineages.items() if event_type in lineage]
+
+    def has_one(self, event_type: str, attribute: str) -> bool:
+        """Whether one column has an attribute of all kinds of a type."""
+        return len(self._found(event_type, attribute)) == 1
+
+    def column(self, event_type: str, attribute: str) -> Column:
+        """Where the values of an attribute are that has one place."""
+        [column] = self._found(event_type, attribute)
+        return column
+
+    def _found(self, event_type: str, attribute: str) -> list[Column]:
+        columns = self._columns.get(attribute, ())
+        return [c for c in columns if any(event_type in self._lineages[n] for n in c.types)]

@@ -1,0 +1,272 @@
+"""Chains as a lane: what events satisfy is found for whole batches, runs by compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cepheid.core.time import Instant
+from cepheid.core.types import STRING
+from cepheid.matcher.columns.batches import Batch, as_arrow
+from cepheid.matcher.columns.interning import Pool, Words
+from cepheid.matcher.columns.lookup import ColumnLookup
+from cepheid.matcher.columns.typed_columns import Array
+from cepheid.matcher.lanes.chain_plan import Attribute, Chain
+from cepheid.matcher.lanes.chain_state import ChainState
+from cepheid.matcher.lanes.eligibility import Sieve, take_out
+from cepheid.matcher.lanes.event_history import EventHistory
+from cepheid.matcher.lanes.predicates import Bits, Values
+from cepheid.matcher.operator import Column
+from cepheid.matcher.vm.lanes import chain_runs as vm
+from cepheid.matcher.vm.memory.layout import NONE
+from cepheid.semantics.timers import Stage
+
+_TIME, _SEQUENCE = "@time", "@sequence"
+
+
+class ChainLane:
+    """All chains of a program: what their rows need of events is kept once."""
+
+    def __init__(self, chains: Sequence[Chain], places: ColumnLookup) -> None:
+        self._views = [_View(chain, places) for chain in chains]
+        self._runs = [ChainState(chain) for chain in chains]
+        self._needed = {c.name: c for view in self._views for c in view.shown.values()}
+        self._kept = self._nothing_kept()
+        self.needed = 0  # events that runs referred to when last restored
+
+    def _nothing_kept(self) -> EventHistory:
+        has_absence = any(view.chain.ending == "absence" for view in self._views)
+        return EventHistory([*self._needed, *((_TIME, _SEQUENCE) if has_absence else ())])
+
+    # -- events and time --
+
+    def start(self, instant: Instant) -> None:
+        """Chains wait for events, whenever they began to."""
+
+    def next_due(self) -> Instant | None:
+        due = [found for runs in self._runs if (found := runs.next_due()) is not None]
+        return min(due, default=None)
+
+    def pass_time(self, instant: Instant) -> None:
+        for runs in self._runs:
+            runs.pass_time(instant)
+
+    def take(self, batch: Batch, pool: Pool) -> None:
+        base = self._kept.count
+        self._keep(batch, pool)
+        for view, runs in zip(self._views, self._runs, strict=True):
+            masks = view.masks(batch, pool)
+            own, given, lost = view.keys(batch, pool)
+            runs.follow(masks, batch.instants, own, given, lost, base)
+
+    def _keep(self, batch: Batch, pool: Pool) -> None:
+        columns = {name: batch.values(column, pool) for name, column in self._needed.items()}
+        if _TIME in self._kept.names:
+            columns[_TIME] = Values(batch.instants, None)
+            columns[_SEQUENCE] = Values(batch.sequences, None)
+        self._kept.add(columns, len(batch))
+
+    def take_rows(self, batch: Batch | None) -> list[_Rows]:
+        matches = [runs.take_matches() for runs in self._runs]
+        return [
+            _Rows(view, mine, batch, self._kept)
+            for view, mine in zip(self._views, matches, strict=True)
+            if len(mine)
+        ]
+
+    # -- state --
+
+    def pack(self, old: Pool, new: Pool) -> dict[str, Words]:
+        events, numbers = self._needed_events()
+        packed: dict[str, Any] = {"count": np.array([len(events)])}
+        for name, values in self._kept_of(events, old, new).items():
+            packed[f"kept {name}"] = values.words
+            packed[f"null {name}"] = np.array([]) if values.nulls is None else values.nulls
+        for number, (view, runs) in enumerate(zip(self._views, self._runs, strict=True)):
+            head, rows, lists = runs.pack(numbers)
+            self._move_keys(view, rows, lists, old, new)
+            packed |= {f"head {number}": head, f"runs {number}": rows, f"lists {number}": lists}
+        return packed
+
+    def tidy(self, old: Pool, new: Pool) -> None:
+        if any(view.string_keys for view in self._views):
+            self.restore(self.pack(old, new))
+            return
+        events, numbers = self._needed_events()
+        self._keep_only(self._kept_of(events, old, new), len(events))
+        for runs in self._runs:
+            runs.renumber(numbers)
+
+    def _needed_events(self) -> tuple[Words, Words]:
+        """The numbers of all events that runs refer to; and for each number, which one that is."""
+        is_needed = np.zeros(self._kept.count, dtype=bool)
+        for runs in self._runs:
+            runs.mark(is_needed)
+        return np.flatnonzero(is_needed), np.cumsum(is_needed) - 1
+
+    def _kept_of(self, events: Words, old: Pool, new: Pool) -> dict[str, Values]:
+        """What is kept of these events, its strings in another pool."""
+        found = {name: self._kept.of(name, events) for name in self._kept.names}
+        return {
+            name: Values(self._moved(values, old, new, self._needed.get(name)), values.nulls)
+            for name, values in found.items()
+        }
+
+    def _keep_only(self, columns: Mapping[str, Values], count: int) -> None:
+        self._kept = self._nothing_kept()
+        self._kept.add(columns, count)
+        self.needed = count
+
+    def _moved(self, values: Values, old: Pool, new: Pool, column: Column | None) -> Words:
+        """The same strings in another pool; other words are what they are."""
+        if column is None or column.data_type != STRING:
+            return values.words
+        words, is_set = np.zeros_like(values.words), ~_nulls(values)
+        words[is_set] = old.moved(values.words[is_set], new)
+        return words
+
+    def _move_keys(self, view: _View, rows: Words, lists: Words, old: Pool, new: Pool) -> None:
+        """Runs wait for strings of another pool from now on."""
+        links = len(view.chain.links)
+        for number in view.string_keys:
+            other = view.chain.links[number].other
+            assert other is not None
+            values = rows[:, vm.R_EVENTS + links + number]
+            is_set = rows[:, vm.R_EVENTS + other.link] != NONE
+            is_set &= (rows[:, vm.R_LOST] >> number) & 1 == 0
+            values[is_set] = old.moved(values[is_set], new)
+            mine = lists[:, vm.E_LINK] == number
+            lists[mine, vm.E_VALUE] = old.moved(lists[mine, vm.E_VALUE], new)
+
+    def restore(self, packed: Mapping[str, Words]) -> None:
+        columns = {}
+        for name in self._kept.names:
+            nulls = packed[f"null {name}"]
+            columns[name] = Values(
+                packed[f"kept {name}"], nulls.astype(bool) if len(nulls) else None
+            )
+        self._keep_only(columns, int(packed["count"][0]))
+        for number, runs in enumerate(self._runs):
+            names = (f"{part} {number}" for part in ("head", "runs", "lists"))
+            runs.restore(*(packed[name] for name in names))
+
+
+def _nulls(values: Values) -> Bits:
+    return np.zeros(len(values.words), dtype=bool) if values.nulls is None else values.nulls
+
+
+class _View:
+    """What a chain sees of a batch."""
+
+    def __init__(self, chain: Chain, places: ColumnLookup) -> None:
+        self.chain = chain
+        self._sieve = Sieve([(link.event_type, link.tests) for link in chain.links], places)
+        self.shown: dict[Attribute, Column] = {
+            attribute: self._column(attribute, places) for _, _, attribute in chain.columns
+        }
+        self._own = {
+            number: places.column(link.event_type, link.own)
+            for number, link in enumerate(chain.links)
+            if link.own is not None
+        }
+        self._given = {
+            number: self._column(link.other, places)
+            for number, link in enumerate(chain.links)
+            if link.other is not None
+        }
+        self.string_keys = [n for n, c in self._own.items() if c.data_type == STRING]
+
+    def _column(self, attribute: Attribute, places: ColumnLookup) -> Column:
+        event_type = self.chain.links[attribute.link].event_type
+        return places.column(event_type, attribute.name)
+
+    def masks(self, batch: Batch, pool: Pool) -> Words:
+        """For each event, a bit for each link whose event it may be."""
+        masks = self._sieve.masks(batch, pool)
+        for number, column in self._own.items():
+            nulls = batch.values(column, pool).nulls
+            if nulls is not None:
+                take_out(masks, number, nulls)
+        return masks
+
+    def keys(self, batch: Batch, pool: Pool) -> tuple[Words, Words, Words]:
+        """For each link and event: the value that runs find it by, the one that it gives to runs
+        that go on to that link; and for each event a bit for each link to which it gives null."""
+        count = len(batch)
+        own = np.empty(len(self.chain.links) * count if self._own else 0, dtype=np.int64)
+        given, lost = np.empty_like(own), np.zeros(count if self._own else 0, dtype=np.int64)
+        for number, column in self._own.items():
+            own[number * count : (number + 1) * count] = batch.values(column, pool).words
+        for number, column in self._given.items():
+            values = batch.values(column, pool)
+            given[number * count : (number + 1) * count] = values.words
+            if values.nulls is not None:
+                lost |= values.nulls.astype(np.int64) << number
+        return own, given, lost
+
+
+class _Rows:
+    """The rows that the matches of one chain give."""
+
+    def __init__(
+        self, view: _View, matches: Words, batch: Batch | None, kept: EventHistory
+    ) -> None:
+        self.statement = view.chain.statement
+        self._view, self._matches, self._kept = view, matches, kept
+        self._batch = batch
+        self._is_timed = view.chain.ending == "absence"
+        links = len(view.chain.links)
+        if self._is_timed:
+            self.instants, self._armed = matches[:, links], matches[:, links + 1]
+        else:
+            assert batch is not None
+            self._places = matches[:, links]
+            self.instants = batch.instants[self._places]
+
+    def __len__(self) -> int:
+        return len(self._matches)
+
+    @property
+    def phases(self) -> Words:
+        return np.full(len(self), not self._is_timed, dtype=np.int64)
+
+    @property
+    def sequences(self) -> Words:
+        if self._is_timed:
+            return np.zeros(len(self), dtype=np.int64)
+        assert self._batch is not None
+        found: Words = self._batch.sequences[self._places]
+        return found
+
+    def members(self, pool: Pool) -> list[Array]:
+        return [
+            as_arrow(self._kept.of(self._view.shown[a].name, self._matches[:, a.link]), type, pool)
+            for _, type, a in self._view.chain.columns
+        ]
+
+    def keys(self) -> Array:
+        import pyarrow as pa
+
+        columns = self._timed_key() if self._is_timed else self._event_key()
+        words = np.empty((len(self), len(columns)), dtype=np.int64)
+        for place, column in enumerate(columns):
+            words[:, place] = column
+        offsets = np.arange(len(self) + 1, dtype=np.int32) * len(columns)
+        places: Array = pa.array(offsets)
+        values: Array = pa.array(words.ravel())
+        return pa.ListArray.from_arrays(places, values)
+
+    def _event_key(self) -> tuple[Words | int, ...]:
+        rows = np.arange(len(self))
+        is_first = np.append(True, self._places[1:] != self._places[:-1])
+        numbers = rows - np.maximum.accumulate(np.where(is_first, rows, 0)) + 1
+        return self.instants, 1, self.sequences, 1, self.statement.rank, numbers
+
+    def _timed_key(self) -> tuple[Words | int, ...]:
+        rank = self.statement.rank
+        origins = self._matches[:, len(self._view.chain.links) - 2]
+        armed = (self._kept.of(_TIME, origins).words, 1, self._kept.of(_SEQUENCE, origins).words, 0)
+        timer = (self.instants, 0, 0, 1, rank, int(Stage.PATTERN))
+        return (*timer, *armed, self._armed, rank, 1)

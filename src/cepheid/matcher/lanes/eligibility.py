@@ -1,0 +1,70 @@
+"""What lanes of all kinds ask of a statement, and which events of a batch are theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING
+from cepheid.expr import tree as expr_tree
+from cepheid.expr.tree import Expr, walk
+from cepheid.matcher.columns.batches import Batch
+from cepheid.matcher.columns.interning import Pool, Words
+from cepheid.matcher.columns.lookup import ColumnLookup
+from cepheid.matcher.lanes.predicates import Bits, Values, truth_of
+from cepheid.program.resolved import ResolvedStatement
+
+KEYS = (INT, LONG, STRING, BOOLEAN)  # equal if their words are
+SHOWN = (*KEYS, FLOAT, DOUBLE)
+
+
+def tells_at_once(statement: ResolvedStatement) -> bool:
+    """Whether each result is a row at once, and nothing chooses or orders the results."""
+    tree = statement.tree
+    return (
+        statement.context is None
+        and statement.where is statement.having is None
+        and not (statement.order_by or tree.distinct or tree.output or tree.limit)
+        and tree.stream == tree.insert_stream == "istream"
+    )
+
+
+def names_in(tests: Sequence[Expr]) -> list[str]:
+    """The attributes that conditions on one event look at."""
+    nodes = (node for test in tests for node in walk(test))
+    return [node.path[0].name for node in nodes if isinstance(node, expr_tree.Column)]
+
+
+class Sieve:
+    """Which of some sources an event belongs to: a type each, and conditions on the event alone."""
+
+    def __init__(self, sources: Sequence[tuple[str, Sequence[Expr]]], places: ColumnLookup) -> None:
+        self._bits = np.zeros(len(places.types) + 1, dtype=np.int64)  # the last: of no known type
+        self._tests = [tests for _, tests in sources]
+        for number, (event_type, _) in enumerate(sources):
+            for kind in places.kinds_of(event_type):
+                self._bits[places.types.index(kind)] |= 1 << number
+        self._tested = {
+            (number, name): places.column(event_type, name)
+            for number, (event_type, tests) in enumerate(sources)
+            for name in names_in(tests)
+        }
+
+    def masks(self, batch: Batch, pool: Pool) -> Words:
+        """For each event, a bit for each source that it belongs to."""
+        masks = self._bits[batch.types]
+        for number, tests in enumerate(self._tests):
+            for condition in tests:
+                take_out(masks, number, ~self._truth(condition, number, batch, pool))
+        return masks
+
+    def _truth(self, condition: Expr, source: int, batch: Batch, pool: Pool) -> Bits:
+        def values_of(column: expr_tree.Column) -> Values:
+            return batch.values(self._tested[source, column.path[0].name], pool)
+
+        return truth_of(condition, values_of, pool.intern).true
+
+
+def take_out(masks: Words, source: int, events: Bits) -> None:
+    masks &= ~(events.astype(np.int64) << source)

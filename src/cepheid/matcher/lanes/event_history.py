@@ -1,0 +1,61 @@
+"""What later rows need of events that are over: some columns, by the numbers of the events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from cepheid.matcher.columns.interning import Words
+from cepheid.matcher.lanes.predicates import Values
+
+_FEW = 1024
+
+
+class EventHistory:
+    """The values of events, whose numbers count up from zero."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._words: dict[str, np.ndarray] = dict.fromkeys(names, np.zeros(_FEW, dtype=np.int64))
+        self._nulls: dict[str, np.ndarray | None] = dict.fromkeys(self._words)
+        self.count = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._words)
+
+    def add(self, columns: Mapping[str, Values], count: int) -> None:
+        """The next so many events."""
+        end = self.count + count
+        for name, values in columns.items():
+            if not self.count:
+                self._words[name] = np.empty(max(end, _FEW), dtype=values.words.dtype)
+            self._words[name] = _with_room(self._words[name], end)
+            self._words[name][self.count : end] = values.words
+            self._add_nulls(name, values.nulls, end)
+        self.count = end
+
+    def _add_nulls(self, name: str, added: np.ndarray | None, end: int) -> None:
+        nulls = self._nulls[name]
+        if nulls is None and added is None:
+            return
+        room = len(self._words[name])
+        nulls = np.zeros(room, dtype=bool) if nulls is None else _with_room(nulls, room)
+        nulls[self.count : end] = False if added is None else added
+        self._nulls[name] = nulls
+
+    def of(self, name: str, numbers: Words) -> Values:
+        """The values of some events."""
+        nulls = self._nulls[name]
+        found = None if nulls is None else nulls[numbers]
+        return Values(
+            self._words[name][numbers], found if found is not None and found.any() else None
+        )
+
+
+def _with_room(array: np.ndarray, count: int) -> np.ndarray:
+    if count <= len(array):
+        return array
+    larger = np.empty(max(count, 2 * len(array)), dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger

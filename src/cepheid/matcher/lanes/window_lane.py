@@ -1,0 +1,328 @@
+"""A window as a lane: its rows lie in a growing table, compiled code moves a span over it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cepheid.core.time import Instant
+from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, STRING, DataType
+from cepheid.expr.tree import Aggregate
+from cepheid.matcher.columns.batches import Batch, as_arrow
+from cepheid.matcher.columns.interning import Pool, Words
+from cepheid.matcher.columns.lookup import ColumnLookup
+from cepheid.matcher.columns.typed_columns import Array
+from cepheid.matcher.compiling.window_lowering import SHAPES, aggregate_words, describe_window
+from cepheid.matcher.lanes.eligibility import Sieve
+from cepheid.matcher.lanes.predicates import Values
+from cepheid.matcher.lanes.window_plan import Shown, Window, argument_of
+from cepheid.matcher.vm.lanes import window_rows as vm
+from cepheid.matcher.vm.memory.layout import NONE
+from cepheid.matcher.vm.memory.tables import (
+    A_KIND,
+    A_OWNER,
+    A_WIDTH,
+    GREATEST,
+    LEAST,
+    NEVER,
+    TIME,
+    UNLIMITED,
+    V_KIND,
+    V_PERIOD,
+    V_REFERENCE,
+    V_SIZE,
+    V_WIDTH,
+)
+
+_FEW = 256
+_NUMBERS_OF_ROWS = [vm.FIRST_ROW, vm.GATHERED, vm.CURSOR, vm.END]
+_EVENT_KEY, _TIMER_KEY = 6, 18  # words of the keys of results
+
+
+class WindowLane:
+    """One window that runs."""
+
+    def __init__(self, window: Window, places: ColumnLookup) -> None:
+        self.window = window
+        self._sieve = Sieve([(window.event_type, window.tests)], places)
+        self._columns = [places.column(window.event_type, a) for a in window.attributes]
+        self._head = _head(window)
+        self._extremes = [
+            (number, int(words[A_OWNER]))
+            for number, words in enumerate(self._aggregates)
+            if words[A_KIND] in (LEAST, GREATEST)
+        ]
+        self._start: Instant = 0
+        self.needed = 0  # rows and groups when last restored
+        self._rows = np.empty((_FEW, self._head[vm.WIDTH]), dtype=np.int64)
+        self._groups = self._fresh_groups(_FEW)
+        self._head[[vm.GROUPS, vm.MOST_GROUPS]] = int(not window.keys), _FEW
+        self._found = np.empty((vm.F_VALUES + len(self._aggregates), 0), dtype=np.int64)
+        self._rehash()
+
+    @property
+    def _aggregates(self) -> Words:
+        return self._head[vm.HEAD_WIDTH :].reshape(-1, A_WIDTH)
+
+    # -- events and time --
+
+    def start(self, instant: Instant) -> None:
+        self._start = instant
+
+    def next_due(self) -> Instant | None:
+        first = int(self._head[vm.FIRST_ROW])
+        if self._head[vm.KIND] == TIME and first < self._head[vm.CURSOR]:
+            return int(self._rows[first, vm.W_INSTANT] + self._head[vm.LIMIT])
+        return None if self._head[vm.DUE] == NEVER else int(self._head[vm.DUE])
+
+    def pass_time(self, instant: Instant) -> None:
+        self._follow(instant)
+
+    def take(self, batch: Batch, pool: Pool) -> None:
+        places = np.flatnonzero(self._sieve.masks(batch, pool) != 0)
+        is_whole = len(places) == len(batch)
+        self._add_rows(batch, slice(None) if is_whole else places, len(places), pool)
+        self._follow(int(batch.instants[-1]))
+
+    def _add_rows(self, batch: Batch, places: Any, count: int, pool: Pool) -> None:
+        self._make_room(count)
+        begin = int(self._head[vm.END])
+        rows = self._rows[begin : begin + count]
+        rows[:, vm.W_INSTANT] = batch.instants[places]
+        rows[:, vm.W_SEQUENCE] = batch.sequences[places]
+        rows[:, vm.W_NULLS] = 0
+        rows[:, vm.W_VALUES + len(self._columns) :] = NONE
+        for slot, column in enumerate(self._columns):
+            values = batch.values(column, pool)
+            rows[:, vm.W_VALUES + slot] = _words(values.words[places])
+            if values.nulls is not None:
+                is_null = values.nulls[places]
+                rows[is_null, vm.W_VALUES + slot] = 0
+                rows[:, vm.W_NULLS] |= is_null.astype(np.int64) << slot
+        self._head[vm.END] += count
+
+    def _follow(self, until: Instant) -> None:
+        self._more_found(2 * int(self._head[vm.END] - self._head[vm.CURSOR]))
+        more = {vm.MORE_GROUPS: self._more_groups, vm.MORE_FOUND: self._more_found}
+        while (
+            status := vm.follow(
+                self._head,
+                self._rows.reshape(-1),
+                self._groups.reshape(-1),
+                self._table,
+                self._found.reshape(-1),
+                until,
+            )
+        ) != vm.DONE:
+            more[status]()
+
+    def take_rows(self, batch: Batch | None) -> list[_Results]:
+        del batch
+        found = self._found[:, : int(self._head[vm.FOUND])]
+        self._head[vm.FOUND] = 0
+        return [_Results(self, found)] if found.size else []
+
+    # -- room --
+
+    def _make_room(self, count: int) -> None:
+        """For so many rows more; those that have left give way."""
+        first, end = int(self._head[vm.FIRST_ROW]), int(self._head[vm.END])
+        if end + count <= len(self._rows):
+            return
+        rows = self._rows[first:end]
+        room = max(2 * len(rows) + count, _FEW)
+        if room > len(self._rows):
+            self._rows = np.empty((room, self._rows.shape[1]), dtype=np.int64)
+        self._rows[: len(rows)] = rows
+        self._move_links(self._rows[: len(rows)], self._groups, first)
+        self._head[_NUMBERS_OF_ROWS] -= first
+
+    def _more_found(self, count: int = 0) -> None:
+        filled = int(self._head[vm.FOUND])
+        wanted = filled + max(count, int(self._head[vm.WANTED]))
+        if wanted > self._found.shape[1]:
+            found = np.empty((len(self._found), max(_FEW, 2 * wanted)), dtype=np.int64)
+            found[:, :filled] = self._found[:, :filled]
+            self._found = found
+            self._head[vm.MOST_FOUND] = found.shape[1]
+
+    def _more_groups(self) -> None:
+        count = len(self._groups)
+        self._groups = np.concatenate([self._groups, self._fresh_groups(count)])
+        self._head[vm.MOST_GROUPS] = 2 * count
+        self._rehash()
+
+    def _fresh_groups(self, count: int) -> Words:
+        groups = np.zeros((count, self._head[vm.GROUP_WIDTH]), dtype=np.int64)
+        for place in self._places_of_extremes():
+            groups[:, place : place + 2] = NONE
+        return groups
+
+    def _places_of_extremes(self) -> list[int]:
+        """Where groups have the first and the last row of an extreme."""
+        begin = vm.G_KEYS + len(self.window.keys)
+        return [begin + 2 * number for number, _ in self._extremes]
+
+    def _rehash(self) -> None:
+        self._head[vm.SIZE] = 1 << (4 * len(self._groups) - 1).bit_length()
+        self._table = np.full(self._head[vm.SIZE], NONE, dtype=np.int64)
+        vm.rehash(self._head, self._groups.reshape(-1), self._table)
+
+    # -- results --
+
+    def keys(self, found: Words) -> Array:
+        """The keys of results."""
+        import pyarrow as pa
+
+        count, events = found.shape[1], int(found[vm.F_PHASE].sum())
+        words = np.empty(_EVENT_KEY * events + _TIMER_KEY * (count - events), dtype=np.int64)
+        ends = np.zeros(count + 1, dtype=np.int32)
+        vm.write_keys(
+            self._head,
+            self._found.reshape(-1),
+            self._rows.reshape(-1),
+            self.window.statement.rank,
+            self._start,
+            words,
+            ends,
+        )
+        places: Array = pa.array(ends)
+        values: Array = pa.array(words)
+        return pa.ListArray.from_arrays(places, values)
+
+    def members(self, found: Words, pool: Pool) -> list[Array]:
+        """The columns of results."""
+        return [
+            as_arrow(_shown_values(self._values(found, shown), type), type, pool)
+            for _, type, shown in self.window.columns
+        ]
+
+    def _values(self, found: Words, shown: Shown) -> Values:
+        if isinstance(shown, Aggregate):
+            place = self.window.aggregates.index(shown)
+            words, nulls = found[vm.F_VALUES + place].copy(), found[vm.F_NULLS]
+        else:
+            place = self.window.attributes.index(shown)
+            rows = found[vm.F_ROW]
+            words = self._rows[rows, vm.W_VALUES + place]
+            nulls = self._rows[rows, vm.W_NULLS]
+        is_null = (nulls >> place) & 1 != 0 if nulls.any() else None
+        return Values(words, is_null)
+
+    # -- the state between two batches --
+
+    def pack(self, old: Pool, new: Pool) -> dict[str, Words]:
+        first, end = int(self._head[vm.FIRST_ROW]), int(self._head[vm.END])
+        rows = self._rows[first:end].copy()
+        groups = self._groups[: int(self._head[vm.GROUPS])]
+        is_used = groups[:, vm.G_SIZE] > 0
+        is_used[rows[:, vm.W_GROUP]] = True
+        is_used[: int(not self.window.keys)] = True
+        groups = groups[is_used]
+        rows[:, vm.W_GROUP] = (np.cumsum(is_used) - 1)[rows[:, vm.W_GROUP]]
+        self._move_links(rows, groups, first)
+        for slot, column in enumerate(self._columns):
+            if column.data_type == STRING:
+                _move_strings(rows, vm.W_NULLS, vm.W_VALUES, slot, old, new)
+                if slot < len(self.window.keys):
+                    _move_strings(groups, vm.G_NULLS, vm.G_KEYS, slot, old, new)
+        start = np.array([self._start], dtype=np.int64)
+        return {"start": start, "head": self._head.copy(), "rows": rows, "groups": groups}
+
+    def _move_links(self, rows: Words, groups: Words, first: int) -> None:
+        """Rows get smaller numbers, where they are linked, too."""
+        linked = [rows[:, links : links + 2] for _, links in self._extremes]
+        linked += [groups[:, place : place + 2] for place in self._places_of_extremes()]
+        for numbers in linked:
+            numbers[numbers != NONE] -= first
+            numbers[numbers < 0] = NONE  # rows that have left
+
+    def restore(self, packed: Mapping[str, Words]) -> None:
+        rows, groups = packed["rows"], packed["groups"]
+        self._start = int(packed["start"][0])
+        self._head[:] = packed["head"]
+        self._head[_NUMBERS_OF_ROWS] -= packed["head"][vm.FIRST_ROW]
+        self._head[[vm.FOUND, vm.WANTED]] = 0
+        self._head[vm.MOST_FOUND] = self._found.shape[1]
+        self._rows = np.ascontiguousarray(rows)
+        self._head[vm.GROUPS] = len(groups)
+        self._head[vm.MOST_GROUPS] = len(groups) + _FEW
+        self._groups = np.concatenate([groups, self._fresh_groups(_FEW)])
+        self.needed = len(rows) + len(groups)
+        self._rehash()
+
+    def tidy(self, old: Pool, new: Pool) -> None:
+        self.restore(self.pack(old, new))
+
+
+def _head(window: Window) -> Words:
+    """The single words of a window's compiled code, and its aggregates."""
+    described = [NONE] * V_WIDTH
+    describe_window(described, window.statement.tree.window)
+    rows_leave = described[V_KIND] != UNLIMITED
+    width = vm.W_VALUES + len(window.attributes)
+    aggregates: list[int] = []
+    for aggregate in window.aggregates:
+        argument = argument_of(aggregate)
+        slot = NONE if argument is None else window.attributes.index(argument)
+        words = aggregate_words(aggregate, slot, NONE, rows_leave=rows_leave)
+        if words[A_KIND] in (LEAST, GREATEST):
+            words[A_OWNER], width = width, width + 2
+        aggregates += words
+    head = np.zeros(vm.HEAD_WIDTH + len(aggregates), dtype=np.int64)
+    head[vm.HEAD_WIDTH :] = aggregates
+    head[vm.KIND] = described[V_KIND]
+    head[vm.LIMIT] = described[V_SIZE] or described[V_PERIOD]
+    head[vm.SHAPE] = SHAPES[window.statement.shape]
+    head[vm.KEYS] = len(window.keys)
+    head[vm.AGGREGATES] = len(window.aggregates)
+    head[vm.WIDTH] = width
+    head[vm.GROUP_WIDTH] = vm.G_KEYS + len(window.keys) + 2 * len(window.aggregates)
+    head[vm.ANCHOR] = described[V_REFERENCE]
+    head[vm.DUE] = NEVER
+    return head
+
+
+def _words(values: Any) -> Any:
+    """Values of any scalar type as what words are made of."""
+    is_real = values.dtype.kind == "f"
+    return np.ascontiguousarray(values, dtype=np.float64).view(np.int64) if is_real else values
+
+
+def _shown_values(values: Values, type: DataType) -> Values:
+    """Words as values of a type; strings stay numbers."""
+    words: Any = values.words
+    if type in (FLOAT, DOUBLE):
+        words = words.view(np.float64)
+        words = words.astype(np.float32) if type == FLOAT else words
+    elif type == BOOLEAN:
+        words = words != 0
+    elif type == INT:
+        words = words.astype(np.int32)
+    return Values(words, values.nulls)
+
+
+def _move_strings(table: Words, nulls: int, begin: int, slot: int, old: Pool, new: Pool) -> None:
+    is_set = (table[:, nulls] >> slot) & 1 == 0
+    table[is_set, begin + slot] = old.moved(table[is_set, begin + slot], new)
+
+
+class _Results:
+    """The results of a window."""
+
+    def __init__(self, lane: WindowLane, found: Words) -> None:
+        self.statement = lane.window.statement
+        self._lane, self._found = lane, found
+        self.instants = found[vm.F_INSTANT]
+        self.phases, self.sequences = found[vm.F_PHASE], found[vm.F_SEQUENCE]
+
+    def __len__(self) -> int:
+        return len(self.instants)
+
+    def keys(self) -> Array:
+        return self._lane.keys(self._found)
+
+    def members(self, pool: Pool) -> list[Array]:
+        return self._lane.members(self._found, pool)

@@ -1,0 +1,119 @@
+"""Windows over a stream: statements that show attributes and aggregates of the rows that count.
+
+`select k, count(*) as n from A(v > 1)#time(10 sec) group by k` is what people write most. What they
+have in common: rows leave in the order in which they entered, and every result comes at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from cepheid.core.types import DOUBLE, FLOAT, INT, LONG, DataType
+from cepheid.expr.tree import Aggregate, Column, Expr, conjuncts
+from cepheid.matcher.columns.lookup import ColumnLookup
+from cepheid.matcher.lanes.eligibility import KEYS, SHOWN, names_in, tells_at_once
+from cepheid.matcher.lanes.predicates import can_test
+from cepheid.program.resolved import ResolvedStatement
+from cepheid.program.tree import TimeBatch, TimeWindow
+
+_NUMBERS = (INT, LONG, FLOAT, DOUBLE)
+_OF_NUMBERS = ("sum", "avg", "min", "max")
+_MOST = 60  # values of a row, and aggregates: a word has a bit for each that is null
+Shown: TypeAlias = str | Aggregate  # an attribute, or an aggregate of one
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A statement as a window over the events of a type that satisfy conditions."""
+
+    statement: ResolvedStatement
+    event_type: str
+    tests: tuple[Expr, ...]
+    keys: tuple[str, ...]  # the attributes that say the group of an event
+    columns: tuple[tuple[str, DataType, Shown], ...]
+
+    @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        shown = (column for _, _, column in self.columns)
+        return tuple(dict.fromkeys(c for c in shown if isinstance(c, Aggregate)))
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """What must be known of each event; the keys come first."""
+        shown = (column for _, _, column in self.columns)
+        named = (c if isinstance(c, str) else argument_of(c) for c in shown)
+        return tuple(dict.fromkeys([*self.keys, *(name for name in named if name is not None)]))
+
+
+def argument_of(aggregate: Aggregate) -> str | None:
+    """The attribute that an aggregate of a window is about; `count(*)` is about none."""
+    return None if aggregate.argument is None else _attribute(aggregate.argument)
+
+
+def window_of(statement: ResolvedStatement, places: ColumnLookup) -> Window | None:
+    """The statement as a window, if it is one."""
+    window = _window(statement, places)
+    if window is None or not all(places.has_one(name, a) for name, a in _asked(window)):
+        return None
+    return window if max(len(window.attributes), len(window.aggregates)) <= _MOST else None
+
+
+def _asked(window: Window) -> Iterator[tuple[str, str]]:
+    for name in (*names_in(window.tests), *window.attributes):
+        yield window.event_type, name
+
+
+def _window(statement: ResolvedStatement, places: ColumnLookup) -> Window | None:
+    if statement.event_type is None or not (tells_at_once(statement) and _is_steady(statement)):
+        return None
+    tests = tuple(conjuncts(statement.condition))
+    keys = dict.fromkeys(_attribute(e) if e.type in KEYS else None for e in statement.group_by)
+    columns = _columns(statement, places)
+    if None in keys or columns is None or not all(map(can_test, tests)):
+        return None
+    return Window(statement, statement.event_type, tests, tuple(filter(None, keys)), columns)
+
+
+def _is_steady(statement: ResolvedStatement) -> bool:
+    """Whether rows leave in the order in which they entered, and nothing happens without any."""
+    match statement.tree.window:
+        case TimeWindow(period):
+            return not period.months
+        case TimeBatch(period) as batch:
+            return not (period.months or batch.start_eager or batch.force_update)
+    return True
+
+
+def _columns(
+    statement: ResolvedStatement, places: ColumnLookup
+) -> tuple[tuple[str, DataType, Shown], ...] | None:
+    types = places.derived[statement.target]
+    found = []
+    for column in statement.columns:
+        shown = _shown(column.expr)
+        if shown is None or column.expr.type != types[column.name]:
+            return None
+        found.append((column.name, column.expr.type, shown))
+    names = [name for name, _, _ in found]
+    return tuple(found) if names == list(types) else None
+
+
+def _shown(expr: Expr) -> Shown | None:
+    match expr:
+        case Aggregate("count", None, distinct=False):
+            return expr
+        case Aggregate("count", Expr() as argument, distinct=False):
+            return None if _attribute(argument) is None else expr
+        case Aggregate(function, Expr() as argument, distinct=False) if function in _OF_NUMBERS:
+            is_number = argument.type in _NUMBERS and _attribute(argument) is not None
+            return expr if is_number else None
+    return _attribute(expr)
+
+
+def _attribute(expr: Expr) -> str | None:
+    """The attribute of the event at hand that an expression is, if it has a scalar type."""
+    if isinstance(expr, Column) and expr.tag is None and expr.is_attribute and expr.type in SHOWN:
+        return expr.path[0].name
+    return None

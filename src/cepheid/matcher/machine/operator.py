@@ -1,0 +1,396 @@
+"""The compiled machine as an operator: Arrow columns go into its memory, rows come out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from cepheid.core.event import Event, Value
+from cepheid.core.time import Instant, format_instant
+from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
+from cepheid.errors import Diagnostic, LateEvent, RunError, error
+from cepheid.io.arrow import arrow_type, to_column
+from cepheid.matcher.columns.batches import (
+    OWN,
+    Repeated,
+    check_order,
+    expect_none,
+    integers,
+    type_numbers,
+)
+from cepheid.matcher.columns.interning import Rows
+from cepheid.matcher.columns.typed_columns import TypedColumns
+from cepheid.matcher.compiling.lowering import lower
+from cepheid.matcher.compiling.machine_program import MachineProgram
+from cepheid.matcher.machine import saved_state as state
+from cepheid.matcher.machine.python_calls import answer, forget, linked, remember
+from cepheid.matcher.operator import Operator, columns_of, derived_types, rows_schema
+from cepheid.matcher.vm.machine import run
+from cepheid.matcher.vm.memory.access import (
+    Memory,
+    Words,
+    collect,
+    free_rows,
+    grown,
+    key_lengths,
+    key_words,
+    lay_out,
+    load_events,
+    load_keys,
+    load_nulls,
+    load_values,
+    next_due,
+    rehashed,
+    row_nulls,
+    row_words,
+    rows_of,
+    with_more,
+    with_room,
+)
+from cepheid.matcher.vm.memory.free_lists import EVENT, RESERVE
+from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, USED, WIDTH, Field, Head, Region
+from cepheid.matcher.vm.memory.tables import (
+    ASK,
+    DONE,
+    ENDLESS,
+    GROW,
+    INPUT,
+    KEY,
+    NEVER,
+    ORIGIN,
+    ORIGIN_EVENT,
+    PASS_TIME,
+    REHASH,
+    ROW,
+    RUNAWAY,
+    SLOTS,
+    START_INSTANT,
+    START_STATEMENT,
+    STARTED,
+    STEP,
+    TAKE,
+    UNTIL,
+    W_KEY,
+    W_KIND,
+)
+from cepheid.matcher.vm.rows.results import MOST_DERIVED
+from cepheid.program.resolved import ResolvedProgram
+from cepheid.semantics.machine import late_event
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CHUNK = 1 << 14  # events that lie in the memory at once
+Array: TypeAlias = Any  # of Arrow, whose stubs know less than it does
+_SCALARS = (STRING, INT, LONG, FLOAT, DOUBLE, BOOLEAN)
+KINDS = ("match", "old", "timeout")
+
+
+class MachineOperator(Operator):
+    """Runs programs of which the machine leaves nothing to the reference semantics."""
+
+    def __init__(self, program: ResolvedProgram, *, keyed: bool = True) -> None:
+        self.program = program
+        self._form: MachineProgram = lower(program)
+        self._pool = self._form.pool
+        self._memory: Memory = lay_out(self._form, keyed=keyed)
+        self._keyed = keyed
+        self._ended: Diagnostic | None = None  # why the run cannot go on
+        self._columns = columns_of(program)
+        self._inputs = TypedColumns(program)
+        self._repeated = Repeated()
+        self._schema = rows_schema(program)
+        self._types = {name: place for place, name in enumerate(self._form.types)}
+
+    @property
+    def size(self) -> int:
+        """How many words its memory has."""
+        return len(self._memory)
+
+    # -- time --
+
+    @property
+    def clock(self) -> Instant | None:
+        return int(self._memory[Head.CLOCK]) if self._memory[STARTED] else None
+
+    def next_due(self) -> Instant | None:
+        due = int(next_due(self._memory))
+        return None if due == NEVER else due
+
+    def start(self, instant: Instant) -> None:
+        self._memory[Head.CLOCK] = instant
+        self._memory[STARTED] = 1
+        self._memory[START_INSTANT] = instant
+        self._memory[ORIGIN] = self._memory[ORIGIN_EVENT] = NONE
+        for number in reversed(range(len(self._form.statements))):
+            if self._form.statements[number].context is None:
+                self._push(START_STATEMENT, number)
+        self._run()
+
+    def advance(self, instant: Instant) -> pa.Table:
+        clock = self.clock
+        if clock is None:
+            self.start(instant)
+        elif instant < clock:
+            raise LateEvent(late_event(instant, clock))
+        self._memory[UNTIL] = instant
+        self._push(PASS_TIME)
+        self._run()
+        self._memory[UNTIL] = NEVER
+        return self._take_rows()
+
+    # -- events --
+
+    def take(self, events: pa.RecordBatch | pa.Table) -> pa.Table:
+        import pyarrow as pa
+
+        if isinstance(events, pa.RecordBatch):
+            events = pa.Table.from_batches([events])
+        chunks = (events.slice(begin, CHUNK) for begin in range(0, events.num_rows, CHUNK))
+        return pa.concat_tables([self._schema.empty_table(), *map(self._take_chunk, chunks)])
+
+    def _take_chunk(self, events: pa.Table) -> pa.Table:
+        instants = integers(events["@time"])
+        if self.clock is None:
+            self.start(int(instants[0]))
+        check_order(instants, int(self._memory[Head.CLOCK]))
+        self._make_room(len(instants))
+        types = type_numbers(events["@type"], self._types)
+        arrays = self._arrays(events, types)
+        load_events(self._memory, types, instants, integers(events["@sequence"]))
+        for slot, (type, array) in arrays.items():
+            load_values(self._memory, slot, self._words(array, type))
+            if array.null_count:
+                nulls = array.is_null().to_numpy(zero_copy_only=False)
+                load_nulls(self._memory, slot, np.require(nulls, requirements=OWN))
+        if "@key" in events.column_names:
+            self._load_keys(events["@key"].combine_chunks())
+        self._push(TAKE)
+        self._run()
+        return self._take_rows()
+
+    def _load_keys(self, keys: Array) -> None:
+        """The keys of events that other operators derived."""
+        words = integers(keys.flatten())
+        ends = np.cumsum(integers(keys.value_lengths()))
+        self._memory = with_room(self._memory, {KEY: len(words) + RESERVE})
+        load_keys(self._memory, ends, words)
+
+    def _arrays(self, events: pa.Table, types: Words) -> dict[int, tuple[DataType, Array]]:
+        """The values of each slot; several columns may share one, each for types of its own."""
+        import pyarrow.compute as pc
+
+        names = set(events.column_names)
+        found: dict[int, tuple[DataType, Array]] = {}
+        for column in self._columns:
+            if column.name not in names:
+                expect_none(column, types, self._types)
+            else:
+                slot = self._form.slots[column.attribute, column.data_type]
+                array = events[column.name].combine_chunks()
+                if column.data_type in _SCALARS:
+                    array = self._inputs.exact(array, column)
+                if slot in found:
+                    array = pc.coalesce(found[slot][1], array)
+                found[slot] = column.data_type, array
+        return found
+
+    def _make_room(self, count: int) -> None:
+        if free_rows(self._memory, EVENT) < count + RESERVE:
+            collect(self._memory)
+        needed = {EVENT: count + RESERVE, INPUT: count}
+        self._memory[TABLE + 4 * INPUT + USED] = 0
+        self._memory = with_room(self._memory, needed)
+
+    def _words(self, array: Array, type: DataType) -> Words:
+        if type == STRING:
+            return self._pool.intern_array(array)
+        if type in (INT, LONG):
+            return integers(array)
+        if type in (FLOAT, DOUBLE):
+            values = array.fill_null(0.0).to_numpy(zero_copy_only=False)
+            return np.require(values, np.float64, OWN).view(np.int64)
+        if type == BOOLEAN:
+            return integers(array.cast("int8"))
+        encoded = (self._pool.encode(value, type)[0] for value in array.to_pylist())
+        return np.fromiter(encoded, dtype=np.int64, count=len(array))
+
+    # -- running --
+
+    def _push(self, step: int, argument: int = 0) -> None:
+        self._memory = grown(self._memory)
+        entry = TABLE + 4 * STEP
+        place = (
+            self._memory[entry + BEGIN] + self._memory[entry + USED] * self._memory[entry + WIDTH]
+        )
+        self._memory[place : place + 2] = (step, argument)
+        self._memory[entry + USED] += 1
+
+    def _run(self) -> None:
+        if self._ended is not None:  # what it left half done means nothing
+            raise RunError(self._ended)
+        while True:
+            status = run(self._memory)
+            if status == DONE:
+                return
+            if status == GROW:
+                self._memory = grown(self._memory)
+            elif status == REHASH:
+                self._memory = rehashed(self._memory)
+            elif status == ASK:
+                self._answer()
+            elif status == ENDLESS:
+                self._ended = self._endless()
+                raise RunError(self._ended)
+
+    def _endless(self) -> Diagnostic:
+        statement = self._form.statements[int(self._memory[RUNAWAY])]
+        instant = int(self._memory[Head.CLOCK])
+        fact = f"more than {MOST_DERIVED:,} events were derived from one cause"
+        hint = f"the last came from '{statement.name}' at {format_instant(instant)}"
+        return error("runaway", fact, statement.tree.span, hint)
+
+    def _answer(self) -> None:
+        site = int(self._memory[Head.SITE])
+        if site < 0:
+            due = self._form.schedules[-site - 2].after(int(self._memory[Head.CLOCK]))
+            bits, is_null = (0, True) if due is None else (due, False)
+            self._memory[Head.MEMO_ROW] = NONE
+        else:
+            bits, is_null = answer(self._memory, self._form.sites, self._pool, self._event)
+        if not remember(self._memory, bits, is_null=is_null):
+            # With a larger table the same question will be asked again.
+            is_lasting = self._memory[Head.MEMO_ROW] != NONE
+            self._memory = with_more(self._memory, Region.MEMO if is_lasting else Region.ANSWER)
+            if is_lasting:
+                forget(self._memory)
+
+    # -- reading --
+
+    def _row(self, region: int, row: int) -> int:
+        entry = TABLE + 4 * region
+        return int(self._memory[entry + BEGIN] + row * self._memory[entry + WIDTH])
+
+    @property
+    def _rows(self) -> Rows:
+        return Rows(self._event, self._events)
+
+    def _event(self, row: int) -> Event:
+        place = self._row(EVENT, row)
+        name = self._form.types[int(self._memory[place + Field.TYPE])]
+        values: dict[str, Value] = {}
+        for attribute in self.program.types[name].attributes:
+            slot = self._form.slots.get((attribute.name, attribute.type))
+            if slot is not None:
+                values[attribute.name] = self._value(place, slot, attribute.type)
+        instant, sequence = (
+            self._memory[place + Field.INSTANT],
+            self._memory[place + Field.SEQUENCE],
+        )
+        return Event(name, int(instant), values, int(sequence))
+
+    def _value(self, place: int, slot: int, type: DataType) -> Value:
+        if (int(self._memory[place + Field.NULLS + slot // 64]) >> (slot % 64)) & 1:
+            return None
+        bits = int(self._memory[place + self._memory[SLOTS] + slot])
+        return self._pool.decode(bits, type, self._rows)
+
+    def _events(self, link: int) -> list[Event]:
+        return [self._event(row) for row in linked(self._memory, link)]
+
+    # -- rows --
+
+    def _take_rows(self) -> pa.Table:
+        import pyarrow as pa
+
+        rows = rows_of(self._memory, ROW)
+        if not len(rows):
+            return self._schema.empty_table()
+        columns = [
+            self._chosen(self._form.types, self._row_words(Field.TYPE)),
+            pa.array(self._row_words(Field.INSTANT)).cast(pa.timestamp("us", "UTC")),
+            self._chosen(KINDS, rows[:, W_KIND]),
+            self._keys(np.ascontiguousarray(rows[:, W_KEY])),
+            *self._structs(self._row_words(Field.TYPE)),
+        ]
+        self._memory[TABLE + 4 * ROW + USED] = 0
+        return pa.Table.from_arrays(columns, schema=self._schema)
+
+    def _row_words(self, word: int) -> Words:
+        """One word of the event of each row."""
+        words = np.empty(int(self._memory[TABLE + 4 * ROW + USED]), dtype=np.int64)
+        row_words(self._memory, word, words)
+        return words
+
+    def _chosen(self, names: Sequence[str], numbers: Words) -> Array:
+        """Names by their numbers; mostly it is one name for all."""
+        import pyarrow as pa
+
+        first = int(numbers[0])
+        if (numbers == first).all():
+            return self._repeated.text(names[first], len(numbers))
+        places: Array = pa.array(numbers)
+        return pa.array(names).take(places)
+
+    def _keys(self, keys: Words) -> Array:
+        import pyarrow as pa
+
+        if not self._keyed:
+            return self._repeated.no_keys(len(keys))
+        lengths = np.empty(len(keys), dtype=np.int64)
+        words = np.empty(key_lengths(self._memory, keys, lengths), dtype=np.int64)
+        key_words(self._memory, keys, words)
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+        values: Array = pa.array(words)
+        places: Array = pa.array(offsets)
+        return pa.ListArray.from_arrays(places, values)
+
+    def _structs(self, types: Words) -> Iterator[Array]:
+        """One column per derived type, null in rows of other types."""
+        import pyarrow as pa
+
+        for name, attributes in derived_types(self.program).items():
+            is_other = types != self._types[name]
+            field = self._schema.field(name)
+            members = [
+                self._values(slot_name, type, is_other) for slot_name, type in attributes.items()
+            ]
+            if not members:
+                yield pa.array([None if o else {} for o in is_other], field.type)
+                continue
+            mask = pa.array(is_other) if is_other.any() else None
+            yield pa.StructArray.from_arrays(members, fields=list(field.type), mask=mask)
+
+    def _values(self, name: str, type: DataType, is_other: Any) -> Array:
+        import pyarrow as pa
+
+        slot = self._form.slots[name, type]
+        nulls = np.empty(len(is_other), dtype=bool)
+        has_nulls = row_nulls(self._memory, slot, nulls)
+        nulls |= is_other
+        mask = nulls if has_nulls or is_other.any() else None
+        words = self._row_words(int(self._memory[SLOTS]) + slot)
+        arrow = arrow_type(type, self.program.types)
+        if type in (INT, LONG):
+            return pa.array(words, mask=mask).cast(arrow)
+        if type in (FLOAT, DOUBLE):
+            return pa.array(words.view(np.float64), mask=mask).cast(arrow)
+        if type == BOOLEAN:
+            return pa.array(words != 0, mask=mask)
+        if type == STRING:
+            return self._pool.texts(words, mask)
+        values = [
+            None if null else self._pool.decode(word, type, self._rows)
+            for word, null in zip(words.tolist(), nulls.tolist(), strict=True)
+        ]
+        return to_column(values, type, self.program.types)
+
+    # -- saving --
+
+    def save(self) -> bytes:
+        return state.save(self._memory, self._pool, self._form)
+
+    def load(self, saved: bytes) -> None:
+        self._memory, self._pool = state.load(saved, self._form)

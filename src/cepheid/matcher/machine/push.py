@@ -1,0 +1,270 @@
+"""The compiled machine over Python events: no Arrow on the way in or out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import TypeAlias
+
+import numpy as np
+
+from cepheid.core.event import Event, SortKey, Value
+from cepheid.core.time import Instant
+from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
+from cepheid.errors import Diagnostic, LateEvent, RunError
+from cepheid.matcher.columns.interning import bits_double
+from cepheid.matcher.machine.operator import MachineOperator
+from cepheid.matcher.operator import columns_of, derived_types
+from cepheid.matcher.vm.memory.access import (
+    RECORD_HEAD,
+    Words,
+    grown,
+    key_lengths,
+    key_words,
+    load_records,
+    rows_of,
+)
+from cepheid.matcher.vm.memory.free_lists import EVENT
+from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, USED, WIDTH, Field, Head
+from cepheid.matcher.vm.memory.tables import (
+    MATCH,
+    N_TWIN,
+    NEVER,
+    NODE,
+    OLD,
+    PASS_TIME,
+    ROW,
+    SLOTS,
+    STARTED,
+    UNTIL,
+    W_EVENT,
+    W_KEY,
+    W_KIND,
+    W_STATEMENT,
+)
+from cepheid.program.resolved import ResolvedProgram
+from cepheid.semantics.machine import late_event
+
+_CLOCK = int(Head.CLOCK)
+_ROWS = TABLE + 4 * ROW + USED
+_NULLS = int(Field.NULLS)
+_INTEGRAL, _TRUTH, _REAL, _TEXT, _NESTED = range(5)
+# Where an attribute lies in the record of an event, and as what.
+_Place: TypeAlias = tuple[str, int, int, DataType]
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """How the rows of a statement are read: of each column its name, slot, kind and type."""
+
+    statement: str
+    target: str
+    columns: tuple[tuple[str, int, int, DataType], ...]
+
+
+class Matcher(MachineOperator):
+    """A running program that takes events one by one or many at once, and gives rows as events."""
+
+    def __init__(self, program: ResolvedProgram) -> None:
+        super().__init__(program)
+        form = self._form
+        self._first_slot = int(self._memory[SLOTS])
+        self._width = RECORD_HEAD + self._first_slot - _NULLS + len(form.slots)
+        self._places = self._places_of_types()
+        targets = derived_types(program)
+        self._results = tuple(
+            _Result(
+                s.name,
+                s.target,
+                tuple(
+                    (c.name, form.slots[c.name, t], _kind(t), t)
+                    for c in s.columns
+                    for t in (targets[s.target][c.name],)
+                ),
+            )
+            for s in form.statements
+        )
+        self._ended: Diagnostic | None = None  # why the run cannot go on
+        self._make_records(1)
+
+    def _places_of_types(self) -> Mapping[str, tuple[_Place, ...]]:
+        places: dict[str, list[_Place]] = {}
+        begin = RECORD_HEAD + self._first_slot - _NULLS
+        for column in columns_of(self.program):
+            slot = self._form.slots[column.attribute, column.data_type]
+            place = column.attribute, begin + slot, _kind(column.data_type), column.data_type
+            for name in column.types:
+                places.setdefault(name, []).append(place)
+        return {name: tuple(found) for name, found in places.items()}
+
+    # -- events --
+
+    def send(self, event: Event) -> list[Event]:
+        """Time passes to the event's instant, then it happens; gives all rows."""
+        return self.send_all((event,))
+
+    def send_all(self, events: Sequence[Event]) -> list[Event]:
+        """The same for events in the order of their times."""
+        self._check_running()
+        if not events:
+            return []
+        memory = self._memory
+        before = int(memory[_CLOCK]) if memory[STARTED] else events[0].instant
+        for event in events:
+            if event.instant < before:
+                raise LateEvent(late_event(event.instant, before))
+            before = event.instant
+        if not memory[STARTED]:
+            self.start(events[0].instant)
+        if len(events) * self._width > len(self._records):
+            self._make_records(len(events))
+        base = 0
+        for event in events:
+            self._write(event, base)
+            base += self._width
+        if not load_records(self._memory, self._records, len(events)):
+            self._make_room(len(events))
+            self._memory = grown(self._memory)
+            load_records(self._memory, self._records, len(events))
+        return self._rows_so_far()
+
+    def pass_time(self, instant: Instant) -> list[Event]:
+        """Time passes, up to and including an instant; gives the rows that time brings."""
+        self._check_running()
+        clock = self.clock
+        if clock is None:
+            self.start(instant)
+        elif instant < clock:
+            raise LateEvent(late_event(instant, clock))
+        self._memory[UNTIL] = instant
+        self._push(PASS_TIME)
+        rows = self._rows_so_far()
+        self._memory[UNTIL] = NEVER
+        return rows
+
+    def _check_running(self) -> None:
+        """A run that had to end stays ended: what it left half done means nothing."""
+        if self._ended is not None:
+            raise RunError(self._ended)
+
+    def _rows_so_far(self) -> list[Event]:
+        try:
+            self._run()
+        except RunError as end:
+            self._ended = end.diagnostics[0]
+            raise
+        return self._take_events() if self._memory[_ROWS] else []
+
+    # -- records --
+
+    def _make_records(self, count: int) -> None:
+        self._records = np.zeros(count * self._width, dtype=np.int64)
+        words = self._records.data.cast("B")
+        self._integers, self._doubles = words.cast("q"), words.cast("d")
+
+    def _write(self, event: Event, base: int) -> None:
+        """An event as `load_records` takes it."""
+        integers, doubles, pool = self._integers, self._doubles, self._pool
+        integers[base] = self._types.get(event.type, NONE)
+        integers[base + 1] = event.instant
+        integers[base + 2] = event.sequence
+        begin = base + RECORD_HEAD + self._first_slot - _NULLS
+        for word in range(base + RECORD_HEAD, begin):
+            integers[word] = 0
+        values = event.values_
+        for attribute, place, kind, type in self._places.get(event.type, ()):
+            value = values.get(attribute)
+            if value is None:
+                slot = base + place - begin
+                integers[base + RECORD_HEAD + slot // 64] |= _BITS[slot % 64]
+            elif kind <= _TRUTH:
+                integers[base + place] = value  # type: ignore[assignment]
+            elif kind == _REAL:
+                doubles[base + place] = value  # type: ignore[assignment]
+            elif kind == _TEXT:
+                integers[base + place] = pool.intern(value)
+            else:
+                integers[base + place] = pool.encode(value, type)[0]
+
+    # -- rows --
+
+    def _take_events(self) -> list[Event]:
+        rows = rows_of(self._memory, ROW)
+        keys = self._sort_keys(np.ascontiguousarray(rows[:, W_KEY]))
+        found = [self._result(row, key) for row, key in zip(rows.tolist(), keys, strict=True)]
+        self._memory[_ROWS] = 0
+        return found
+
+    def _result(self, row: list[int], key: SortKey) -> Event:
+        result = self._results[row[W_STATEMENT]]
+        entry = TABLE + 4 * EVENT
+        width = int(self._memory[entry + WIDTH])
+        begin = int(self._memory[entry + BEGIN]) + row[W_EVENT] * width
+        words = self._memory[begin : begin + width].tolist()
+        values = {n: self._column(words, slot, kind, t) for n, slot, kind, t in result.columns}
+        kind = row[W_KIND]
+        return Event(
+            result.target,
+            words[Field.INSTANT],
+            values,
+            0,
+            result.statement,
+            is_old=kind == OLD,
+            is_timeout=kind not in (MATCH, OLD),
+            key=key,
+        )
+
+    def _column(self, words: list[int], slot: int, kind: int, type: DataType) -> Value:
+        if (words[_NULLS + slot // 64] >> (slot % 64)) & 1:
+            return None
+        bits = words[self._first_slot + slot]
+        if kind == _INTEGRAL:
+            return bits
+        if kind == _TRUTH:
+            return bits != 0
+        if kind == _TEXT:
+            return self._pool.value(bits)
+        if kind == _REAL:
+            return bits_double(bits)
+        return self._pool.decode(bits, type, self._rows)
+
+    def _sort_keys(self, keys: Words) -> list[SortKey]:
+        lengths = np.empty(len(keys), dtype=np.int64)
+        words = np.empty(key_lengths(self._memory, keys, lengths), dtype=np.int64)
+        key_words(self._memory, keys, words)
+        numbers = words.tolist()
+        ends = accumulate(lengths.tolist(), initial=0)
+        return [tuple(numbers[begin:end]) for begin, end in pairwise(ends)]
+
+    # -- what was reached --
+
+    def reached(self) -> dict[str, list[int]]:
+        """For each statement with a pattern, how often each of its events and timers was reached."""
+        nodes = rows_of(self._memory, NODE)
+        return {
+            statement.name: [
+                int(sum(nodes[n, word] for n in (node, nodes[node, N_TWIN]) if n != NONE))
+                for node, word in steps
+            ]
+            for statement, steps in zip(self._form.statements, self._form.steps, strict=True)
+            if statement.pattern is not None
+        }
+
+    def save(self) -> bytes:
+        self._check_running()
+        return super().save()
+
+
+def _kind(type: DataType) -> int:
+    if type in (INT, LONG):
+        return _INTEGRAL
+    if type == BOOLEAN:
+        return _TRUTH
+    if type in (FLOAT, DOUBLE):
+        return _REAL
+    return _TEXT if type == STRING else _NESTED
+
+
+# Bit 63 is the sign.
+_BITS = (*(1 << bit for bit in range(63)), -(1 << 63))

@@ -1,0 +1,202 @@
+"""The memory of the machine as bytes, and back.
+
+Written are the single words, and of each table the rows in use with their numbers; what the program
+gives anew is left out.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+from types import ModuleType
+
+import numpy as np
+
+from cepheid.matcher.columns.interning import Pool
+from cepheid.matcher.compiling.machine_program import MachineProgram
+from cepheid.matcher.machine.python_calls import forget
+from cepheid.matcher.vm.memory import free_lists, layout, tables
+from cepheid.matcher.vm.memory.access import (
+    Memory,
+    Words,
+    collect,
+    lay_out,
+    rehash,
+    rows_of,
+    with_room,
+)
+from cepheid.matcher.vm.memory.free_lists import BINDING, EVENT, FREED, LINK
+from cepheid.matcher.vm.memory.layout import NONE, REGIONS, TABLE, USED, WIDTH, Field, Region
+from cepheid.matcher.vm.memory.tables import (
+    BUCKET,
+    BUCKETS,
+    CELL,
+    CONSUMER,
+    DEAD,
+    E_COUNT,
+    E_KEYS,
+    G_STATE,
+    GROUP,
+    I_ARGUMENTS,
+    INPUT,
+    ITEM,
+    K_MARK,
+    KEY,
+    KEYED,
+    L_ALIVE,
+    LIST,
+    LIVE,
+    O_ORDER,
+    OUTPUT,
+    POOLS,
+    ROW,
+    SLOTS,
+    STATEMENT,
+    STEP,
+    TABLE_ENTRY,
+    TIMED,
+    TYPE,
+    Y_VALUE,
+)
+from cepheid.program.seal import Seal
+
+# Tables that the program gives anew, or that mean nothing between two calls.
+_LEFT_OUT = {
+    *(int(r) for r in (Region.CODE, Region.ASKED, Region.ANSWER, Region.STACK, Region.MEMO)),
+    *(STATEMENT, CONSUMER, TYPE, LIST, TIMED, INPUT, STEP, ROW, BUCKET),
+}
+
+
+def save(memory: Memory, pool: Pool, form: MachineProgram) -> bytes:
+    """The state between two calls."""
+    collect(memory)
+    forget(memory)  # answers may have numbers of the pool
+    pool.keep(np.append(np.arange(form.constants), _pooled(memory)))
+    parts = [memory[:TABLE], *_tables(memory)]
+    words = np.concatenate(parts)
+    pooled = pool.save()
+    payload = zlib.compress(
+        len(pooled).to_bytes(8, "little") + pooled + words.astype("<i8").tobytes(), 1
+    )
+    return _seal(form).close(payload)
+
+
+def _pooled(memory: Memory) -> Words:
+    """Numbers of the pool that the memory may hold, in every word that can hold a value.
+
+    Some of these words are other numbers, and keep a value that nobody needs: never more of them
+    than there are words.
+    """
+    slots = int(memory[SLOTS])
+    events = rows_of(memory, EVENT)
+    words = [
+        events[_in_use(EVENT, events) != 0, slots:],
+        rows_of(memory, TABLE_ENTRY)[:, E_KEYS:],
+        rows_of(memory, CELL)[:, Y_VALUE],
+        rows_of(memory, GROUP)[:, G_STATE:],
+        rows_of(memory, ITEM)[:, I_ARGUMENTS:],
+        rows_of(memory, OUTPUT)[:, O_ORDER:],
+    ]
+    values = np.unique(np.concatenate([table.ravel() for table in words]))
+    return np.append(values, ~values)
+
+
+def _seal(form: MachineProgram) -> Seal:
+    return Seal("matcher", layout_of(tables, layout, free_lists), form.program)
+
+
+@cache
+def layout_of(*modules: ModuleType) -> str:
+    """Names the places of everything: state of another layout must never be misread."""
+    places = {
+        f"{module.__name__}.{name}": int(value)
+        for module in modules
+        for name, value in vars(module).items()
+        if name.isupper() and isinstance(value, int)
+    }
+    return sha256(repr(sorted(places.items())).encode()).hexdigest()
+
+
+def load(state: bytes, form: MachineProgram) -> tuple[Memory, Pool]:
+    """What `save` wrote; RunError where the bytes are damaged, or another program's."""
+    content = zlib.decompress(_seal(form).open(state))
+    size = int.from_bytes(content[:8], "little")
+    words = np.frombuffer(content[8 + size :], dtype="<i8").astype(np.int64)
+    return _restored(words, form), Pool.load(content[8 : 8 + size])
+
+
+def _tables(memory: Memory) -> Iterator[Words]:
+    """For each table: its number, its rows, how many of them are written, which, and the rows."""
+    for region in range(REGIONS):
+        used = int(memory[TABLE + 4 * region + USED])
+        if region in _LEFT_OUT or not used:
+            continue
+        rows = rows_of(memory, region)
+        numbers = np.flatnonzero(_in_use(region, rows)).astype(np.int64)
+        pool = memory[POOLS + 2 * region : POOLS + 2 * region + 2]
+        yield np.array([region, used, len(numbers), rows.shape[1]], dtype=np.int64)
+        yield pool if region not in _FLAGS else np.array([NONE, 0], dtype=np.int64)
+        yield numbers
+        yield rows[numbers].ravel()
+
+
+# Where a row of a table says whether it is in use, and what it says if it is not.
+_FLAGS = {
+    EVENT: (int(Field.MARK), FREED),
+    LINK: (3, FREED),
+    KEY: (K_MARK, FREED),
+    BINDING: (-1, FREED),
+    LIVE: (L_ALIVE, 0),
+    TABLE_ENTRY: (E_COUNT, FREED),
+}
+
+
+def _in_use(region: int, rows: Words) -> Words:
+    if region not in _FLAGS:
+        return np.ones(len(rows), dtype=np.int64)
+    place, free = _FLAGS[region]
+    found: Words = rows[:, place] != free
+    return found
+
+
+def _restored(words: Words, form: MachineProgram) -> Memory:
+    is_keyed = bool(words[KEYED])
+    memory = lay_out(form, keyed=is_keyed)
+    tables: dict[int, tuple[int, Words, Words, Words]] = {}
+    place = TABLE
+    while place < len(words):
+        region, used, count, width = (int(word) for word in words[place : place + 4])
+        pool = words[place + 4 : place + 6]
+        numbers = words[place + 6 : place + 6 + count]
+        place += 6 + count
+        tables[region] = used, pool, numbers, words[place : place + count * width]
+        place += count * width
+    needed = {r: used - int(memory[TABLE + 4 * r + USED]) for r, (used, *_) in tables.items()}
+    buckets = int(words[BUCKETS])
+    memory = with_room(memory, {**needed, BUCKET: buckets})
+    memory[:TABLE] = words[:TABLE]
+    memory[DEAD] = NONE  # those to be given back are not alive, and so among the free ones
+    memory[TABLE + 4 * BUCKET + USED] = buckets
+    for region, (used, pool, numbers, rows) in tables.items():
+        _restore(memory, region, used, pool, numbers, rows)
+    rehash(memory)
+    return memory
+
+
+def _restore(
+    memory: Memory, region: int, used: int, pool: Words, numbers: Words, rows: Words
+) -> None:
+    memory[TABLE + 4 * region + USED] = used
+    memory[POOLS + 2 * region : POOLS + 2 * region + 2] = pool
+    table = rows_of(memory, region)
+    table[numbers] = rows.reshape(len(numbers), int(memory[TABLE + 4 * region + WIDTH]))
+    if region not in _FLAGS:
+        return
+    free = np.setdiff1d(np.arange(used), numbers)
+    flag, value = _FLAGS[region]
+    table[free, flag] = value
+    table[free, 0] = np.append(free[1:], NONE)
+    if len(free):
+        memory[POOLS + 2 * region : POOLS + 2 * region + 2] = (free[0], len(free))

@@ -1,0 +1,1 @@
+"""The bytecode of expressions, and what runs it."""

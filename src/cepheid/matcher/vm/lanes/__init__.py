@@ -1,0 +1,1 @@
+"""The compiled loops of lanes, each over a whole batch."""

@@ -1,0 +1,386 @@
+"""The memory as Python sees it: laid out, grown, filled with events, read."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cepheid.matcher.compiling.machine_program import MachineProgram
+from cepheid.matcher.machine.python_calls import MEMO_WIDTH
+from cepheid.matcher.vm.jit import entry, words_of
+from cepheid.matcher.vm.machine import first_due
+from cepheid.matcher.vm.memory.free_lists import (
+    BINDING,
+    EVENT,
+    FREED,
+    GROWING,
+    LINK,
+    RESERVE,
+    chain_entry,
+    has_room,
+    push,
+    take_collected,
+)
+from cepheid.matcher.vm.memory.garbage import collect as collect_rows
+from cepheid.matcher.vm.memory.layout import (
+    BEGIN,
+    CAPACITY,
+    NONE,
+    REGIONS,
+    TABLE,
+    USED,
+    WIDTH,
+    Field,
+    Region,
+    at,
+)
+from cepheid.matcher.vm.memory.tables import (
+    ARGUMENT,
+    BASE_KEY,
+    BUCKET,
+    BUCKETS,
+    CAUSES,
+    CELL,
+    CURSOR,
+    DEAD,
+    E_COUNT,
+    E_KEYS,
+    G_STATE,
+    GIVEN,
+    GROUP,
+    H_WIDTH,
+    I_ARGUMENTS,
+    INPUT,
+    ITEM,
+    K_WIDTH,
+    KEY,
+    KEYED,
+    L_WIDTH,
+    LIMIT,
+    LISTS,
+    LIVE,
+    MEMORY_HEAD,
+    NEVER,
+    NEXT_DUE,
+    O_ORDER,
+    ORDERED,
+    OUTPUT,
+    POOLS,
+    QUEUE,
+    R_STATEMENT,
+    R_WIDTH,
+    RESULT,
+    ROOM,
+    ROW,
+    RUNNING,
+    SCRATCH,
+    SLOTS,
+    STATE_WIDTH,
+    STEP,
+    TABLE_ENTRY,
+    TAKE,
+    TIMER,
+    TRUTH,
+    UNTIL,
+    W_EVENT,
+    W_WIDTH,
+    X_WIDTH,
+    Y_WIDTH,
+)
+from cepheid.matcher.vm.rows.sort_keys import key_from_outside, key_length, write_key
+
+Memory: TypeAlias = npt.NDArray[np.int64]
+Words: TypeAlias = npt.NDArray[np.int64]
+
+_FEW = 1024
+
+
+def lay_out(form: MachineProgram, *, keyed: bool) -> Memory:
+    """A memory in which nothing has happened yet."""
+    nulls = (len(form.slots) + 63) // 64
+    first_slot = int(Field.NULLS) + nulls
+    tables = {region: np.array(rows, dtype=np.int64) for region, rows in form.tables.items()}
+    tables[int(Region.CODE)] = np.array(form.code, dtype=np.int64).reshape(-1, 1)
+    statements = len(form.statements)
+    sizes = {  # width, capacity
+        EVENT: (first_slot + len(form.slots), 4 * _FEW),
+        BINDING: (form.most_tags + 1, 4 * _FEW),
+        LINK: (4, _FEW),
+        int(Region.ASKED): (2, _FEW),
+        int(Region.ANSWER): (2, _FEW),
+        int(Region.STACK): (2, form.depth + 2),
+        int(Region.MEMO): (MEMO_WIDTH, _FEW),
+        LIVE: (L_WIDTH, 4 * _FEW),
+        TRUTH: (H_WIDTH, _FEW),
+        STEP: (X_WIDTH, 4 * _FEW),
+        INPUT: (1, _FEW),
+        QUEUE: (2, _FEW),
+        ROW: (W_WIDTH, 4 * _FEW),
+        TABLE_ENTRY: (E_KEYS + form.most_keys, _FEW),
+        BUCKET: (1, _FEW),
+        CAUSES: (1, _FEW),
+        KEY: (K_WIDTH, 4 * _FEW),
+        LISTS: (1, max(1, sum(map(len, form.tables.values())))),
+        RUNNING: (R_WIDTH, statements + _FEW),
+        SCRATCH: (1, form.most_keys + 2),
+        ITEM: (I_ARGUMENTS + form.most_aggregates, _FEW),
+        GROUP: (G_STATE + STATE_WIDTH * form.most_aggregates, _FEW),
+        CELL: (Y_WIDTH, _FEW),
+        OUTPUT: (O_ORDER + 2 * form.most_ordered, _FEW),
+        RESULT: (2, form.most_aggregates + 1),
+        ARGUMENT: (1, form.most_aggregates + 1),
+        ORDERED: (2, form.most_ordered + 1),
+    }
+    memory = np.zeros(MEMORY_HEAD, dtype=np.int64)
+    for region in range(REGIONS):
+        memory[POOLS + 2 * region] = NONE
+        width, capacity = sizes.get(region, (1, 0))
+        if region in tables and tables[region].size:
+            capacity, width = tables[region].shape
+        memory[TABLE + 4 * region : TABLE + 4 * region + 4] = (0, width, capacity, 0)
+    memory = _placed(memory[:MEMORY_HEAD], memory, is_empty=True)
+    for region, rows in tables.items():
+        begin = memory[TABLE + 4 * region]
+        memory[begin : begin + rows.size] = rows.ravel()
+        memory[TABLE + 4 * region + USED] = len(rows)
+    for name, value in {
+        NEXT_DUE: NEVER,
+        UNTIL: NEVER,
+        DEAD: NONE,
+        TIMER: NONE,
+        BASE_KEY: NONE,
+        LIMIT: 4096,
+        BUCKETS: _FEW,
+        SLOTS: first_slot,
+        KEYED: int(keyed),
+    }.items():
+        memory[name] = value
+    buckets = memory[TABLE + 4 * BUCKET]
+    memory[buckets : buckets + _FEW] = NONE
+    memory[TABLE + 4 * BUCKET + USED] = _FEW
+    for statement in range(statements):
+        place = memory[TABLE + 4 * RUNNING] + statement * R_WIDTH
+        memory[place : place + R_WIDTH] = NONE
+        memory[place + R_STATEMENT] = statement
+    memory[TABLE + 4 * RUNNING + USED] = statements
+    return memory
+
+
+def _placed(memory: Memory, head: Memory, *, is_empty: bool = False) -> Memory:
+    """A memory with room for what a head asks for, and the content of another one."""
+    table = head[TABLE : TABLE + 4 * REGIONS].reshape(REGIONS, 4).copy()
+    size = MEMORY_HEAD
+    for entry_ in table:
+        entry_[BEGIN] = size
+        size += int(entry_[WIDTH] * entry_[CAPACITY])
+    grown = np.zeros(size, dtype=np.int64)
+    grown[:MEMORY_HEAD] = memory[:MEMORY_HEAD]
+    for region in () if is_empty else range(REGIONS):
+        begin, width, capacity, _ = memory[TABLE + 4 * region : TABLE + 4 * region + 4]
+        words = int(width * capacity)
+        grown[table[region, BEGIN] : table[region, BEGIN] + words] = memory[begin : begin + words]
+    grown[TABLE : TABLE + 4 * REGIONS] = table.ravel()
+    grown[ROOM] = 0
+    return grown
+
+
+def free_rows(memory: Memory, region: int) -> int:
+    entry_ = TABLE + 4 * region
+    return int(memory[entry_ + CAPACITY] - memory[entry_ + USED] + memory[POOLS + 2 * region + 1])
+
+
+def with_room(memory: Memory, needed: dict[int, int]) -> Memory:
+    """A memory in which tables have so many free rows; the same one if they have."""
+    head = memory[:MEMORY_HEAD].copy()
+    grows = False
+    for region, count in needed.items():
+        missing = count - free_rows(memory, region)
+        if missing > 0:
+            capacity = int(memory[TABLE + 4 * region + CAPACITY])
+            head[TABLE + 4 * region + CAPACITY] = capacity + max(missing, capacity)
+            grows = True
+    return _placed(memory, head) if grows else memory
+
+
+def with_more(memory: Memory, region: int) -> Memory:
+    """A memory with a table twice as large."""
+    head = memory[:MEMORY_HEAD].copy()
+    head[TABLE + 4 * region + CAPACITY] *= 2
+    return _placed(memory, head)
+
+
+def grown(memory: Memory) -> Memory:
+    """A memory in which the next steps can be done."""
+    return with_room(memory, dict.fromkeys(GROWING, 4 * RESERVE))
+
+
+def rehashed(memory: Memory) -> Memory:
+    """Four times as many buckets."""
+    count = int(memory[BUCKETS]) * 4
+    memory = with_room(memory, {BUCKET: count})
+    memory[BUCKETS] = count
+    memory[TABLE + 4 * BUCKET + USED] = count
+    rehash(memory)
+    return memory
+
+
+@entry("void(int64[::1])")
+def rehash(array):
+    """Puts every entry into its bucket anew."""
+    memory = words_of(array)
+    buckets = memory[TABLE + 4 * BUCKET + BEGIN]
+    for bucket in range(memory[BUCKETS]):
+        memory[buckets + bucket] = NONE
+    for row in range(memory[TABLE + 4 * TABLE_ENTRY + USED]):
+        if memory[at(memory, TABLE_ENTRY, row) + E_COUNT] != FREED:
+            chain_entry(memory, row)
+
+
+@entry("void(int64[::1])")
+def collect(array):
+    memory = words_of(array)
+    collect_rows(memory)
+
+
+@entry("void(int64[::1], int64[::1], int64[::1], int64[::1])")
+def load_events(array, types, instants, sequences):
+    """Puts events into the memory as the next input; their values follow."""
+    memory = words_of(array)
+    slots = memory[SLOTS]
+    for i in range(len(types)):
+        row = take_collected(memory, EVENT)
+        memory[at(memory, INPUT, i)] = row
+        event = at(memory, EVENT, row)
+        memory[event + Field.TYPE] = types[i]
+        memory[event + Field.INSTANT] = instants[i]
+        memory[event + Field.SEQUENCE] = sequences[i]
+        memory[event + Field.KEY] = NONE
+        memory[event + Field.MARK] = 0
+        for word in range(Field.NULLS, slots):
+            memory[event + word] = 0
+    memory[CURSOR] = 0
+    memory[GIVEN] = len(types)
+    memory[TABLE + 4 * INPUT + USED] = len(types)
+    memory[ROOM] = 0  # the events have taken some
+
+
+# The words of an event that Python writes: type, instant, sequence, null bits, slots.
+RECORD_HEAD = 3
+
+
+@entry("boolean(int64[::1], int64[::1], int64)")
+def load_records(array, records, count):
+    """Puts events into the memory and asks for them to be taken; False: there is no room yet."""
+    memory = words_of(array)
+    entry_ = TABLE + 4 * EVENT
+    if (
+        memory[TABLE + 4 * INPUT + CAPACITY] < count
+        or memory[entry_ + CAPACITY] - memory[entry_ + USED] + memory[POOLS + 2 * EVENT + 1]
+        < count + RESERVE
+        or not has_room(memory)
+    ):
+        return False
+    words = memory[entry_ + WIDTH] - Field.NULLS
+    place = 0
+    for i in range(count):
+        row = take_collected(memory, EVENT)
+        memory[at(memory, INPUT, i)] = row
+        event = at(memory, EVENT, row)
+        memory[event + Field.TYPE] = records[place]
+        memory[event + Field.INSTANT] = records[place + 1]
+        memory[event + Field.SEQUENCE] = records[place + 2]
+        memory[event + Field.KEY] = NONE
+        memory[event + Field.MARK] = 0
+        for word in range(words):
+            memory[event + Field.NULLS + word] = records[place + RECORD_HEAD + word]
+        place += RECORD_HEAD + words
+    memory[CURSOR] = 0
+    memory[GIVEN] = count
+    memory[TABLE + 4 * INPUT + USED] = count
+    memory[ROOM] = 0  # the events have taken some
+    push(memory, TAKE, 0, 0, 0, 0)
+    return True
+
+
+@entry("void(int64[::1], int64, int64[::1])")
+def load_values(array, slot, words):
+    memory = words_of(array)
+    place = memory[SLOTS] + slot
+    for i in range(len(words)):
+        memory[at(memory, EVENT, memory[at(memory, INPUT, i)]) + place] = words[i]
+
+
+@entry("void(int64[::1], int64, boolean[::1])")
+def load_nulls(array, slot, nulls):
+    memory = words_of(array)
+    word, bit = Field.NULLS + slot // 64, 1 << (slot % 64)
+    for i in range(len(nulls)):
+        if nulls[i]:
+            memory[at(memory, EVENT, memory[at(memory, INPUT, i)]) + word] |= bit
+
+
+@entry("void(int64[::1], int64[::1], int64[::1])")
+def load_keys(array, ends, words):
+    """The keys of the events of the input; those that have no words get theirs when it is asked for."""
+    memory = words_of(array)
+    begin = 0
+    for i in range(len(ends)):
+        if ends[i] > begin:
+            event = at(memory, EVENT, memory[at(memory, INPUT, i)])
+            memory[event + Field.KEY] = key_from_outside(memory, words, begin, ends[i])
+            begin = ends[i]
+    memory[ROOM] = 0
+
+
+@entry("int64(int64[::1])")
+def next_due(array):
+    return first_due(words_of(array))
+
+
+def rows_of(memory: Memory, region: int) -> Any:
+    """The rows in use, as a table that is a view of the memory."""
+    begin, width, _, used = memory[TABLE + 4 * region : TABLE + 4 * region + 4]
+    return memory[begin : begin + width * used].reshape(used, width)
+
+
+@entry("void(int64[::1], int64, int64[::1])")
+def row_words(array, word, words):
+    """One word of the event of each row."""
+    memory = words_of(array)
+    for row in range(len(words)):
+        event = memory[at(memory, ROW, row) + W_EVENT]
+        words[row] = memory[at(memory, EVENT, event) + word]
+
+
+@entry("boolean(int64[::1], int64, boolean[::1])")
+def row_nulls(array, slot, nulls):
+    """Whether an attribute of each row is null; gives whether one is."""
+    memory = words_of(array)
+    word, bit, found = Field.NULLS + slot // 64, slot % 64, False
+    for row in range(len(nulls)):
+        event = memory[at(memory, ROW, row) + W_EVENT]
+        is_null = (memory[at(memory, EVENT, event) + word] >> bit) & 1 == 1
+        nulls[row] = is_null
+        found = found or is_null
+    return found
+
+
+@entry("int64(int64[::1], int64[::1], int64[::1])")
+def key_lengths(array, keys, lengths):
+    """How many words each key has, and all together."""
+    memory = words_of(array)
+    total = 0
+    for i in range(len(keys)):
+        lengths[i] = key_length(memory, keys[i])
+        total += lengths[i]
+    return total
+
+
+@entry("void(int64[::1], int64[::1], int64[::1])")
+def key_words(array, keys, words):
+    memory = words_of(array)
+    place = 0
+    for i in range(len(keys)):
+        place = write_key(memory, keys[i], words, place)

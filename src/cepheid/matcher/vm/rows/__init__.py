@@ -1,0 +1,1 @@
+"""From matches to rows of the result: windows, groups, aggregates, output rates, sort keys."""

@@ -1,0 +1,386 @@
+"""Aggregates that are kept up to date as rows enter and leave; the rules are `expr.aggregates`'.
+
+Rows leave a group in the order in which they entered it. Each aggregate has a few words of state in
+its group; those that need single values keep them in a list of cells.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cepheid.matcher.vm.expressions.doubles import ONE_NAN, is_nan, one_zero
+from cepheid.matcher.vm.expressions.evaluate import real, to_float, word, wrap_int
+from cepheid.matcher.vm.jit import part
+from cepheid.matcher.vm.memory.free_lists import enter, find, forget, give_back, take_row
+from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, at
+from cepheid.matcher.vm.memory.tables import (
+    A_IS_REAL,
+    A_KIND,
+    A_NUMBER,
+    A_OWNER,
+    AGGREGATE,
+    AS_FLOAT,
+    AS_INT,
+    AS_LONG,
+    AVERAGE,
+    CELL,
+    COUNT,
+    DEVIATION,
+    E_FIRST,
+    E_LAST,
+    FIRST,
+    FIRST_EVER,
+    G_STATE,
+    GREATEST,
+    GREATEST_EVER,
+    GROUP,
+    LAST,
+    LEAST,
+    LEAST_EVER,
+    MEDIAN,
+    RESULT,
+    SCRATCH,
+    STATE_WIDTH,
+    SUM,
+    TABLE_ENTRY,
+    Y_BEFORE,
+    Y_IS_NULL,
+    Y_NEXT,
+    Y_NUMBER,
+    Y_VALUE,
+)
+
+# The words of a state. Of sums: how many values, and their total. Of lists: the first and the last
+# cell, and how many values have entered and left. Of one value: whether it is there, it, its null.
+COUNTED, TOTAL = 0, 1
+HEAD, TAIL, ENTERED, LEFT = 0, 1, 2, 3
+IS_SET, VALUE, IS_NULL = 0, 1, 2
+
+
+@part
+def state_of(memory, group, number):
+    return at(memory, GROUP, group) + G_STATE + STATE_WIDTH * number
+
+
+@part
+def begin_aggregate(memory, aggregate, state):
+    kind = memory[aggregate + A_KIND]
+    for i in range(STATE_WIDTH):
+        memory[state + i] = 0
+    if kind in (LEAST, GREATEST, MEDIAN, DEVIATION, FIRST) or (
+        kind == LAST and memory[aggregate + A_OWNER] != NONE
+    ):
+        memory[state + HEAD] = NONE
+        memory[state + TAIL] = NONE
+
+
+# -- entering and leaving --------------------------------------------------------------------------
+
+
+@part
+def enter_aggregate(memory, aggregate, group, number, value, is_null):
+    """A row enters; `number` is the aggregate's place in the group."""
+    if memory[aggregate + A_OWNER] == NONE:
+        enter_value(memory, aggregate, state_of(memory, group, number), value, is_null)
+        return
+    entry = distinct_entry(memory, aggregate, group, value, is_null)
+    if entry == NONE:
+        entry = enter(memory, memory[aggregate + A_OWNER], group, is_null, 1)
+        place = at(memory, TABLE_ENTRY, entry)
+        memory[place + E_FIRST] = 0
+        state = state_of(memory, group, number)
+        cell = enter_value(memory, aggregate, state, value, is_null)
+        memory[place + E_LAST] = value if cell == NONE else cell
+    memory[at(memory, TABLE_ENTRY, entry) + E_FIRST] += 1
+
+
+@part
+def leave_aggregate(memory, aggregate, group, number, value, is_null):
+    state = state_of(memory, group, number)
+    if memory[aggregate + A_OWNER] == NONE:
+        leave_value(memory, aggregate, state, value, is_null)
+        return
+    entry = distinct_entry(memory, aggregate, group, value, is_null)
+    place = at(memory, TABLE_ENTRY, entry)
+    memory[place + E_FIRST] -= 1
+    if memory[place + E_FIRST] > 0:
+        return
+    kept = memory[place + E_LAST]
+    forget(memory, entry)
+    if memory[aggregate + A_KIND] in (COUNT, SUM, AVERAGE):
+        leave_value(memory, aggregate, state, kept, is_null)
+    elif is_null == 0 or memory[aggregate + A_KIND] in (FIRST, LAST):
+        memory[state + LEFT] += 1
+        remove(memory, state, kept)
+
+
+@part
+def distinct_entry(memory, aggregate, group, value, is_null):
+    """The entry of a value that is in the group already; its key is left in SCRATCH."""
+    key = 0 if is_null != 0 else value
+    if memory[aggregate + A_IS_REAL] == 1:
+        key = ONE_NAN if is_nan(key) else one_zero(key)
+    memory[at(memory, SCRATCH, 0)] = key
+    return find(memory, memory[aggregate + A_OWNER], group, is_null, 1)
+
+
+@part
+def enter_value(memory, aggregate, state, value, is_null):
+    """Gives the cell that keeps the value, if there is one."""
+    kind = memory[aggregate + A_KIND]
+    if kind == COUNT:
+        memory[state + COUNTED] += 1 - is_null
+    elif kind in (FIRST, LAST, FIRST_EVER):
+        if kind == FIRST or memory[aggregate + A_OWNER] != NONE:
+            return append(memory, state, value, is_null)
+        if kind == LAST or memory[state + IS_SET] == 0:
+            memory[state + VALUE] = value
+            memory[state + IS_NULL] = is_null
+        memory[state + IS_SET] += 1
+    elif is_null == 0:
+        if kind in (SUM, AVERAGE):
+            total = memory[state + TOTAL]
+            memory[state + TOTAL] = moved(memory, aggregate, total, value, 1)
+            memory[state + COUNTED] += 1
+        elif kind in (LEAST, GREATEST):
+            enter_extreme(memory, aggregate, state, shown(memory, aggregate, value))
+        elif kind in (LEAST_EVER, GREATEST_EVER):
+            value = shown(memory, aggregate, value)
+            kept = memory[state + VALUE]
+            if memory[state + IS_SET] == 0 or is_before(memory, aggregate, value, kept):
+                memory[state + VALUE] = value
+                memory[state + IS_SET] = 1
+        elif kind == MEDIAN:
+            return enter_sorted(memory, aggregate, state, shown(memory, aggregate, value))
+        else:
+            return append(memory, state, value, 0)
+    return NONE
+
+
+@part
+def leave_value(memory, aggregate, state, value, is_null):
+    kind = memory[aggregate + A_KIND]
+    if kind == COUNT:
+        memory[state + COUNTED] -= 1 - is_null
+    elif kind == LAST:
+        memory[state + IS_SET] -= 1
+    elif kind == FIRST:
+        remove(memory, state, memory[state + HEAD])
+    elif is_null == 0:
+        if kind in (SUM, AVERAGE):
+            memory[state + COUNTED] -= 1
+            if memory[state + COUNTED] == 0:
+                memory[state + TOTAL] = 0  # the word of both zeros
+            else:
+                total = memory[state + TOTAL]
+                memory[state + TOTAL] = moved(memory, aggregate, total, value, -1)
+        elif kind in (LEAST, GREATEST):
+            memory[state + LEFT] += 1
+            first = memory[state + HEAD]
+            if memory[at(memory, CELL, first) + Y_NUMBER] == memory[state + LEFT]:
+                remove(memory, state, first)
+        elif kind == MEDIAN:
+            memory[state + LEFT] += 1
+            remove(memory, state, find_sorted(memory, state, shown(memory, aggregate, value)))
+        else:
+            memory[state + LEFT] += 1
+            remove(memory, state, memory[state + HEAD])
+
+
+@part
+def moved(memory, aggregate, total, value, sign):
+    """A sum after a value has come or gone."""
+    number = memory[aggregate + A_NUMBER]
+    if number == AS_INT:
+        return wrap_int(total + sign * value)
+    if number == AS_LONG:
+        return total + value if sign == 1 else total - value
+    change = real(value) if memory[aggregate + A_IS_REAL] == 1 else np.float64(value)
+    result = real(total) + change if sign == 1 else real(total) - change
+    return to_float(result) if number == AS_FLOAT else word(result)
+
+
+@part
+def shown(memory, aggregate, value):
+    """Of the two zeros only the positive one is kept, since the order knows only one."""
+    return one_zero(value) if memory[aggregate + A_IS_REAL] == 1 else value
+
+
+@part
+def is_less(is_real, left, right):
+    """In the order of values: NaN is after every number."""
+    if is_real == 0:
+        return left < right
+    x, y = real(left), real(right)
+    return x < y or (math.isnan(y) and not math.isnan(x))
+
+
+@part
+def is_before(memory, aggregate, left, right):
+    """Whether the first of two is nearer to the extreme that the aggregate asks for."""
+    if memory[aggregate + A_KIND] in (LEAST, LEAST_EVER):
+        return is_less(memory[aggregate + A_IS_REAL], left, right)
+    return is_less(memory[aggregate + A_IS_REAL], right, left)
+
+
+# -- lists of values -------------------------------------------------------------------------------
+
+
+@part
+def append(memory, state, value, is_null):
+    return insert_behind(memory, state, memory[state + TAIL], value, is_null)
+
+
+@part
+def insert_behind(memory, state, before, value, is_null):
+    """A new cell behind another one; behind NONE it is the first."""
+    row = take_row(memory, CELL)
+    cell = at(memory, CELL, row)
+    memory[state + ENTERED] += 1
+    memory[cell + Y_VALUE] = value
+    memory[cell + Y_IS_NULL] = is_null
+    memory[cell + Y_NUMBER] = memory[state + ENTERED]
+    after = memory[state + HEAD] if before == NONE else memory[at(memory, CELL, before) + Y_NEXT]
+    memory[cell + Y_BEFORE] = before
+    memory[cell + Y_NEXT] = after
+    if before == NONE:
+        memory[state + HEAD] = row
+    else:
+        memory[at(memory, CELL, before) + Y_NEXT] = row
+    if after == NONE:
+        memory[state + TAIL] = row
+    else:
+        memory[at(memory, CELL, after) + Y_BEFORE] = row
+    return row
+
+
+@part
+def remove(memory, state, row):
+    cell = at(memory, CELL, row)
+    before, after = memory[cell + Y_BEFORE], memory[cell + Y_NEXT]
+    if before == NONE:
+        memory[state + HEAD] = after
+    else:
+        memory[at(memory, CELL, before) + Y_NEXT] = after
+    if after == NONE:
+        memory[state + TAIL] = before
+    else:
+        memory[at(memory, CELL, after) + Y_BEFORE] = before
+    give_back(memory, CELL, row)
+
+
+@part
+def enter_extreme(memory, aggregate, state, value):
+    """Values that a later one makes useless go: they would leave before it."""
+    last = memory[state + TAIL]
+    while last != NONE and not is_before(
+        memory, aggregate, memory[at(memory, CELL, last) + Y_VALUE], value
+    ):
+        remove(memory, state, last)
+        last = memory[state + TAIL]
+    append(memory, state, value, 0)
+
+
+@part
+def enter_sorted(memory, aggregate, state, value):
+    before = memory[state + TAIL]
+    is_real = memory[aggregate + A_IS_REAL]
+    while before != NONE and is_less(is_real, value, memory[at(memory, CELL, before) + Y_VALUE]):
+        before = memory[at(memory, CELL, before) + Y_BEFORE]
+    return insert_behind(memory, state, before, value, 0)
+
+
+@part
+def find_sorted(memory, state, value):
+    """A cell with the value; the same bits entered."""
+    row = memory[state + HEAD]
+    while memory[at(memory, CELL, row) + Y_VALUE] != value:
+        row = memory[at(memory, CELL, row) + Y_NEXT]
+    return row
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+@part
+def write_results(memory, first, count, group):
+    """Puts (value, is null) of a group's aggregates into RESULT; gives their place."""
+    place = memory[TABLE + 4 * RESULT + BEGIN]
+    for i in range(count):
+        value, is_null = result(
+            memory, at(memory, AGGREGATE, first + i), state_of(memory, group, i)
+        )
+        memory[place + 2 * i] = value
+        memory[place + 2 * i + 1] = is_null
+    return place
+
+
+@part
+def result(memory, aggregate, state):
+    kind = memory[aggregate + A_KIND]
+    if kind == COUNT:
+        return memory[state + COUNTED], 0
+    if kind in (SUM, AVERAGE):
+        count, total = memory[state + COUNTED], memory[state + TOTAL]
+        if count == 0:
+            return 0, 1
+        return (total if kind == SUM else word(real(total) / np.float64(count))), 0
+    if kind in (LEAST_EVER, GREATEST_EVER):
+        return memory[state + VALUE], 1 if memory[state + IS_SET] == 0 else 0
+    if kind == FIRST_EVER or (kind == LAST and memory[aggregate + A_OWNER] == NONE):
+        return memory[state + VALUE], 1 if memory[state + IS_SET] == 0 else memory[state + IS_NULL]
+    if kind == MEDIAN:
+        return median(memory, state, memory[aggregate + A_IS_REAL])
+    if kind == DEVIATION:
+        return deviation(memory, state, memory[aggregate + A_IS_REAL])
+    row = memory[state + TAIL] if kind == LAST else memory[state + HEAD]
+    if row == NONE:
+        return 0, 1
+    cell = at(memory, CELL, row)
+    return memory[cell + Y_VALUE], memory[cell + Y_IS_NULL]
+
+
+@part
+def as_double(value, is_real):
+    return real(value) if is_real == 1 else np.float64(value)
+
+
+@part
+def median(memory, state, is_real):
+    count = memory[state + ENTERED] - memory[state + LEFT]
+    if count == 0:
+        return 0, 1
+    row = memory[state + HEAD]
+    for _ in range((count - 1) // 2):
+        row = memory[at(memory, CELL, row) + Y_NEXT]
+    cell = at(memory, CELL, row)
+    middle = as_double(memory[cell + Y_VALUE], is_real)
+    if count % 2 == 1:
+        return word(middle), 0
+    after = at(memory, CELL, memory[cell + Y_NEXT])
+    return word((middle + as_double(memory[after + Y_VALUE], is_real)) / 2.0), 0
+
+
+@part
+def deviation(memory, state, is_real):
+    """The mean first, then the squared differences."""
+    count = memory[state + ENTERED] - memory[state + LEFT]
+    if count < 2:
+        return 0, 1
+    total = 0.0
+    row = memory[state + HEAD]
+    while row != NONE:
+        cell = at(memory, CELL, row)
+        total += as_double(memory[cell + Y_VALUE], is_real)
+        row = memory[cell + Y_NEXT]
+    mean = total / np.float64(count)
+    squares = 0.0
+    row = memory[state + HEAD]
+    while row != NONE:
+        cell = at(memory, CELL, row)
+        difference = as_double(memory[cell + Y_VALUE], is_real) - mean
+        squares += difference * difference
+        row = memory[cell + Y_NEXT]
+    return word(math.sqrt(squares / np.float64(count - 1))), 0
