@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-oldest lint types unit sweep bench clean
+.PHONY: demo test test-oldest lint types unit sweep bench compare clean
 
 DEMO := run examples/motorbike/motorbike_partitioned.epl --events examples/motorbike/events.jsonl
 
@@ -49,6 +49,11 @@ BENCH ?=
 bench: .venv/.installed-test
 	$(BIN)/python -m benchmarks $(BENCH)
 
+# Two commits beside each other: `make compare OLD=main NEW=. BENCH="oracle push"`.
+NEW ?= .
+compare: .venv/.installed-test
+	$(BIN)/python -m benchmarks compare $(OLD) $(NEW) $(BENCH)
+
 # What is compiled is kept for all later runs, also by the workers of Spark.
 COMPILED := $(BIN)/python -c 'import cepheid.matcher.precompiled'
 define COMPILE
@@ -78,4 +83,4 @@ endef
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-oldest .venv-flink benchmarks/data .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest .venv-flink .worktrees benchmarks/data .mypy_cache .ruff_cache .hypothesis

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pyarrow.csv
 import pyarrow.parquet
 
+import cepheid as cep
 from benchmarks.inputs import Rides
-from benchmarks.measure import Job, Sizes, in_turn
+from benchmarks.measure import Sizes, timed
+from benchmarks.pairs import Measure, paired
 from benchmarks.programs import SPEEDS, crash
 from benchmarks.report import Figure, Goal
-from cepheid.verbs import run as run_program
 
 READERS: dict[str, Callable[[Path], object]] = {
     ".csv": pyarrow.csv.read_csv,
@@ -29,19 +31,19 @@ def run(sizes: Sizes) -> Iterator[Figure]:
             yield measure(file, rides.events)
 
 
+def measures(sizes: Sizes) -> Mapping[str, Measure]:
+    files = sorted(Rides(events=sizes.events(1_000_000)).files().iterdir())
+    return {f"Crash over a file of {file.suffix[1:]}": _run(file) for file in files}
+
+
 def measure(file: Path, count: int) -> Figure:
     """Crash over a file, warm."""
-    program = crash(SPEEDS)
-    taken = run_program(program, file).taken
-    jobs: dict[str, Job] = {
-        "run": partial(run_program, program, file),
-        "read": partial(READERS[file.suffix], file),
-    }
-    found = in_turn(jobs)
-    return Figure(
-        name=f"Crash over {count:,} events of {file.suffix[1:]}, beside reading them",
-        ratio=found["run"] / found["read"],
-        goal=Goal("at most", GOALS[file.suffix]),
-        of={"events/s": count / found["run"], "read alone": count / found["read"]},
-        is_wrong=taken != count,
-    )
+    taken = cep.run(crash(SPEEDS), file).taken
+    found = paired(_run(file), timed(partial(READERS[file.suffix], file)))
+    name = f"Crash over {count:,} events of {file.suffix[1:]}, beside reading them"
+    figure = Figure.of_pairs(name, found, Goal("at most", GOALS[file.suffix]))
+    return replace(figure, is_wrong=taken != count)
+
+
+def _run(file: Path) -> Measure:
+    return timed(partial(cep.run, crash(SPEEDS), file))

@@ -6,18 +6,18 @@ sort by time there, hand over to Python and take back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import cepheid as cep
 from benchmarks import oracle
 from benchmarks.inputs import PIECE, Rides
-from benchmarks.measure import Sizes, in_turn
+from benchmarks.measure import Sizes, timed
+from benchmarks.pairs import Measure, paired
 from benchmarks.programs import SPEEDS, crash
 from benchmarks.report import Figure, Goal
-from cepheid.engines.spark.detect import detect
-from cepheid.engines.spark.session.spark_session import session
-from cepheid.verbs import Program
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,28 +25,32 @@ if TYPE_CHECKING:
 
 
 def run(sizes: Sizes) -> Iterator[Figure]:
-    spark = session()
+    spark = cep.spark.session()
     rides = Rides(events=sizes.events(10_000_000))
     events = spark.read.parquet(str(rides.parquet()))
     found = found_in(crash(SPEEDS), events)
-    jobs = {"seconds": partial(write, found), "floor": partial(write, floor(events))}
-    for job in jobs.values():  # warm
-        job()
-    taken = in_turn(jobs)
+    sides = [timed(partial(write, frame)) for frame in (found, floor(events))]
+    for side in sides:  # warm
+        side()
+    name, goal = f"Crash, {rides.events:,} events", Goal("at most", 1.3)
+    figure = Figure.of_pairs(name, paired(*sides), goal, names=("seconds", "floor"))
     problem = _problem(rides, spark.read.parquet(str(Rides().parquet())))
-    yield Figure(
-        name=f"Crash, {rides.events:,} events",
-        ratio=taken["seconds"] / taken["floor"],
-        goal=Goal("at most", 1.3),
-        of={**taken, "events/s": rides.events / taken["seconds"]},
-        note=problem or "",
-        is_wrong=problem is not None,
-    )
+    yield replace(figure, note=problem or "", is_wrong=problem is not None)
 
 
-def found_in(program: Program, events: DataFrame, output: str | None = "Crash") -> DataFrame:
+def measures(sizes: Sizes) -> Mapping[str, Measure]:
+    rides = Rides(events=sizes.events(10_000_000))
+    events = cep.spark.session().read.parquet(str(rides.parquet()))
+    return {
+        f"Crash, {rides.events:,} events": timed(partial(write, found_in(crash(SPEEDS), events)))
+    }
+
+
+def found_in(program: cep.Program, events: DataFrame, output: str | None = "Crash") -> DataFrame:
     """The rows of a program over rides."""
-    return detect(program, {"Motorbike": events}, output=output, time="ts", unit="milliseconds")
+    return cep.spark.detect(
+        program, {"Motorbike": events}, output=output, time="ts", unit="milliseconds"
+    )
 
 
 def floor(events: DataFrame) -> DataFrame:

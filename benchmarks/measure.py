@@ -9,6 +9,7 @@ import time
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -45,7 +46,7 @@ def calibrate() -> float:
         for number in range(3_000_000):
             total += number & 7
 
-    return statistics.median(cpu_seconds(load) for _ in range(5))
+    return statistics.median(cpu_seconds(load) for _ in range(7))
 
 
 def cpu_seconds(job: Job) -> float:
@@ -59,6 +60,11 @@ def seconds(job: Job) -> float:
     begin = time.perf_counter()
     job()
     return time.perf_counter() - begin
+
+
+def timed(job: Job) -> Callable[[], float]:
+    """A measure of a job."""
+    return partial(seconds, job)
 
 
 def in_turn(jobs: Mapping[str, Job], times: int = 3) -> dict[str, float]:

@@ -17,7 +17,8 @@ import pyarrow as pa
 
 import cepheid as cep
 from benchmarks.maude import in_maude
-from benchmarks.measure import Sizes, in_turn, seconds
+from benchmarks.measure import Sizes, cpu_seconds, in_turn, seconds
+from benchmarks.pairs import paired
 from benchmarks.report import Figure, Goal
 from cepheid.core.event import Event
 from cepheid.formal.maude.process import Maude
@@ -52,23 +53,12 @@ def beside_one_pass(runs: int) -> Iterator[Figure]:
         work = job(scenario=scenario)
         counter, table = Counter(work), one_table(work, runs)
         counter.counts(0)
-        taken = in_turn(
-            {
-                "runs": partial(counter.table, range(runs)),
-                "pass": partial(one_pass, work, table),
-            }
+        found = paired(
+            partial(cpu_seconds, partial(counter.table, range(runs))),
+            partial(cpu_seconds, partial(one_pass, work, table)),
         )
-        yield Figure(
-            name=f"{runs} one-day runs of the {scenario.stem} scenario, beside one pass over them",
-            ratio=taken["runs"] / taken["pass"],
-            goal=Goal("at most", 3),
-            of={
-                "seconds": taken["runs"],
-                "beside": taken["pass"],
-                "events": len(table),
-                "events/s": len(table) / taken["runs"],
-            },
-        )
+        name = f"{runs} one-day runs of the {scenario.stem} scenario, beside one pass over them"
+        yield Figure.of_pairs(name, found, Goal("at most", 3))
 
 
 def one_table(work: Job, runs: int) -> pa.Table:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
+import statistics
 import subprocess
 import sys
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from benchmarks.measure import Sizes, in_turn
+from benchmarks.measure import Sizes, seconds, timed
+from benchmarks.pairs import LEAST, Measure, paired
 from benchmarks.report import Figure, Goal
-from cepheid.engines.spark.session.java import find_java
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "motorbike"
 RUN = (
@@ -27,26 +27,25 @@ SOON = 2.0  # seconds
 
 def run(sizes: Sizes) -> Iterator[Figure]:
     del sizes  # it is small anyway
-    taken = in_turn(
-        {
-            "Spark": partial(_cepheid, "--engine", "spark"),
-            "bare session": _bare,
-            "auto": _cepheid,
-        },
-        times=5,
-    )
-    yield Figure(
-        name="a small file on Spark, beside a bare session with a trivial job",
-        ratio=taken["Spark"] / taken["bare session"],
-        goal=Goal("at most", 1.5),
-        of={"seconds": taken["Spark"], "beside": taken["bare session"]},
-    )
+    found = paired(timed(_on_spark), timed(_bare))
+    name = "a small file on Spark, beside a bare session with a trivial job"
+    yield Figure.of_pairs(name, found, Goal("at most", 1.5))
+    auto = statistics.median(seconds(_cepheid) for _ in range(LEAST))
     yield Figure(
         name="a small file on auto, beside two seconds",
-        ratio=taken["auto"] / SOON,
+        ratio=auto / SOON,
         goal=Goal("at most", 1),
-        of={"seconds": taken["auto"]},
+        of={"seconds": auto},
     )
+
+
+def measures(sizes: Sizes) -> Mapping[str, Measure]:
+    del sizes
+    return {"a small file on Spark": timed(_on_spark), "a small file on auto": timed(_cepheid)}
+
+
+def _on_spark() -> None:
+    _cepheid("--engine", "spark")
 
 
 def _cepheid(*options: str) -> None:
@@ -57,5 +56,7 @@ def _cepheid(*options: str) -> None:
 
 
 def _bare() -> None:
+    from cepheid.engines.spark.java import find_java
+
     environment = {**os.environ, "JAVA_HOME": str(Path(find_java().path).parents[1])}
     subprocess.run([sys.executable, "-c", BARE], env=environment, capture_output=True, check=True)

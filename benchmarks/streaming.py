@@ -4,55 +4,68 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import cepheid as cep
 from benchmarks.inputs import Rides
 from benchmarks.measure import Sizes
+from benchmarks.pairs import Measure, paired
 from benchmarks.programs import SPEEDS, chained, crash
 from benchmarks.report import Figure, Goal
-from cepheid.engines.spark.detect import detect
-from cepheid.engines.spark.plan.passes import pipelines_of
-from cepheid.engines.spark.session.spark_session import session
-from cepheid.verbs import Program
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+EVENTS = 1_000_000  # of a micro-batch
 BATCHES = 10
 COLD = 2  # of them: a query has begun, and its workers start
-ROUNDS = 2  # of which the last counts: before, Java has not seen the code
+PROGRAMS = {"one key": (crash(SPEEDS), None, 3), "two chained keys": (chained(), "id", 6)}
 
 
 def run(sizes: Sizes) -> Iterator[Figure]:
-    spark = session()
-    per_batch = sizes.events(1_000_000)
-    files = Rides(events=BATCHES * per_batch).parquet(per_batch)
-    programs = {"one key": (crash(SPEEDS), None, 3), "two chained keys": (chained(), "id", 6)}
-    for _ in range(ROUNDS):
-        counted = spark_seconds(spark, files)
-        taken = {
-            name: batch_seconds(found_in(program, stream(spark, files), "10 seconds", sequence))
-            for name, (program, sequence, _) in programs.items()
-        }
-    for name, (program, _, most) in programs.items():
-        yield Figure(
-            name=f"{name}, micro-batches of {per_batch:,}",
-            ratio=taken[name] / counted,
-            goal=Goal("at most", most),
-            of={
-                "seconds": taken[name],
-                "count by key": counted,
-                "events/s": per_batch / taken[name],
-            },
-            note=_unkeyed(program),
-        )
+    spark, files = cep.spark.session(), _files(sizes)
+    counted = partial(spark_seconds, spark, files)
+    ours = measures(sizes)
+    counted()  # before, Java has not seen the code
+    for side in ours.values():
+        side()
+    for name, (program, _, most) in PROGRAMS.items():
+        shown = f"{name}, micro-batches of {sizes.events(EVENTS):,}"
+        found = paired(ours[name], counted)
+        names = "seconds", "count by key"
+        figure = Figure.of_pairs(shown, found, Goal("at most", most), names=names)
+        yield replace(figure, note=_unkeyed(program))
 
 
-def _unkeyed(program: Program) -> str:
+def measures(sizes: Sizes) -> Mapping[str, Measure]:
+    """The median time of a warm micro-batch."""
+    spark, files = cep.spark.session(), _files(sizes)
+    return {
+        name: partial(_stream_seconds, spark, files, program, sequence)
+        for name, (program, sequence, _) in PROGRAMS.items()
+    }
+
+
+def _files(sizes: Sizes) -> Path:
+    per_batch = sizes.events(EVENTS)
+    return Rides(events=BATCHES * per_batch).parquet(per_batch)
+
+
+def _stream_seconds(
+    spark: SparkSession, files: Path, program: cep.Program, sequence: str | None
+) -> float:
+    return batch_seconds(found_in(program, stream(spark, files), "10 seconds", sequence))
+
+
+def _unkeyed(program: cep.Program) -> str:
     """Why one task takes all events, if it does."""
-    passes = (one for relay in pipelines_of(program.resolve()) for one in relay)
+    from cepheid.engines.spark.plan.passes import pipelines_of
+
+    passes = (one for pipeline in pipelines_of(program.resolve()) for one in pipeline)
     return "; ".join(f"no key: {one.reason}" for one in passes if one.key is None)
 
 
@@ -63,10 +76,10 @@ def stream(spark: SparkSession, files: Path) -> DataFrame:
 
 
 def found_in(
-    program: Program, events: DataFrame, watermark: str, sequence: str | None = None
+    program: cep.Program, events: DataFrame, watermark: str, sequence: str | None = None
 ) -> DataFrame:
     """With a sequence, by which passes order events alike, each pass runs on a key of its own."""
-    return detect(
+    return cep.spark.detect(
         program,
         {"Motorbike": events},
         time="ts",

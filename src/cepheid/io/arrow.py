@@ -400,7 +400,8 @@ def attribute_types(
     """The type of every attribute that the events have; None where they have no common one."""
     seen: dict[str, dict[str, Value]] = {name: {} for name in expected}
     if isinstance(events, RowTable):  # whose types say all
-        seen |= {name: {} for name in events.counts() if name not in seen}
+        if not events.targets <= seen.keys():
+            seen |= {name: {} for name in events.counts() if name not in seen}
     else:
         for event in events:  # an event of an open type may have attributes that no other has
             seen.setdefault(event.type, {}).update(event.values_)

@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import IO, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cepheid.core.time import TimeUnit
@@ -32,8 +34,9 @@ from cepheid.io.jsonl import BYTE_ORDER_MARK
 from cepheid.io.read import COLUMNAR
 
 Found = TypeVar("Found")
+Encode: TypeAlias = Callable[[Array], Array]
 PIECE = 1 << 24  # bytes of a file that are read together
-_ROWS = 1 << 18  # rows of a table that are read together
+_ROWS = 1 << 18  # rows of a file that are read together
 META = ("@type", "@time", *MARKS)
 _NO_TYPE = -1
 
@@ -202,7 +205,7 @@ def _read_groups(piece: Piece) -> Iterator[pa.RecordBatch]:
 
 def batches_of(table: Any) -> list[pa.RecordBatch]:
     """The rows of a table of Arrow or of a pandas frame, in which NaN is null."""
-    return arrow_table(table).to_batches(_ROWS)
+    return arrow_table(table).to_batches()
 
 
 def arrow_table(table: Any) -> pa.Table:
@@ -221,18 +224,23 @@ def arrow_table(table: Any) -> pa.Table:
 
 
 def event_columns(
-    batch: pa.RecordBatch, name: str | None, types: Mapping[str, EventType], place: int = 0
+    batch: pa.RecordBatch,
+    name: str | None,
+    types: Mapping[str, EventType],
+    place: int = 0,
+    encode: Encode = pc.dictionary_encode,
 ) -> pa.RecordBatch:
     """The rows of a table as events, of the type that they name, else of the given one.
 
     The columns are '@type' (null where a row only lets time pass), '@time' (microseconds since the
     epoch), '@place' (numbers from `place` on) and the attributes that there are, each as
-    `io.arrow.arrow_type` stores it, null in rows of types without it.
+    `io.arrow.arrow_type` stores it, null in rows of types without it. `encode` is a quicker way to
+    what Arrow's `dictionary_encode` gives, if there is one.
     """
     if len(set(batch.schema.names)) < batch.num_columns:
         refuse("columns of one name")
     with reading():
-        rows = _Rows(batch, name, types)
+        rows = _Rows(batch, name, types, encode)
         found = {n: rows.attribute(n) for n in batch.schema.names if n not in META}
         attributes = {n: array for n, array in found.items() if array is not None}
         columns = {
@@ -248,20 +256,27 @@ class _Rows:
     """The rows of a batch, each with the number of its type's name."""
 
     def __init__(
-        self, batch: pa.RecordBatch, name: str | None, types: Mapping[str, EventType]
+        self,
+        batch: pa.RecordBatch,
+        name: str | None,
+        types: Mapping[str, EventType],
+        encode: Encode,
     ) -> None:
         self._batch = batch
         self._has_types = "@type" in batch.schema.names
-        self._codes, self._names = self._encoded(name)
-        present = np.unique(self._codes).tolist() if self._has_types else [0][: len(batch)]
-        self._has_pauses = _NO_TYPE in present  # rows that only let time pass
-        self._types = {n: _known(self._names[n], types) for n in present if n != _NO_TYPE}
+        self._encoded = self._encode(name, encode)
+        names = self._encoded.dictionary.to_pylist()
+        self._has_pauses = self._encoded.null_count > 0  # rows that only let time pass
+        self._types = {code: _known(name, types) for code, name in enumerate(names)}
 
-    def _encoded(self, name: str | None) -> tuple[Words, list[str]]:
+    def _encode(self, name: str | None, encode: Encode) -> Array:
+        """The type of each row; all names that are in the dictionary occur."""
         if not self._has_types:
             if name is None:
                 refuse("events of no type")
-            return np.zeros(len(self._batch), dtype=np.int64), [name]
+            codes: Array = pa.array(np.zeros(len(self._batch), dtype=np.int32))
+            names = pa.array([name][: len(self._batch)], pa.string())
+            return pa.DictionaryArray.from_arrays(codes, names)
         array: Array = self._batch.column("@type")
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
@@ -269,9 +284,12 @@ class _Rows:
             array = array.cast(pa.string())
         if not is_text(array.type):
             refuse("types that are no text")
-        encoded = array.dictionary_encode()
-        codes = encoded.indices.fill_null(_NO_TYPE).to_numpy(zero_copy_only=False)
-        return codes, encoded.dictionary.to_pylist()
+        return encode(array.cast(pa.string()))
+
+    @cached_property
+    def _codes(self) -> Words:
+        codes: Words = self._encoded.indices.fill_null(_NO_TYPE).to_numpy(zero_copy_only=False)
+        return codes
 
     def attribute(self, name: str) -> Array | None:
         """The values of a column; None where it is nobody's and has none."""
@@ -314,13 +332,12 @@ class _Rows:
 
     def type_names(self) -> Array:
         """The types of events; rows that another program gave as ceased only let time pass."""
-        is_pause = self._codes == _NO_TYPE
+        found = self._encoded
         for mark in MARKS:
             if mark in self._batch.schema.names:
                 marked = attribute(self._batch.column(mark), BOOLEAN)
-                is_pause |= marked.fill_null(fill_value=False).to_numpy(zero_copy_only=False)
-        codes: Array = pa.array(self._codes.astype(np.int32), mask=is_pause)
-        return pa.DictionaryArray.from_arrays(codes, pa.array(self._names, pa.string()))
+                found = pc.if_else(marked.fill_null(fill_value=False), None, found)
+        return found
 
 
 def _known(name: str, types: Mapping[str, EventType]) -> EventType:

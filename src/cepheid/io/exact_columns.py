@@ -124,13 +124,15 @@ def instants(array: Array, unit: TimeUnit = "seconds") -> Words:
         found = _of_timestamps(array.cast(timestamp_type(array[0].as_py() if len(array) else "")))
     else:
         refuse(f"times from {array.type}")
-    check_calendar(found)
     return found
 
 
-def check_calendar(micros: Any) -> None:
-    """Numbers of microseconds that are instants; NaN is not."""
-    if not ((micros >= FIRST_INSTANT) & (micros <= LAST_INSTANT)).all():
+def check_calendar(micros: Any, unit: int = 1) -> None:
+    """Numbers that are instants, if they count so many microseconds; NaN is not."""
+    if not len(micros):
+        return
+    first, last = micros.min().item() * unit, micros.max().item() * unit
+    if not FIRST_INSTANT <= first <= last <= LAST_INSTANT:
         refuse("times outside the calendar")
 
 
@@ -144,12 +146,15 @@ def timestamp_type(text: str) -> pa.DataType:
 def _of_timestamps(array: Array) -> Words:
     # Finer than a microsecond is dropped, as where datetimes are made of them.
     is_finer = array.type.unit == "ns"
-    return _words(array.cast(pa.timestamp("us", array.type.tz), safe=not is_finer).cast("int64"))
+    exact = array.cast(pa.timestamp("us", array.type.tz), safe=not is_finer)
+    micros = _words(exact.cast(pa.int64()))
+    check_calendar(micros)
+    return micros
 
 
 def _of_integers(array: Array, unit: int) -> Words:
     counts = _words(array.cast(pa.int64()))
-    check_calendar(counts.astype(np.float64) * unit)  # which has no overflow
+    check_calendar(counts, unit)  # before there may be an overflow
     return counts * unit
 
 

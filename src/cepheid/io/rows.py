@@ -3,7 +3,7 @@ who look at one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -38,6 +38,7 @@ class Shape:
     statement: str
     target: str
     columns: Mapping[str, DataType]
+    marks: tuple[str, ...] = ()  # such as '@old', that a row may have
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +98,22 @@ def _parsed(stored: Any) -> Any:
 
 
 class RowTable(Sequence[Event]):
-    """Rows in the columns of the matcher's operators, with the statements by rank."""
+    """Rows in the columns of the matcher's operators, with the statements by rank.
+
+    Their keys are not among them: `keys` finds these as a column, when events are made.
+    """
 
     def __init__(
-        self, table: pa.Table, shapes: Mapping[int, Shape], types: Mapping[str, EventType]
+        self,
+        table: pa.Table,
+        shapes: Mapping[int, Shape],
+        types: Mapping[str, EventType],
+        keys: Callable[[], Any],
     ) -> None:
         self.table = table
         self._shapes = shapes
         self._decoder = RowDecoder(types)
+        self._keys = keys
 
     def __len__(self) -> int:
         return self.table.num_rows
@@ -118,6 +127,11 @@ class RowTable(Sequence[Event]):
 
     def __iter__(self) -> Iterator[Event]:
         return iter(self._events)
+
+    @property
+    def targets(self) -> set[str]:
+        """The types that rows may have."""
+        return {shape.target for shape in self._shapes.values()}
 
     def counts(self) -> dict[str, int]:
         """How many rows each type has, in the order in which types first occur."""
@@ -139,6 +153,8 @@ class RowTable(Sequence[Event]):
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        if not any(mark in shape.marks for shape in self._shapes.values()):
+            return None
         kinds: Any = self.table["@kind"]
         found: Any = pc.equal(kinds, pa.scalar(mark.removeprefix("@")))
         return found if pc.any(found).as_py() else None
@@ -147,8 +163,9 @@ class RowTable(Sequence[Event]):
 
     @cached_property
     def _events(self) -> list[Event]:
-        names = ("@type", "@time", "@kind", "@key")
+        names = ("@type", "@time", "@kind")
         heads: list[list[Any]] = [self.table[name].to_pylist() for name in names]
+        heads.append(self._keys().to_pylist())
         # A type without attributes has no column.
         targets = {shape.target for shape in self._shapes.values() if shape.columns}
         columns: dict[str, list[Any]] = {t: self.table[t].to_pylist() for t in targets}

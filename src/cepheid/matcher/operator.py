@@ -67,12 +67,13 @@ class Operator(ABC):
 
 
 def open_operator(
-    program: ResolvedProgram, *, timed_out: bool = False, is_fed: bool = False
+    program: ResolvedProgram, *, timed_out: bool = False, is_fed: bool = False, keyed: bool = True
 ) -> Operator:
     """An operator for a program that can run; `timed_out` asks for rows of kind 'timeout'.
 
     It is the compiled matcher, or the reference semantics where that does not know all that is
-    asked for. `is_fed` says that others derive some of its events, so that these have keys.
+    asked for. `is_fed` says that others derive some of its events, so that these have keys. Where
+    it alone takes the whole input, its rows are in order and may do without: not `keyed`.
     """
     if timed_out or left_to_reference(program) or (is_fed and takes_own_rows(program)):
         from cepheid.matcher.reference import ReferenceOperator
@@ -82,7 +83,9 @@ def open_operator(
     from cepheid.matcher.machine.operator import MachineOperator
 
     lanes = None if is_fed else lanes_of(program)
-    return MachineOperator(program) if lanes is None else LanesOperator(program, lanes)
+    if lanes is None:
+        return MachineOperator(program, keyed=keyed)
+    return LanesOperator(program, lanes, keyed=keyed)
 
 
 def takes_own_rows(program: ResolvedProgram) -> bool:

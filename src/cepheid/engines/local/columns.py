@@ -22,6 +22,7 @@ from cepheid.io.columnar import at_once, batches_of, event_columns, pieces_of, r
 from cepheid.io.exact_columns import Array, NotPlain, Words
 from cepheid.io.rows import RowTable, Shape
 from cepheid.io.sources import Table
+from cepheid.matcher.columns.texts import encoded
 from cepheid.matcher.gaps import left_to_reference
 from cepheid.matcher.operator import (
     Column,
@@ -87,13 +88,15 @@ def take_in_columns(
 
 
 def _read_all(sources: Sequence[Table], layout: _Layout) -> Iterator[pa.RecordBatch]:
-    """The batches of all parts in their order; several parts are read at once."""
+    """The batches of all parts in their order; several parts of files are read at once."""
     reads = [read for source in sources for read in _reads(source, layout.program.types)]
 
     def arranged(read: _Read) -> list[pa.RecordBatch]:
         return list(map(layout.arrange, read()))
 
-    for batches in at_once([partial(arranged, read) for read in reads]):
+    has_files = any(isinstance(source.data, str) for source in sources)
+    found = at_once([partial(arranged, r) for r in reads]) if has_files else map(arranged, reads)
+    for batches in found:
         yield from batches
 
 
@@ -110,7 +113,7 @@ def _reads(source: Table, types: Mapping[str, EventType]) -> Iterator[_Read]:
 def _event_columns(
     batch: pa.RecordBatch, type: str | None, types: Mapping[str, EventType]
 ) -> Iterator[pa.RecordBatch]:
-    yield event_columns(batch, type, types)
+    yield event_columns(batch, type, types, encode=encoded)
 
 
 class _Layout:
@@ -145,8 +148,7 @@ def _sorted(program: ResolvedProgram, events: pa.Table) -> ColumnIntake:
     if events["@type"].null_count:
         events = events.filter(events["@type"].is_valid())
         instants = events["@time"].to_numpy()
-    moved = _out_of_order(instants)
-    if moved:
+    if moved := _out_of_order(instants):
         events = events.combine_chunks().take(np.argsort(instants, kind="stable"))
     return ColumnIntake(program, events, first, last, moved)
 
@@ -166,15 +168,29 @@ def run_columns(
 ) -> RowTable:
     """The rows of a program over all its input, as records through a runner give them."""
     program = intake.program
-    tables = _drive(open_operator(program), intake, start, progress)
-    rows = pa.concat_tables([rows_schema(program).empty_table(), *tables])
-    return RowTable(rows, {s.rank: _shape(s, program) for s in program.statements}, program.types)
+    rows = _rows(intake, start, progress, keyed=False)
+    shapes = {s.rank: _shape(s, program) for s in program.statements}
+    return RowTable(rows, shapes, program.types, keys=partial(_keys, intake, start))
+
+
+def _keys(intake: ColumnIntake, start: Instant | None) -> Array:
+    """The keys of all rows. Finding them takes as long as the rows, and who looks at events needs them."""
+    return _rows(intake, start, no_progress, keyed=True)["@key"]
+
+
+def _rows(
+    intake: ColumnIntake, start: Instant | None, progress: Progress, *, keyed: bool
+) -> pa.Table:
+    operator = open_operator(intake.program, keyed=keyed)
+    tables = _drive(operator, intake, start, progress)
+    return pa.concat_tables([rows_schema(intake.program).empty_table(), *tables])
 
 
 def _shape(statement: ResolvedStatement, program: ResolvedProgram) -> Shape:
     types = derived_types(program)
     columns = {column.name: types[statement.target][column.name] for column in statement.columns}
-    return Shape(statement.name, statement.target, columns)
+    marks = ("@old",) if statement.tree.stream == "irstream" else ()
+    return Shape(statement.name, statement.target, columns, marks)
 
 
 def counted(intake: ColumnIntake, start: Instant | None = None) -> Runner:

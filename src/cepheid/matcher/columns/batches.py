@@ -13,6 +13,7 @@ from cepheid.core.types import STRING, DataType
 from cepheid.errors import LateEvent
 from cepheid.io.arrow import arrow_type
 from cepheid.matcher.columns.interning import Pool, Words
+from cepheid.matcher.columns.texts import encoded
 from cepheid.matcher.columns.typed_columns import Array, TypedColumns, missing
 from cepheid.matcher.lanes.predicates import Values
 from cepheid.matcher.operator import Column
@@ -104,11 +105,10 @@ class Repeated:
 def type_numbers(column: Array, known: Mapping[str, int]) -> Words:
     """The number of each event's type; NONE for those that nobody knows."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     column = column.combine_chunks()
     if not pa.types.is_dictionary(column.type):
-        column = pc.dictionary_encode(column)
+        column = encoded(column)
     numbers = [known.get(name, NONE) for name in column.dictionary.to_pylist()]
     places = column.indices.fill_null(len(numbers)) if column.indices.null_count else column.indices
     found: Words = np.array([*numbers, NONE], dtype=np.int64)[places.to_numpy(zero_copy_only=False)]

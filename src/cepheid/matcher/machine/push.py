@@ -32,20 +32,21 @@ from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics.machine import late_event
 
 _CLOCK = int(Head.CLOCK)
-_ROWS = TABLE + 4 * Region.ROW + USED
-_NULLS = int(EventRow.NULLS)
-_INTEGRAL, _REAL, _TEXT, _NESTED = range(4)
+_ROWS = TABLE + 4 * int(Region.ROW) + USED
+_NULLS, _INSTANT = int(EventRow.NULLS), int(EventRow.INSTANT)
+_STATEMENT, _EVENT, _KIND = map(int, (ResultRow.STATEMENT, ResultRow.EVENT, ResultRow.KIND))
+_INTEGRAL, _TRUTH, _REAL, _TEXT, _NESTED = range(5)
 # Where an attribute lies in the record of an event, and as what.
 _Place: TypeAlias = tuple[str, int, int, DataType]
 
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """How the rows of a statement are read: of each column its name, slot and type."""
+    """How the rows of a statement are read: of each column its name, slot, kind and type."""
 
     statement: str
     target: str
-    columns: tuple[tuple[str, int, DataType], ...]
+    columns: tuple[tuple[str, int, int, DataType], ...]
 
 
 class Matcher(MachineOperator):
@@ -63,7 +64,7 @@ class Matcher(MachineOperator):
                 s.name,
                 s.target,
                 tuple(
-                    (c.name, form.slots[c.name, t], t)
+                    (c.name, form.slots[c.name, t], _kind(t), t)
                     for c in s.columns
                     for t in (targets[s.target][c.name],)
                 ),
@@ -163,7 +164,7 @@ class Matcher(MachineOperator):
             if value is None:
                 slot = base + place - begin
                 integers[base + RECORD_HEAD + slot // 64] |= _BITS[slot % 64]
-            elif kind == _INTEGRAL:
+            elif kind <= _TRUTH:
                 integers[base + place] = value  # type: ignore[assignment]
             elif kind == _REAL:
                 doubles[base + place] = value  # type: ignore[assignment]
@@ -182,16 +183,16 @@ class Matcher(MachineOperator):
         return found
 
     def _result(self, row: list[int], key: SortKey) -> Event:
-        result = self._results[row[ResultRow.STATEMENT]]
+        result = self._results[row[_STATEMENT]]
         entry = TABLE + 4 * EVENT
         width = int(self._memory[entry + WIDTH])
-        begin = int(self._memory[entry + BEGIN]) + row[ResultRow.EVENT] * width
+        begin = int(self._memory[entry + BEGIN]) + row[_EVENT] * width
         words = self._memory[begin : begin + width].tolist()
-        values = {n: self._column(words, slot, type) for n, slot, type in result.columns}
-        kind = row[ResultRow.KIND]
+        values = {n: self._column(words, slot, kind, t) for n, slot, kind, t in result.columns}
+        kind = row[_KIND]
         return Event(
             result.target,
-            words[EventRow.INSTANT],
+            words[_INSTANT],
             values,
             0,
             result.statement,
@@ -200,13 +201,17 @@ class Matcher(MachineOperator):
             key=key,
         )
 
-    def _column(self, words: list[int], slot: int, type: DataType) -> Value:
+    def _column(self, words: list[int], slot: int, kind: int, type: DataType) -> Value:
         if (words[_NULLS + slot // 64] >> (slot % 64)) & 1:
             return None
         bits = words[self._first_slot + slot]
-        if type == STRING:
+        if kind == _INTEGRAL:
+            return bits
+        if kind == _TRUTH:
+            return bits != 0
+        if kind == _TEXT:
             return self._pool.value(bits)
-        if type in (DOUBLE, FLOAT):
+        if kind == _REAL:
             return bits_double(bits)
         return self._pool.decode(bits, type, self._rows)
 
@@ -238,8 +243,10 @@ class Matcher(MachineOperator):
 
 
 def _kind(type: DataType) -> int:
-    if type in (INT, LONG, BOOLEAN):
+    if type in (INT, LONG):
         return _INTEGRAL
+    if type == BOOLEAN:
+        return _TRUTH
     if type in (FLOAT, DOUBLE):
         return _REAL
     return _TEXT if type == STRING else _NESTED

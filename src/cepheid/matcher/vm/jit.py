@@ -68,8 +68,8 @@ def _pointer(context: Any, array: Any) -> Any:
 words_of = _pointer if _IS_COMPILED else lambda memory: memory
 
 
-def entry(signature: str) -> Callable[[Callable[..., Any]], Any]:
-    """Compiles a function that Python calls, or takes it from the disk."""
+def entry(signature: object) -> Callable[[Callable[..., Any]], Any]:
+    """Compiles a function that Python calls, or takes it from the disk; a signature is Numba's."""
 
     def compile(function: Callable[..., Any]) -> Any:
         if not _IS_COMPILED:
