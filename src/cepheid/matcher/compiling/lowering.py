@@ -1,12 +1,11 @@
-"""From a resolved program to its machine form."""
+"""From a program in normal form to its machine form."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from itertools import groupby, pairwise
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
 
-from cepheid.core.time import Period
 from cepheid.core.types import (
     BOOLEAN,
     DOUBLE,
@@ -19,7 +18,7 @@ from cepheid.core.types import (
     DataType,
     EventRef,
 )
-from cepheid.expr.tree import Aggregate, And, Binary, Call, Column, Expr, Part, conjuncts, walk
+from cepheid.expr.tree import Aggregate, Column, Expr, Part
 from cepheid.matcher.columns.interning import Pool
 from cepheid.matcher.compiling.bytecode import Site, compile_expression
 from cepheid.matcher.compiling.disassembly import deepest
@@ -105,24 +104,28 @@ from cepheid.matcher.vm.memory.tables import (
     WINDOW,
     WITHIN,
 )
-from cepheid.pattern import tree
+from cepheid.pattern.policy import EVERY as EPL_POLICY
 from cepheid.pattern.schedule import Schedule
+from cepheid.program.normal import NormalStatement, nodes, normalize, normalize_statement
+from cepheid.program.normal.embedding import joined
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.statements import OUTPUT_COUNTERS
 
-_KINDS: dict[type[tree.Pattern], int] = {
-    tree.Atom: WAIT,
-    tree.Every: EVERY,
-    tree.EveryDistinct: DISTINCT,
-    tree.FollowedBy: FOLLOWED,
-    tree.AllOf: ALL,
-    tree.AnyOf: ANY,
-    tree.Absent: ABSENT,
-    tree.Repeat: REPEAT,
-    tree.Within: WITHIN,
-    tree.While: WHILE,
-    tree.Interval: WAIT,
-    tree.At: AT,
+LOWERING_VERSION = 1  # grows whenever a program is lowered to something else than before
+
+_KINDS: dict[type[nodes.Node], int] = {
+    nodes.Wait: WAIT,
+    nodes.WaitForInstant: AT,
+    nodes.Line: LINE,
+    nodes.Sequence: FOLLOWED,
+    nodes.Every: EVERY,
+    nodes.EveryDistinct: DISTINCT,
+    nodes.AllOf: ALL,
+    nodes.AnyOf: ANY,
+    nodes.Absent: ABSENT,
+    nodes.Repeat: REPEAT,
+    nodes.Within: WITHIN,
+    nodes.While: WHILE,
 }
 _MOST_TAGS = 62
 _MOST_KEYS = 62
@@ -136,24 +139,27 @@ def lower(program: ResolvedProgram) -> MachineProgram:
 def handed_over(statement: ResolvedStatement) -> list[str]:
     """What a statement has that the machine leaves to the reference semantics."""
     found = handed_over_rows(statement)
-    if statement.pattern is not None:
-        kinds = dict.fromkeys(map(type, tree.walk(statement.pattern)))
-        found += [kind.__name__ for kind in kinds if kind not in _KINDS]
-        for node in tree.walk(statement.pattern):
-            if isinstance(node, tree.EveryDistinct):
-                found += _handed_over_distinct(node)
-    if len(_all_tags(statement)) > _MOST_TAGS:
+    normal = normalize_statement(statement)
+    found += dict.fromkeys(
+        type(node).__name__ for node in nodes.walk(normal.source) if type(node) not in _KINDS
+    )
+    for node in nodes.walk(normal.source):
+        if isinstance(node, nodes.EveryDistinct):
+            found += _handed_over_distinct(node)
+    if normal.policy != EPL_POLICY:
+        found.append(f"the policy {normal.policy}")
+    if len(_all_tags(normal)) > _MOST_TAGS:
         found.append(f"more than {_MOST_TAGS} tags")
     return found
 
 
-def _handed_over_distinct(pattern: tree.EveryDistinct) -> list[str]:
+def _handed_over_distinct(node: nodes.EveryDistinct) -> list[str]:
     found = []
-    if pattern.expiry is not None and pattern.expiry.months:
+    if node.expiry is not None and node.expiry.months:
         found.append("every-distinct with months")
-    if any(isinstance(n, tree.Every | tree.EveryDistinct) for n in tree.walk(pattern.child)):
+    if any(isinstance(n, nodes.Every | nodes.EveryDistinct) for n in nodes.walk(node.child)):
         found.append("every below every-distinct")
-    if any(key.type not in SCALARS.values() for key in pattern.keys):
+    if any(key.type not in SCALARS.values() for key in node.keys):
         found.append("every-distinct by nested values")
     return found
 
@@ -167,25 +173,27 @@ class _Lowering:
     code: list[int] = field(default_factory=list)
     sites: list[Site] = field(default_factory=list)
     schedules: list[Schedule] = field(default_factory=list)
-    nodes: list[list[int]] = field(default_factory=list)
+    node_rows: list[list[int]] = field(default_factory=list)
     lists: list[int] = field(default_factory=list)
     timed: list[tuple[int, int]] = field(default_factory=list)  # (statement, node)
-    steps: dict[int, list[tuple[int, int]]] = field(default_factory=dict)  # per statement
+    # Per statement, the node of each step of its pattern, and which of its words counts the step.
+    steps: dict[int, dict[int, tuple[int, int]]] = field(default_factory=dict)
     depth: int = 1
     most_keys: int = 1
 
     def __post_init__(self) -> None:
         self.types = tuple(self.program.types)
-        self.statements = ranked(self.program)
+        self.normal = sorted(normalize(self.program).statements, key=lambda s: s.resolved.rank)
+        self.statements = tuple(normal.resolved for normal in self.normal)
         self.slots = _slots(self.program)
         self.windows = Windows(self.compiled, self.listed, self.asks, self.slots)
         self.aggregates: dict[Aggregate, int] = {}
 
     def form(self) -> MachineProgram:
-        statements = [self.statement(n, s) for n, s in enumerate(self.statements)]
+        statements = [self.statement(n, s) for n, s in enumerate(self.normal)]
         consumers, types = self.consumers()
         tables: dict[int, list[list[int]]] = {
-            NODE: self.nodes,
+            NODE: self.node_rows,
             STATEMENT: statements,
             CONSUMER: consumers,
             TYPE: types,
@@ -206,24 +214,26 @@ class _Lowering:
             self.pool,
             len(self.pool),
             self.depth,
-            max((len(_all_tags(s)) for s in self.statements), default=0),
+            max((len(_all_tags(s)) for s in self.normal), default=0),
             self.most_keys,
             self.windows.most_aggregates,
             self.windows.most_ordered,
-            tuple(tuple(self.steps.get(n, ())) for n in range(len(self.statements))),
+            tuple(self.steps_of(n) for n in range(len(self.statements))),
         )
 
     # Statements.
 
-    def statement(self, number: int, statement: ResolvedStatement) -> list[int]:
+    def statement(self, number: int, normal: NormalStatement) -> list[int]:
         row = [NONE] * S_WIDTH
+        statement = normal.resolved
         self.current = number
-        self.tags = {tag: place for place, tag in enumerate(_all_tags(statement))}
-        self.repeated = _repeated_tags(statement)
+        self.tags = {tag: place for place, tag in enumerate(_all_tags(normal))}
+        self.repeated = _collected(normal.source)
         self.aggregates = {node: place for place, node in enumerate(aggregates_of(statement))}
-        if statement.pattern is not None:
-            row[S_ROOT] = self.root(statement)
-        row[S_CONDITION] = self.compiled(statement.condition)
+        if normal.stream is None:
+            row[S_ROOT] = self.root(normal)
+        else:
+            row[S_CONDITION] = self.compiled(joined(normal.stream.conditions))
         row[S_WHERE] = self.compiled(statement.where)
         row[S_HAVING] = self.compiled(statement.having)
         target = self.program.types[statement.target]
@@ -289,8 +299,8 @@ class _Lowering:
 
     def consumer(self, number: int, statement: ResolvedStatement, taken: list[str]) -> list[int]:
         atoms = []
-        for place, node in enumerate(self.nodes):
-            if node[N_STATEMENT] == number and self.atom_types.get(place) in taken:
+        for place, node in enumerate(self.node_rows):
+            if node[N_STATEMENT] == number and self.event_types.get(place) in taken:
                 atoms.append(place)
         keys: list[int] = []
         doubles = 0
@@ -320,13 +330,12 @@ class _Lowering:
 
     # Patterns.
 
-    atom_types: dict[int, str] = field(default_factory=dict)
+    event_types: dict[int, str] = field(default_factory=dict)
 
-    def root(self, statement: ResolvedStatement) -> int:
-        assert statement.pattern is not None
+    def root(self, normal: NormalStatement) -> int:
         number = self.node(ROOT)
-        self.one_list = statement.context is None
-        self.link_children(number, [self.pattern(statement.pattern)])
+        self.one_list = normal.resolved.context is None
+        self.link_children(number, [self.part(normal.source)])
         return number
 
     def node(self, kind: int) -> int:
@@ -336,159 +345,119 @@ class _Lowering:
         row[N_PERIOD] = row[N_MONTHS] = row[N_REACHED] = row[N_KEYS] = row[N_TAG_COUNT] = 0
         row[N_CHILDREN] = row[N_KEY_DOUBLE] = row[N_IS_ONE_LIST] = row[N_FIRED] = 0
         row[N_HEAD] = row[N_TAIL] = row[N_TIMERS] = row[N_LAST_TIMER] = NONE
-        self.nodes.append(row)
-        return len(self.nodes) - 1
+        self.node_rows.append(row)
+        return len(self.node_rows) - 1
 
     def link_children(self, number: int, children: list[int], *, backwards: bool = False) -> None:
         """Children follow each other; those of `or` begin from the last to the first."""
         for place, child in enumerate(children):
-            self.nodes[child][N_PLACE] = place
+            self.node_rows[child][N_PLACE] = place
         order = children[::-1] if backwards else children
         for child, following in pairwise([*order, NONE]):
-            self.nodes[child][N_NEXT] = following
-        self.nodes[number][N_CHILD] = order[0] if order else NONE
-        self.nodes[number][N_CHILDREN] = len(children)
+            self.node_rows[child][N_NEXT] = following
+        self.node_rows[number][N_CHILD] = order[0] if order else NONE
+        self.node_rows[number][N_CHILDREN] = len(children)
 
-    def pattern(self, pattern: tree.Pattern) -> int:
-        wait = _wait(pattern)
-        if wait is not None:
-            number = self.wait(wait)
-            self.count_steps(number, pattern)
-            return number
-        if isinstance(pattern, tree.FollowedBy):
-            return self.followed(pattern)
-        number = self.node(_KINDS[type(pattern)])
-        row = self.nodes[number]
-        match pattern:
-            case tree.Within():
-                row[N_HIGH] = NONE if pattern.most is None else pattern.most
-                row[N_PERIOD], row[N_MONTHS] = pattern.period.microseconds, pattern.period.months
+    def part(self, node: nodes.Node) -> int:
+        number = self.node(_KINDS[type(node)])
+        row = self.node_rows[number]
+        match node:
+            case nodes.Wait():
+                self.wait(number, node)
+            case nodes.Within():
+                row[N_HIGH] = NONE if node.most is None else node.most
+                row[N_PERIOD], row[N_MONTHS] = node.period.microseconds, node.period.months
                 self.timed.append((self.current, number))
-            case tree.At():
-                self.count_steps(number, pattern)
+            case nodes.WaitForInstant():
+                self.count_step(node.step, number, N_FIRED)
                 row[N_LOW] = len(self.schedules) + 1
-                self.schedules.append(pattern.schedule)
+                self.schedules.append(node.schedule)
                 self.timed.append((self.current, number))
-            case tree.EveryDistinct():
-                self.distinct(row, pattern)
-            case tree.While():
-                row[N_LATE] = self.compiled(pattern.condition)
-            case tree.Repeat():
-                row[N_LOW] = NONE if pattern.low is None else pattern.low
-                row[N_HIGH] = NONE if pattern.high is None else pattern.high
-                self.collects(row, pattern.child)
-        children = [self.pattern(child) for child in tree.children(pattern)]
-        self.link_children(number, children, backwards=isinstance(pattern, tree.AnyOf))
-        if isinstance(pattern, tree.Every | tree.EveryDistinct):
-            self.nodes[children[0]][N_STARTS_RUNS] = int(isinstance(pattern.child, tree.Atom))
+            case nodes.EveryDistinct():
+                self.distinct(row, node)
+            case nodes.While():
+                row[N_LATE] = self.compiled(node.condition)
+            case nodes.Repeat():
+                row[N_LOW] = NONE if node.low is None else node.low
+                row[N_HIGH] = NONE if node.high is None else node.high
+                self.collects(row, node.child)
+        children = [self.part(child) for child in nodes.children(node)]
+        self.link_children(number, children, backwards=isinstance(node, nodes.AnyOf))
+        if isinstance(node, nodes.Every | nodes.EveryDistinct):
+            self.node_rows[children[0]][N_STARTS_RUNS] = int(_is_event(node.child))
         return number
 
-    def distinct(self, row: list[int], pattern: tree.EveryDistinct) -> None:
-        row[N_KEYS] = len(pattern.keys)
-        row[N_BOUND_KEYS] = self.listed([self.compiled(key) for key in pattern.keys])
+    def distinct(self, row: list[int], node: nodes.EveryDistinct) -> None:
+        row[N_KEYS] = len(node.keys)
+        row[N_BOUND_KEYS] = self.listed([self.compiled(key) for key in node.keys])
         row[N_KEY_DOUBLE] = sum(
-            (key.type in (FLOAT, DOUBLE)) << place for place, key in enumerate(pattern.keys)
+            (key.type in (FLOAT, DOUBLE)) << place for place, key in enumerate(node.keys)
         )
-        self.most_keys = max(self.most_keys, len(pattern.keys))
-        if pattern.expiry is not None:
-            row[N_LOW], row[N_PERIOD] = 1, pattern.expiry.microseconds
+        self.most_keys = max(self.most_keys, len(node.keys))
+        if node.expiry is not None:
+            row[N_LOW], row[N_PERIOD] = 1, node.expiry.microseconds
 
-    def count_steps(self, number: int, pattern: tree.Pattern) -> None:
-        """The node counts its events and its timer apart."""
-        for leaf in tree.walk(pattern):
-            if not any(tree.children(leaf)):
-                word = N_REACHED if isinstance(leaf, tree.Atom) else N_FIRED
-                self.steps.setdefault(self.current, []).append((number, word))
+    def count_step(self, step: int, number: int, word: int) -> None:
+        """A node counts its events and its timer apart."""
+        self.steps.setdefault(self.current, {})[step] = number, word
 
-    def collects(self, row: list[int], body: tree.Pattern) -> None:
+    def steps_of(self, statement: int) -> tuple[tuple[int, int], ...]:
+        return tuple(where for _, where in sorted(self.steps.get(statement, {}).items()))
+
+    def collects(self, row: list[int], body: nodes.Node) -> None:
         """The tags that a repeat collects, and whether the body binds them to lists itself."""
-        inner = {t for n in tree.walk(body) if isinstance(n, tree.Repeat) for t in _tags(n.child)}
-        tags = dict.fromkeys(_tags(body))
+        inner = _collected(body)
+        tags = dict.fromkeys(nodes.tags(body))
         row[N_TAGS] = self.listed(w for tag in tags for w in (self.tags[tag], int(tag in inner)))
         row[N_TAG_COUNT] = len(tags)
 
-    def followed(self, pattern: tree.FollowedBy) -> int:
-        """Waits that follow each other are one line; `->` joins lines and other parts."""
-        groups = [
-            (is_wait, list(parts))
-            for is_wait, parts in groupby(pattern.parts, lambda part: _wait(part) is not None)
-        ]
-        if len(groups) == 1 and groups[0][0]:
-            return self.line(groups[0][1])
-        number = self.node(FOLLOWED)
-        children: list[int] = []
-        for is_wait, parts in groups:
-            children += [self.line(parts)] if is_wait else map(self.pattern, parts)
-        self.link_children(number, children)
-        return number
-
-    def line(self, parts: list[tree.Pattern]) -> int:
-        if len(parts) == 1:
-            return self.pattern(parts[0])
-        number = self.node(LINE)
-        self.link_children(number, [self.pattern(part) for part in parts])
-        return number
-
-    def wait(self, wait: _Wait) -> int:
-        number = self.node(WAIT)
-        row = self.nodes[number]
-        if wait.atom is not None:
-            row[N_EVENT_DOES] = wait.event_does
-            self.atom(number, wait.atom)
-        if wait.period is not None:
-            row[N_TIMER_DOES] = wait.timer_does
-            row[N_PERIOD], row[N_MONTHS] = wait.period.microseconds, wait.period.months
+    def wait(self, number: int, wait: nodes.Wait) -> None:
+        row = self.node_rows[number]
+        is_true_by_event = wait.true_by == "event"
+        if wait.event is not None:
+            row[N_EVENT_DOES] = COMES_TRUE if is_true_by_event else FAILS
+            self.count_step(wait.event.step, number, N_REACHED)
+            self.event(number, wait.event)
+        if wait.time is not None:
+            row[N_TIMER_DOES] = FAILS if is_true_by_event else COMES_TRUE
+            row[N_PERIOD], row[N_MONTHS] = wait.time.period.microseconds, wait.time.period.months
+            if wait.time.step is not None:
+                self.count_step(wait.time.step, number, N_FIRED)
             self.timed.append((self.current, number))
-        return number
 
-    def atom(self, number: int, atom: tree.Atom) -> None:
-        row = self.nodes[number]
-        self.atom_types[number] = atom.event_type
-        row[N_TAG] = NONE if atom.tag is None else self.tags[atom.tag]
-        early, keys, late = _parts_of(atom.condition)
-        row[N_EARLY] = self.compiled(_all_of(early))
-        row[N_LATE] = self.compiled(_all_of(late))
+    def event(self, number: int, event: nodes.Awaited) -> None:
+        row = self.node_rows[number]
+        self.event_types[number] = event.event_type
+        row[N_TAG] = NONE if event.tag is None else self.tags[event.tag]
+        keys = [e for e in event.equal if _can_be_looked_up(e)][:_MOST_KEYS]
+        late = (*(e.written for e in event.equal if e not in keys), *event.rest)
+        row[N_EARLY] = self.compiled(joined(event.own))
+        row[N_LATE] = self.compiled(joined(late))
         row[N_KEYS] = len(keys)
-        row[N_EVENT_KEYS] = self.listed([self.compiled(event) for event, _ in keys])
-        row[N_BOUND_KEYS] = self.listed([self.compiled(bound) for _, bound in keys])
+        row[N_EVENT_KEYS] = self.listed([self.compiled(key.event) for key in keys])
+        row[N_BOUND_KEYS] = self.listed([self.compiled(key.bound) for key in keys])
         row[N_KEY_DOUBLE] = sum(
-            1 << i for i, (e, _) in enumerate(keys) if e.type in (FLOAT, DOUBLE)
+            1 << i for i, key in enumerate(keys) if key.event.type in (FLOAT, DOUBLE)
         )
         row[N_IS_ONE_LIST] = int(self.one_list and not keys)
         self.most_keys = max(self.most_keys, len(keys))
 
 
-@dataclass(frozen=True, slots=True)
-class _Wait:
-    """Something that waits for one event, for a time to pass, or for whichever comes first."""
-
-    atom: tree.Atom | None = None
-    event_does: int = COMES_TRUE
-    period: Period | None = None
-    timer_does: int = COMES_TRUE
+def _is_event(node: nodes.Node) -> bool:
+    """Whether it waits for an event and for nothing else."""
+    return isinstance(node, nodes.Wait) and node.time is None
 
 
-def _wait(pattern: tree.Pattern) -> _Wait | None:
-    match pattern:
-        case tree.Atom():
-            return _Wait(pattern)
-        case tree.Interval(period):
-            return _Wait(period=period)
-        case tree.Within(tree.Atom() as atom, period, None) if not period.is_zero:
-            return _Wait(atom, period=period, timer_does=FAILS)
-        case tree.AllOf((tree.Interval(period), tree.Absent(tree.Atom() as atom))) | tree.AllOf(
-            (tree.Absent(tree.Atom() as atom), tree.Interval(period))
-        ) if not period.is_zero:
-            return _Wait(replace(atom, tag=None), FAILS, period)
-    return None
+_KEY_TYPES = ({INT, LONG}, {FLOAT, DOUBLE}, {STRING}, {BOOLEAN})
+
+
+def _can_be_looked_up(equality: nodes.Equality) -> bool:
+    """Whether values are equal if the words are by which the machine finds who waits for them."""
+    both = {equality.event.type, equality.bound.type}
+    return any(both <= types for types in _KEY_TYPES)
 
 
 _STREAMS = {"istream": 1, "rstream": 2, "irstream": 3, None: 0}
-
-
-def ranked(program: ResolvedProgram) -> tuple[ResolvedStatement, ...]:
-    """The statements in the order in which they take an event."""
-    return tuple(sorted(program.statements, key=lambda s: s.rank))
 
 
 def _slots(program: ResolvedProgram) -> Mapping[tuple[str, DataType], int]:
@@ -505,68 +474,12 @@ def _slots(program: ResolvedProgram) -> Mapping[tuple[str, DataType], int]:
     return found
 
 
-def _all_tags(statement: ResolvedStatement) -> tuple[str, ...]:
+def _all_tags(normal: NormalStatement) -> tuple[str, ...]:
     """Those that its clauses know, and those that live only inside of `not`."""
-    inner = _tags(statement.pattern) if statement.pattern is not None else ()
-    return tuple(dict.fromkeys((*statement.tags, *inner)))
+    return tuple(dict.fromkeys((*normal.resolved.tags, *nodes.tags(normal.source))))
 
 
-def _repeated_tags(statement: ResolvedStatement) -> set[str]:
+def _collected(node: nodes.Node) -> set[str]:
     """The tags that are bound to lists of events."""
-    nodes = tree.walk(statement.pattern) if statement.pattern is not None else ()
-    return {tag for n in nodes if isinstance(n, tree.Repeat) for tag in _tags(n.child)}
-
-
-def _tags(pattern: tree.Pattern) -> Iterator[str]:
-    return (atom.tag for atom in tree.atoms(pattern) if atom.tag is not None)
-
-
-# -- conditions --------------------------------------------------------------------------------
-
-
-def _parts_of(
-    condition: Expr | None,
-) -> tuple[list[Expr], list[tuple[Expr, Expr]], list[Expr]]:
-    """What is about the event alone, equalities with what is bound already, and the rest."""
-    early: list[Expr] = []
-    keys: list[tuple[Expr, Expr]] = []
-    late: list[Expr] = []
-    for part in conjuncts(condition):
-        equality = _equality(part)
-        if _sides(part) <= {"event"} and not _reads_clock(part):
-            early.append(part)
-        elif equality is not None and len(keys) < _MOST_KEYS:
-            keys.append(equality)
-        else:
-            late.append(part)
-    return early, keys, late
-
-
-def _all_of(parts: list[Expr]) -> Expr | None:
-    if len(parts) < 2:
-        return parts[0] if parts else None
-    return And(tuple(parts), type=BOOLEAN)
-
-
-def _sides(expr: Expr) -> set[str]:
-    columns = (node for node in walk(expr) if isinstance(node, Column))
-    return {"event" if column.tag is None else "bound" for column in columns}
-
-
-def _reads_clock(expr: Expr) -> bool:
-    return any(isinstance(node, Call) and not node.arguments for node in walk(expr))
-
-
-_KEY_TYPES = ({INT, LONG}, {FLOAT, DOUBLE}, {STRING}, {BOOLEAN})
-
-
-def _equality(expr: Expr) -> tuple[Expr, Expr] | None:
-    """The event's side and the other, where an equality can be looked up."""
-    if not isinstance(expr, Binary) or expr.operator != "=" or _reads_clock(expr):
-        return None
-    if not any({expr.left.type, expr.right.type} <= types for types in _KEY_TYPES):
-        return None
-    for event, bound in ((expr.left, expr.right), (expr.right, expr.left)):
-        if _sides(event) == {"event"} and _sides(bound) == {"bound"}:
-            return event, bound
-    return None
+    repeats = (part for part in nodes.walk(node) if isinstance(part, nodes.Repeat))
+    return {tag for repeat in repeats for tag in nodes.tags(repeat.child)}
