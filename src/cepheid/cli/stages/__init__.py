@@ -11,7 +11,16 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from cepheid.cli.stages import declarations, graph, matcher, overview, plan, statements, types
+from cepheid.cli.stages import (
+    declarations,
+    graph,
+    matcher,
+    normal,
+    overview,
+    plan,
+    statements,
+    types,
+)
 from cepheid.verbs import Program
 
 
@@ -27,6 +36,7 @@ STAGES = {
     "program": Stage(statements.text, statements.data),
     "types": Stage(types.text, types.data),
     "graph": Stage(graph.text, graph.data),
+    "normal": Stage(normal.text, normal.data),
     "plan": Stage(plan.text, plan.data),
     "matcher": Stage(matcher.text, matcher.data),
 }

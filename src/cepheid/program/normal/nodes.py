@@ -8,7 +8,7 @@ a time. Everything else means what the operator of the same name means in `patte
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from operator import is_
 from typing import Any
 from typing import Literal as OneOf
@@ -153,13 +153,17 @@ class While(Node):
     condition: Expr
 
 
-_PARTS = ("child", "parts", "waits", "until")  # the fields that hold nodes, from left to right
+# Per kind, the fields that hold nodes, from left to right.
+_PARTS: dict[type[Node], tuple[str, ...]] = {
+    kind: tuple(f.name for f in fields(kind) if f.name in ("child", "parts", "waits", "until"))
+    for kind in Node.__subclasses__()
+}
 
 
 def children(node: Node) -> Iterator[Node]:
     """The direct parts of a node, from left to right."""
-    for name in _PARTS:
-        value = getattr(node, name, ())
+    for name in _PARTS[type(node)]:
+        value = getattr(node, name)
         if isinstance(value, tuple):
             yield from value
         elif value is not None:
@@ -169,8 +173,8 @@ def children(node: Node) -> Iterator[Node]:
 def with_children(node: Node, change: Callable[[Node], Node]) -> Node:
     """The node with each of its direct parts changed; itself, where that changes nothing."""
     found: dict[str, Any] = {}
-    for name in _PARTS:
-        old = getattr(node, name, None)
+    for name in _PARTS[type(node)]:
+        old = getattr(node, name)
         if isinstance(old, tuple):
             new: Any = tuple(map(change, old))
             is_same = all(map(is_, old, new))

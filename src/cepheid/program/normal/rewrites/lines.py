@@ -24,7 +24,7 @@ def _change(node: Node) -> Node:
         parts += [_line(members)] if is_wait and len(members) > 1 else members
     if len(parts) == 1 and isinstance(parts[0], Line):
         return replace(parts[0], span=node.span)
-    return replace(node, parts=tuple(parts))
+    return node if len(parts) == len(node.parts) else replace(node, parts=tuple(parts))
 
 
 def _line(members: list[Node]) -> Line:
