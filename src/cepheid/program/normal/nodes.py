@@ -153,10 +153,24 @@ class While(Node):
     condition: Expr
 
 
-# Per kind, the fields that hold nodes, from left to right.
-_PARTS: dict[type[Node], tuple[str, ...]] = {
+KINDS: tuple[type[Node], ...] = (
+    Wait,
+    WaitForInstant,
+    Line,
+    Sequence,
+    Every,
+    EveryDistinct,
+    AllOf,
+    AnyOf,
+    Absent,
+    Repeat,
+    Within,
+    While,
+)
+# The fields that hold nodes, from left to right.
+_PARTS = {
     kind: tuple(f.name for f in fields(kind) if f.name in ("child", "parts", "waits", "until"))
-    for kind in Node.__subclasses__()
+    for kind in KINDS
 }
 
 

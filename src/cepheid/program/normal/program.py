@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -10,6 +11,7 @@ from cepheid.pattern.tree import Atom, Every, Pattern
 from cepheid.program.normal.embedding import EMBEDDING_VERSION, embed
 from cepheid.program.normal.nodes import Awaited, Node, events
 from cepheid.program.normal.rewrites import REWRITES
+from cepheid.program.normal.rewrites.rewrite import Rewrite
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
 
@@ -63,7 +65,7 @@ def _pattern(statement: ResolvedStatement) -> Pattern:
     return Every(Atom(statement.event_type, None, statement.condition))
 
 
-def digest() -> str:
+def digest(rewrites: Sequence[Rewrite] = REWRITES) -> str:
     """Changes with the list of rewrites, their order and their versions."""
-    listed = [f"{rewrite.name}:{rewrite.version}" for rewrite in REWRITES]
+    listed = [f"{rewrite.name}:{rewrite.version}" for rewrite in rewrites]
     return sha256(",".join([f"embed:{EMBEDDING_VERSION}", *listed]).encode()).hexdigest()
