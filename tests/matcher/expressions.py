@@ -62,8 +62,8 @@ from cepheid.matcher.compiling.disassembly import check_code, deepest
 from cepheid.matcher.machine.python_calls import MEMO_WIDTH, answer, linked, remember
 from cepheid.matcher.vm.expressions.evaluate import VALUE, evaluate
 from cepheid.matcher.vm.jit import entry
-from cepheid.matcher.vm.memory.layout import NONE, TABLE, Field, Head, Region
-from cepheid.matcher.vm.memory.tables import IS_OLD, MEMORY_HEAD, SLOTS
+from cepheid.matcher.vm.memory.layout import NONE, TABLE, EventRow, Head, Region
+from cepheid.matcher.vm.memory.tables import MEMORY_HEAD
 
 # -- types and events --------------------------------------------------------------------------
 
@@ -481,7 +481,7 @@ class Memory:
             if not is_null:
                 nulls[slot // 64] ^= np.int64(1) << np.int64(slot % 64)
         self.events.append(event)
-        head = [0] * Field.NULLS
+        head = [0] * EventRow.NULLS
         return self.add(Region.EVENT, [*head, *nulls.tolist(), *values])
 
     def encode(self, value: Value, type: DataType) -> tuple[int, bool]:
@@ -521,7 +521,7 @@ class Memory:
             entry = TABLE + 4 * region
             head[entry : entry + 4] = begin, table.shape[1], table.shape[0], 0
             begin += table.size
-        head[SLOTS] = Field.NULLS + NULL_WORDS
+        head[Head.SLOTS] = EventRow.NULLS + NULL_WORDS
         behind = _empty(len(AGGREGATES), 2)
         return np.concatenate([head, *(table.ravel() for table in (*tables.values(), behind))])
 
@@ -566,7 +566,7 @@ def compiled(expr: Expr, held: Memory) -> int:
 def _evaluated(
     expr: Expr, begin: int, held: Memory, memory: Words, frame: Frame, event: int, binding: int
 ) -> Value:
-    memory[Head.CLOCK], memory[IS_OLD], memory[Head.ANSWERS] = frame.now, not frame.is_new, 0
+    memory[Head.CLOCK], memory[Head.IS_OLD], memory[Head.ANSWERS] = frame.now, not frame.is_new, 0
     aggregates = len(memory) - 2 * len(AGGREGATES)
     for place, (node, value) in enumerate(zip(AGGREGATES, frame.aggregates, strict=False)):
         words = held.encode(value, resolved(node).type)

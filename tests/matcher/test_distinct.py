@@ -13,6 +13,7 @@ from cepheid.core.event import Event
 from cepheid.engines.local.runners import open_runner
 from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.machine.push import Matcher
+from cepheid.matcher.operator import left_to_reference
 from tests.effort import examples
 from tests.matcher.test_local import rows_of, said
 from tests.matcher.test_operator import table
@@ -64,3 +65,9 @@ def test_keys_whose_time_is_over_are_forgotten() -> None:
         operator.take(table(program, events))
         sizes.append(operator.size)
     assert sizes[-1] == sizes[1]
+
+
+def test_a_child_that_may_be_true_again_is_left_to_the_reference() -> None:
+    for child in ("every a=A", "not C -> a=A", "a=A or not C", "(a=A -> not B) and c=C"):
+        text = f"select a.id as a from pattern [every-distinct(a.k) ({child})]"
+        assert left_to_reference(cep.parse(text, types=TYPES).resolve()), child

@@ -17,22 +17,8 @@ from cepheid.matcher.compiling.machine_program import MachineProgram
 from cepheid.matcher.compiling.verification import check_form
 from cepheid.matcher.machine.push import Matcher
 from cepheid.matcher.operator import left_to_reference
-from cepheid.matcher.vm.memory.tables import (
-    C_ATOMS,
-    CONSUMER,
-    LIST,
-    N_CHILD,
-    N_EARLY,
-    N_NEXT,
-    N_TAG,
-    NODE,
-    S_COLUMNS,
-    S_TARGET,
-    STATEMENT,
-    T_CONSUMERS,
-    TIMED,
-    TYPE,
-)
+from cepheid.matcher.vm.memory.layout import Region
+from cepheid.matcher.vm.memory.tables import ConsumerRow, NodeRow, StatementRow, TypeRow
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree
 from tests.effort import examples
@@ -213,15 +199,15 @@ def with_word(
 @pytest.mark.parametrize(
     ("region", "row", "word", "problem"),
     [
-        (NODE, 0, N_CHILD, "a child of node 0 is not there"),
-        (NODE, 3, N_NEXT, "a child of node 2 is not there"),
-        (NODE, 3, N_TAG, "node 3 binds an unknown tag"),
-        (NODE, 3, N_EARLY, "the condition of node 3"),
-        (STATEMENT, 0, S_TARGET, "the target of statement 0 is not there"),
-        (STATEMENT, 1, S_COLUMNS, "statement 1 has a list that is not there"),
-        (CONSUMER, 0, C_ATOMS, "consumer 0 has a list that is not there"),
-        (TYPE, 0, T_CONSUMERS, "the consumers of type A"),
-        (TIMED, 0, 0, "a timed node is not there"),
+        (Region.NODE, 0, NodeRow.CHILD, "a child of node 0 is not there"),
+        (Region.NODE, 3, NodeRow.NEXT, "a child of node 2 is not there"),
+        (Region.NODE, 3, NodeRow.TAG, "node 3 binds an unknown tag"),
+        (Region.NODE, 3, NodeRow.EARLY, "the condition of node 3"),
+        (Region.STATEMENT, 0, StatementRow.TARGET, "the target of statement 0 is not there"),
+        (Region.STATEMENT, 1, StatementRow.COLUMNS, "statement 1 has a list that is not there"),
+        (Region.CONSUMER, 0, ConsumerRow.ATOMS, "consumer 0 has a list that is not there"),
+        (Region.TYPE, 0, TypeRow.CONSUMERS, "the consumers of type A"),
+        (Region.TIMED, 0, 0, "a timed node is not there"),
     ],
 )
 def test_a_number_that_stands_for_nothing_is_found(
@@ -239,7 +225,7 @@ def test_broken_code_and_broken_tables_are_found() -> None:
         check_form(replace(good, code=good.code[:-1]))
     with pytest.raises(ValueError, match="names an unknown slot"):
         check_form(replace(good, slots={}))
-    narrow = {**good.tables, LIST: ((1, 2),)}
+    narrow = {**good.tables, Region.LIST: ((1, 2),)}
     with pytest.raises(ValueError, match="is 2 wide"):
         check_form(replace(good, tables=narrow))
     with pytest.raises(ValueError, match="counted by no counter"):

@@ -20,8 +20,8 @@ from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.operator import left_to_reference
 from cepheid.matcher.reference import ReferenceOperator
 from cepheid.matcher.vm.memory.access import rows_of, with_room
-from cepheid.matcher.vm.memory.layout import CAPACITY, REGIONS, TABLE, USED
-from cepheid.matcher.vm.memory.tables import MATCH, ROW, W_KIND, W_STATEMENT
+from cepheid.matcher.vm.memory.layout import CAPACITY, REGIONS, TABLE, USED, Region
+from cepheid.matcher.vm.memory.tables import ResultKind, ResultRow
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics.machine import Machine
 
@@ -74,11 +74,11 @@ class _Compiled(MachineOperator):
             self._fresh = with_room(self._fresh, dict(enumerate(map(int, needed))))
 
     def _take_rows(self) -> pa.Table:
-        rows = rows_of(self._memory, ROW)
+        rows = rows_of(self._memory, Region.ROW)
         if len(rows):
-            statements = rows[rows[:, W_KIND] == MATCH, W_STATEMENT]
+            statements = rows[rows[:, ResultRow.KIND] == ResultKind.MATCH, ResultRow.STATEMENT]
             self._counts += np.bincount(self._order[statements], minlength=len(self._counts))
-            self._memory[TABLE + 4 * ROW + USED] = 0
+            self._memory[TABLE + 4 * Region.ROW + USED] = 0
         return self._nothing
 
 

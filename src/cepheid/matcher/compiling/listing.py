@@ -8,62 +8,24 @@ from dataclasses import dataclass
 from cepheid.core.time import Period
 from cepheid.matcher.compiling.disassembly import listing
 from cepheid.matcher.compiling.machine_program import MachineProgram
-from cepheid.matcher.vm.memory.layout import NONE
-from cepheid.matcher.vm.memory.tables import (
-    ABSENT,
-    ALL,
-    ANY,
-    AT,
-    DISTINCT,
-    EVERY,
-    FAILS,
-    FOLLOWED,
-    LINE,
-    LIST,
-    N_BOUND_KEYS,
-    N_CHILD,
-    N_EARLY,
-    N_EVENT_DOES,
-    N_EVENT_KEYS,
-    N_HIGH,
-    N_KEYS,
-    N_KIND,
-    N_LATE,
-    N_LOW,
-    N_MONTHS,
-    N_NEXT,
-    N_PERIOD,
-    N_TIMER_DOES,
-    NODE,
-    REPEAT,
-    ROOT,
-    S_COLUMN_COUNT,
-    S_COLUMNS,
-    S_CONDITION,
-    S_HAVING,
-    S_ROOT,
-    S_WHERE,
-    STATEMENT,
-    WAIT,
-    WHILE,
-    WITHIN,
-)
+from cepheid.matcher.vm.memory.layout import NONE, Region
+from cepheid.matcher.vm.memory.tables import Effect, NodeKind, NodeRow, StatementRow
 from cepheid.pattern.tree import Pattern, children, walk
 
 KINDS = {
-    ROOT: "root",
-    WAIT: "wait",
-    LINE: "line",
-    EVERY: "every",
-    DISTINCT: "every-distinct",
-    FOLLOWED: "followed",
-    ALL: "and",
-    ANY: "or",
-    ABSENT: "not",
-    REPEAT: "repeat",
-    WITHIN: "within",
-    WHILE: "while",
-    AT: "at",
+    NodeKind.ROOT: "root",
+    NodeKind.WAIT: "wait",
+    NodeKind.LINE: "line",
+    NodeKind.EVERY: "every",
+    NodeKind.DISTINCT: "every-distinct",
+    NodeKind.FOLLOWED: "followed",
+    NodeKind.ALL: "and",
+    NodeKind.ANY: "or",
+    NodeKind.ABSENT: "not",
+    NodeKind.REPEAT: "repeat",
+    NodeKind.WITHIN: "within",
+    NodeKind.WHILE: "while",
+    NodeKind.AT: "at",
 }
 Code = Mapping[str, str]  # what it is for -> its instructions, one a line
 
@@ -93,12 +55,20 @@ def list_form(form: MachineProgram) -> tuple[ListedStatement, ...]:
 
 
 def _statement(form: MachineProgram, number: int) -> ListedStatement:
-    statement, row = form.statements[number], form.tables[STATEMENT][number]
-    codes = {"condition": row[S_CONDITION], "where": row[S_WHERE], "having": row[S_HAVING]}
-    columns = _listed(form, row[S_COLUMNS], 2 * row[S_COLUMN_COUNT])
+    statement, row = form.statements[number], form.tables[Region.STATEMENT][number]
+    codes = {
+        "condition": row[StatementRow.CONDITION],
+        "where": row[StatementRow.WHERE],
+        "having": row[StatementRow.HAVING],
+    }
+    columns = _listed(form, row[StatementRow.COLUMNS], 2 * row[StatementRow.COLUMN_COUNT])
     for column, begin in zip(statement.columns, columns[::2], strict=True):
         codes[f"column {column.name}"] = begin
-    nodes = () if row[S_ROOT] == NONE else tuple(_nodes(form, number, row[S_ROOT]))
+    nodes = (
+        ()
+        if row[StatementRow.ROOT] == NONE
+        else tuple(_nodes(form, number, row[StatementRow.ROOT]))
+    )
     return ListedStatement(statement.name, nodes, _code(form, codes))
 
 
@@ -111,42 +81,57 @@ def _nodes(form: MachineProgram, statement: int, root: int) -> Iterator[ListedNo
     pending = [(root, 0)]
     while pending:
         number, depth = pending.pop()
-        row = form.tables[NODE][number]
+        row = form.tables[Region.NODE][number]
         parts, code = tuple(steps.get(number, ())), _node_code(form, row)
-        yield ListedNode(number, depth, KINDS[row[N_KIND]], _detail(row), parts, code)
-        below, child = [], row[N_CHILD]
+        yield ListedNode(
+            number, depth, KINDS[NodeKind(row[NodeRow.KIND])], _detail(row), parts, code
+        )
+        below, child = [], row[NodeRow.CHILD]
         while child != NONE:
             below.append((child, depth + 1))
-            child = form.tables[NODE][child][N_NEXT]
+            child = form.tables[Region.NODE][child][NodeRow.NEXT]
         pending += reversed(below)
 
 
 def _detail(row: tuple[int, ...]) -> str:
     """What the numbers of an operator say, where it has any."""
-    kind = row[N_KIND]
-    period = Period(row[N_PERIOD], row[N_MONTHS])
-    if kind == WITHIN:
-        return f"for {period}" if row[N_HIGH] == NONE else f"for {period}, at most {row[N_HIGH]}"
-    if kind == REPEAT:
-        low, high = ("" if row[word] == NONE else str(row[word]) for word in (N_LOW, N_HIGH))
+    kind = row[NodeRow.KIND]
+    period = Period(row[NodeRow.PERIOD], row[NodeRow.MONTHS])
+    if kind == NodeKind.WITHIN:
+        return (
+            f"for {period}"
+            if row[NodeRow.HIGH] == NONE
+            else f"for {period}, at most {row[NodeRow.HIGH]}"
+        )
+    if kind == NodeKind.REPEAT:
+        low, high = (
+            "" if row[word] == NONE else str(row[word]) for word in (NodeRow.LOW, NodeRow.HIGH)
+        )
         return f"[{low}:{high}]"
-    if kind != WAIT:
+    if kind != NodeKind.WAIT:
         return ""
-    fails = [f"after {period}"] if row[N_TIMER_DOES] == FAILS else []
-    fails += ["with the event"] if row[N_EVENT_DOES] == FAILS else []
+    fails = [f"after {period}"] if row[NodeRow.TIMER_DOES] == Effect.FAILS else []
+    fails += ["with the event"] if row[NodeRow.EVENT_DOES] == Effect.FAILS else []
     return f"fails {' or '.join(fails)}" if fails else ""
 
 
 def _node_code(form: MachineProgram, row: tuple[int, ...]) -> Code:
-    codes = {"early": row[N_EARLY], "late": row[N_LATE]}
-    for name, begin in (("key of the event", N_EVENT_KEYS), ("key of the run", N_BOUND_KEYS)):
-        for place, code in enumerate(_listed(form, row[begin], row[N_KEYS])):
+    codes = {"early": row[NodeRow.EARLY], "late": row[NodeRow.LATE]}
+    for name, begin in (
+        ("key of the event", NodeRow.EVENT_KEYS),
+        ("key of the run", NodeRow.BOUND_KEYS),
+    ):
+        for place, code in enumerate(_listed(form, row[begin], row[NodeRow.KEYS])):
             codes[f"{name} {place}"] = code
     return _code(form, codes)
 
 
 def _listed(form: MachineProgram, begin: int, count: int) -> list[int]:
-    return [word for [word] in form.tables[LIST][begin : begin + count]] if begin != NONE else []
+    return (
+        [word for [word] in form.tables[Region.LIST][begin : begin + count]]
+        if begin != NONE
+        else []
+    )
 
 
 def _code(form: MachineProgram, codes: Mapping[str, int]) -> Code:

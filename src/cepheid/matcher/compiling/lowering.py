@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from cepheid.analysis.keys import surely_taken
 from cepheid.core.types import (
     BOOLEAN,
     DOUBLE,
@@ -31,80 +32,9 @@ from cepheid.matcher.compiling.window_lowering import (
     is_plain,
 )
 from cepheid.matcher.operator import columns_of, derived_types
-from cepheid.matcher.vm.memory.layout import NONE
-from cepheid.matcher.vm.memory.tables import (
-    ABSENT,
-    AGGREGATE,
-    ALL,
-    ANY,
-    AT,
-    COMES_TRUE,
-    CONSUMER,
-    DISTINCT,
-    EVERY,
-    FAILS,
-    FOLLOWED,
-    LINE,
-    LIST,
-    N_BOUND_KEYS,
-    N_CHILD,
-    N_CHILDREN,
-    N_EARLY,
-    N_EVENT_DOES,
-    N_EVENT_KEYS,
-    N_FIRED,
-    N_HEAD,
-    N_HIGH,
-    N_IS_ONE_LIST,
-    N_KEY_DOUBLE,
-    N_KEYS,
-    N_KIND,
-    N_LAST_TIMER,
-    N_LATE,
-    N_LOW,
-    N_MONTHS,
-    N_NEXT,
-    N_PERIOD,
-    N_PLACE,
-    N_REACHED,
-    N_STARTS_RUNS,
-    N_STATEMENT,
-    N_TAG,
-    N_TAG_COUNT,
-    N_TAGS,
-    N_TAIL,
-    N_TIMER_DOES,
-    N_TIMERS,
-    N_WIDTH,
-    NODE,
-    REPEAT,
-    ROOT,
-    S_COLUMN_COUNT,
-    S_COLUMNS,
-    S_CONDITION,
-    S_CONSUMED,
-    S_HAS_CONTEXT,
-    S_HAVING,
-    S_INSERTED,
-    S_RANK,
-    S_REPEATED,
-    S_REPORTED,
-    S_ROOT,
-    S_RUNNING,
-    S_TAG_COUNT,
-    S_TARGET,
-    S_WHERE,
-    S_WIDTH,
-    S_WINDOW,
-    STATEMENT,
-    TIMED,
-    TYPE,
-    WAIT,
-    WHILE,
-    WINDOW,
-    WITHIN,
-)
-from cepheid.pattern.policy import EVERY as EPL_POLICY
+from cepheid.matcher.vm.memory.layout import NONE, Region
+from cepheid.matcher.vm.memory.tables import Effect, NodeKind, NodeRow, StatementRow
+from cepheid.pattern.policy import EVERY
 from cepheid.pattern.schedule import Schedule
 from cepheid.program.normal import NormalStatement, nodes, normalize, normalize_statement
 from cepheid.program.normal.embedding import joined
@@ -114,18 +44,18 @@ from cepheid.program.statements import OUTPUT_COUNTERS
 LOWERING_VERSION = 1  # grows whenever a program is lowered to something else than before
 
 _KINDS: dict[type[nodes.Node], int] = {
-    nodes.Wait: WAIT,
-    nodes.WaitForInstant: AT,
-    nodes.Line: LINE,
-    nodes.Sequence: FOLLOWED,
-    nodes.Every: EVERY,
-    nodes.EveryDistinct: DISTINCT,
-    nodes.AllOf: ALL,
-    nodes.AnyOf: ANY,
-    nodes.Absent: ABSENT,
-    nodes.Repeat: REPEAT,
-    nodes.Within: WITHIN,
-    nodes.While: WHILE,
+    nodes.Wait: NodeKind.WAIT,
+    nodes.WaitForInstant: NodeKind.AT,
+    nodes.Line: NodeKind.LINE,
+    nodes.Sequence: NodeKind.FOLLOWED,
+    nodes.Every: NodeKind.EVERY,
+    nodes.EveryDistinct: NodeKind.DISTINCT,
+    nodes.AllOf: NodeKind.ALL,
+    nodes.AnyOf: NodeKind.ANY,
+    nodes.Absent: NodeKind.ABSENT,
+    nodes.Repeat: NodeKind.REPEAT,
+    nodes.Within: NodeKind.WITHIN,
+    nodes.While: NodeKind.WHILE,
 }
 _MOST_TAGS = 62
 _MOST_KEYS = 62
@@ -146,7 +76,7 @@ def handed_over(statement: ResolvedStatement) -> list[str]:
     for node in nodes.walk(normal.source):
         if isinstance(node, nodes.EveryDistinct):
             found += _handed_over_distinct(node)
-    if normal.policy != EPL_POLICY:
+    if normal.policy != EVERY:
         found.append(f"the policy {normal.policy}")
     if len(_all_tags(normal)) > _MOST_TAGS:
         found.append(f"more than {_MOST_TAGS} tags")
@@ -157,11 +87,23 @@ def _handed_over_distinct(node: nodes.EveryDistinct) -> list[str]:
     found = []
     if node.expiry is not None and node.expiry.months:
         found.append("every-distinct with months")
-    if any(isinstance(n, nodes.Every | nodes.EveryDistinct) for n in nodes.walk(node.child)):
-        found.append("every below every-distinct")
+    if _stays(node.child):  # each of its instances remembers keys of its own
+        found.append("every or not below every-distinct")
     if any(key.type not in SCALARS.values() for key in node.keys):
         found.append("every-distinct by nested values")
     return found
+
+
+def _stays(node: nodes.Node) -> bool:
+    """Whether an instance may be true and not be over."""
+    match node:
+        case nodes.Every() | nodes.EveryDistinct() | nodes.Absent():
+            return True
+        case nodes.Repeat():
+            return False
+        case nodes.AllOf(sides):  # an absence ends with the last of the other sides
+            return any(_stays(side) for side in sides if not isinstance(side, nodes.Absent))
+    return any(map(_stays, nodes.children(node)))
 
 
 @dataclass
@@ -193,14 +135,14 @@ class _Lowering:
         statements = [self.statement(n, s) for n, s in enumerate(self.normal)]
         consumers, types = self.consumers()
         tables: dict[int, list[list[int]]] = {
-            NODE: self.node_rows,
-            STATEMENT: statements,
-            CONSUMER: consumers,
-            TYPE: types,
-            LIST: [[word] for word in self.lists],
-            TIMED: [[node] for _, node in self.timed],
-            WINDOW: self.windows.rows,
-            AGGREGATE: self.windows.aggregates,
+            Region.NODE: self.node_rows,
+            Region.STATEMENT: statements,
+            Region.CONSUMER: consumers,
+            Region.TYPE: types,
+            Region.LIST: [[word] for word in self.lists],
+            Region.TIMED: [[node] for _, node in self.timed],
+            Region.WINDOW: self.windows.rows,
+            Region.AGGREGATE: self.windows.aggregates,
         }
         return MachineProgram(
             self.program,
@@ -224,37 +166,37 @@ class _Lowering:
     # Statements.
 
     def statement(self, number: int, normal: NormalStatement) -> list[int]:
-        row = [NONE] * S_WIDTH
+        row = [NONE] * StatementRow.WIDTH
         statement = normal.resolved
         self.current = number
         self.tags = {tag: place for place, tag in enumerate(_all_tags(normal))}
         self.repeated = _collected(normal.source)
         self.aggregates = {node: place for place, node in enumerate(aggregates_of(statement))}
         if normal.stream is None:
-            row[S_ROOT] = self.root(normal)
+            row[StatementRow.ROOT] = self.root(normal)
         else:
-            row[S_CONDITION] = self.compiled(joined(normal.stream.conditions))
-        row[S_WHERE] = self.compiled(statement.where)
-        row[S_HAVING] = self.compiled(statement.having)
+            row[StatementRow.CONDITION] = self.compiled(joined(normal.stream.conditions))
+        row[StatementRow.WHERE] = self.compiled(statement.where)
+        row[StatementRow.HAVING] = self.compiled(statement.having)
         target = self.program.types[statement.target]
         columns = []
         for column in statement.columns:
             type = derived_types(self.program)[statement.target][column.name]
             columns += [self.compiled(column.expr), self.slots[column.name, type]]
-        row[S_COLUMNS] = self.listed(columns)
-        row[S_COLUMN_COUNT] = len(statement.columns)
-        row[S_TARGET] = self.types.index(statement.target)
-        row[S_REPORTED] = _STREAMS[statement.tree.stream]
-        row[S_INSERTED] = _STREAMS[statement.tree.insert_stream]
+        row[StatementRow.COLUMNS] = self.listed(columns)
+        row[StatementRow.COLUMN_COUNT] = len(statement.columns)
+        row[StatementRow.TARGET] = self.types.index(statement.target)
+        row[StatementRow.REPORTED] = _STREAMS[statement.tree.stream]
+        row[StatementRow.INSERTED] = _STREAMS[statement.tree.insert_stream]
         consumed = {n for s in self.statements for n in s.inputs}
-        row[S_CONSUMED] = int(bool(consumed & {statement.target, *target.ancestors}))
-        row[S_HAS_CONTEXT] = int(statement.context is not None)
-        row[S_TAG_COUNT] = len(self.tags)
-        row[S_REPEATED] = sum(1 << self.tags[tag] for tag in self.repeated)
-        row[S_RUNNING] = number
-        row[S_RANK] = statement.rank
+        row[StatementRow.CONSUMED] = int(bool(consumed & {statement.target, *target.ancestors}))
+        row[StatementRow.HAS_CONTEXT] = int(statement.context is not None)
+        row[StatementRow.TAG_COUNT] = len(self.tags)
+        row[StatementRow.REPEATED] = sum(1 << self.tags[tag] for tag in self.repeated)
+        row[StatementRow.RUNNING] = number
+        row[StatementRow.RANK] = statement.rank
         if not is_plain(statement):
-            row[S_WINDOW] = self.windows.add(number, statement)
+            row[StatementRow.WINDOW] = self.windows.add(number, statement)
             distinct = statement.columns if statement.tree.distinct else ()
             self.most_keys = max(self.most_keys, len(statement.group_by), len(distinct))
         return row
@@ -300,7 +242,7 @@ class _Lowering:
     def consumer(self, number: int, statement: ResolvedStatement, taken: list[str]) -> list[int]:
         atoms = []
         for place, node in enumerate(self.node_rows):
-            if node[N_STATEMENT] == number and self.event_types.get(place) in taken:
+            if node[NodeRow.STATEMENT] == number and self.event_types.get(place) in taken:
                 atoms.append(place)
         keys: list[int] = []
         doubles = 0
@@ -331,32 +273,38 @@ class _Lowering:
     # Patterns.
 
     event_types: dict[int, str] = field(default_factory=dict)
+    before: tuple[nodes.Node, ...] = ()  # parts of a sequence that were true when this one begins
 
     def root(self, normal: NormalStatement) -> int:
-        number = self.node(ROOT)
+        number = self.node(NodeKind.ROOT)
         self.one_list = normal.resolved.context is None
+        self.before = ()
         self.link_children(number, [self.part(normal.source)])
         return number
 
     def node(self, kind: int) -> int:
-        row = [NONE] * N_WIDTH
-        row[N_KIND] = kind
-        row[N_STATEMENT] = self.current
-        row[N_PERIOD] = row[N_MONTHS] = row[N_REACHED] = row[N_KEYS] = row[N_TAG_COUNT] = 0
-        row[N_CHILDREN] = row[N_KEY_DOUBLE] = row[N_IS_ONE_LIST] = row[N_FIRED] = 0
-        row[N_HEAD] = row[N_TAIL] = row[N_TIMERS] = row[N_LAST_TIMER] = NONE
+        row = [NONE] * NodeRow.WIDTH
+        row[NodeRow.KIND] = kind
+        row[NodeRow.STATEMENT] = self.current
+        row[NodeRow.PERIOD] = row[NodeRow.MONTHS] = row[NodeRow.REACHED] = row[NodeRow.KEYS] = row[
+            NodeRow.TAG_COUNT
+        ] = 0
+        row[NodeRow.CHILDREN] = row[NodeRow.KEY_DOUBLE] = row[NodeRow.IS_ONE_LIST] = row[
+            NodeRow.FIRED
+        ] = 0
+        row[NodeRow.HEAD] = row[NodeRow.TAIL] = row[NodeRow.TIMERS] = row[NodeRow.LAST_TIMER] = NONE
         self.node_rows.append(row)
         return len(self.node_rows) - 1
 
     def link_children(self, number: int, children: list[int], *, backwards: bool = False) -> None:
         """Children follow each other; those of `or` begin from the last to the first."""
         for place, child in enumerate(children):
-            self.node_rows[child][N_PLACE] = place
+            self.node_rows[child][NodeRow.PLACE] = place
         order = children[::-1] if backwards else children
         for child, following in pairwise([*order, NONE]):
-            self.node_rows[child][N_NEXT] = following
-        self.node_rows[number][N_CHILD] = order[0] if order else NONE
-        self.node_rows[number][N_CHILDREN] = len(children)
+            self.node_rows[child][NodeRow.NEXT] = following
+        self.node_rows[number][NodeRow.CHILD] = order[0] if order else NONE
+        self.node_rows[number][NodeRow.CHILDREN] = len(children)
 
     def part(self, node: nodes.Node) -> int:
         number = self.node(_KINDS[type(node)])
@@ -365,37 +313,64 @@ class _Lowering:
             case nodes.Wait():
                 self.wait(number, node)
             case nodes.Within():
-                row[N_HIGH] = NONE if node.most is None else node.most
-                row[N_PERIOD], row[N_MONTHS] = node.period.microseconds, node.period.months
+                row[NodeRow.HIGH] = NONE if node.most is None else node.most
+                row[NodeRow.PERIOD], row[NodeRow.MONTHS] = (
+                    node.period.microseconds,
+                    node.period.months,
+                )
                 self.timed.append((self.current, number))
             case nodes.WaitForInstant():
-                self.count_step(node.step, number, N_FIRED)
-                row[N_LOW] = len(self.schedules) + 1
+                self.count_step(node.step, number, NodeRow.FIRED)
+                row[NodeRow.LOW] = len(self.schedules) + 1
                 self.schedules.append(node.schedule)
                 self.timed.append((self.current, number))
             case nodes.EveryDistinct():
                 self.distinct(row, node)
             case nodes.While():
-                row[N_LATE] = self.compiled(node.condition)
+                row[NodeRow.LATE] = self.compiled(node.condition)
             case nodes.Repeat():
-                row[N_LOW] = NONE if node.low is None else node.low
-                row[N_HIGH] = NONE if node.high is None else node.high
+                row[NodeRow.LOW] = NONE if node.low is None else node.low
+                row[NodeRow.HIGH] = NONE if node.high is None else node.high
                 self.collects(row, node.child)
-        children = [self.part(child) for child in nodes.children(node)]
+        children = self.parts(node)
         self.link_children(number, children, backwards=isinstance(node, nodes.AnyOf))
-        if isinstance(node, nodes.Every | nodes.EveryDistinct):
-            self.node_rows[children[0]][N_STARTS_RUNS] = int(_is_event(node.child))
+        if isinstance(node, nodes.Every | nodes.EveryDistinct) and _is_event(node.child):
+            self.starts_runs(children[0])
         return number
 
+    def parts(self, node: nodes.Node) -> list[int]:
+        numbers, before = [], self.before
+        for child in nodes.children(node):
+            numbers.append(self.part(child))
+            if isinstance(node, nodes.Sequence):
+                self.before = (*self.before, child)
+        self.before = before
+        return numbers
+
+    def starts_runs(self, number: int) -> None:
+        """The `a=A` of `every a=A` hears an event before others do, if nothing is bound before it.
+
+        Where that is so of some instances only, these wait at a node of their own. So the instances
+        of a node hear an event in the order in which they began to wait, without being sorted.
+        """
+        if any(event.tag for part in self.before for event in surely_taken(part)):
+            return
+        if any(tag for part in self.before for tag in nodes.tags(part)):
+            self.node_rows.append(list(self.node_rows[number]))
+            twin = self.node_rows[number][NodeRow.TWIN] = len(self.node_rows) - 1
+            self.event_types[twin] = self.event_types[number]
+            number = twin
+        self.node_rows[number][NodeRow.STARTS_RUNS] = 1
+
     def distinct(self, row: list[int], node: nodes.EveryDistinct) -> None:
-        row[N_KEYS] = len(node.keys)
-        row[N_BOUND_KEYS] = self.listed([self.compiled(key) for key in node.keys])
-        row[N_KEY_DOUBLE] = sum(
+        row[NodeRow.KEYS] = len(node.keys)
+        row[NodeRow.BOUND_KEYS] = self.listed([self.compiled(key) for key in node.keys])
+        row[NodeRow.KEY_DOUBLE] = sum(
             (key.type in (FLOAT, DOUBLE)) << place for place, key in enumerate(node.keys)
         )
         self.most_keys = max(self.most_keys, len(node.keys))
         if node.expiry is not None:
-            row[N_LOW], row[N_PERIOD] = 1, node.expiry.microseconds
+            row[NodeRow.LOW], row[NodeRow.PERIOD] = 1, node.expiry.microseconds
 
     def count_step(self, step: int, number: int, word: int) -> None:
         """A node counts its events and its timer apart."""
@@ -408,38 +383,43 @@ class _Lowering:
         """The tags that a repeat collects, and whether the body binds them to lists itself."""
         inner = _collected(body)
         tags = dict.fromkeys(nodes.tags(body))
-        row[N_TAGS] = self.listed(w for tag in tags for w in (self.tags[tag], int(tag in inner)))
-        row[N_TAG_COUNT] = len(tags)
+        row[NodeRow.TAGS] = self.listed(
+            w for tag in tags for w in (self.tags[tag], int(tag in inner))
+        )
+        row[NodeRow.TAG_COUNT] = len(tags)
 
     def wait(self, number: int, wait: nodes.Wait) -> None:
         row = self.node_rows[number]
         is_true_by_event = wait.true_by == "event"
         if wait.event is not None:
-            row[N_EVENT_DOES] = COMES_TRUE if is_true_by_event else FAILS
-            self.count_step(wait.event.step, number, N_REACHED)
+            row[NodeRow.EVENT_DOES] = Effect.COMES_TRUE if is_true_by_event else Effect.FAILS
+            self.count_step(wait.event.step, number, NodeRow.REACHED)
             self.event(number, wait.event)
         if wait.time is not None:
-            row[N_TIMER_DOES] = FAILS if is_true_by_event else COMES_TRUE
-            row[N_PERIOD], row[N_MONTHS] = wait.time.period.microseconds, wait.time.period.months
+            row[NodeRow.TIMER_DOES] = Effect.FAILS if is_true_by_event else Effect.COMES_TRUE
+            row[NodeRow.PERIOD], row[NodeRow.MONTHS] = (
+                wait.time.period.microseconds,
+                wait.time.period.months,
+            )
             if wait.time.step is not None:
-                self.count_step(wait.time.step, number, N_FIRED)
+                self.count_step(wait.time.step, number, NodeRow.FIRED)
             self.timed.append((self.current, number))
 
     def event(self, number: int, event: nodes.Awaited) -> None:
         row = self.node_rows[number]
         self.event_types[number] = event.event_type
-        row[N_TAG] = NONE if event.tag is None else self.tags[event.tag]
+        row[NodeRow.TAG] = NONE if event.tag is None else self.tags[event.tag]
         keys = [e for e in event.equal if _can_be_looked_up(e)][:_MOST_KEYS]
         late = (*(e.written for e in event.equal if e not in keys), *event.rest)
-        row[N_EARLY] = self.compiled(joined(event.own))
-        row[N_LATE] = self.compiled(joined(late))
-        row[N_KEYS] = len(keys)
-        row[N_EVENT_KEYS] = self.listed([self.compiled(key.event) for key in keys])
-        row[N_BOUND_KEYS] = self.listed([self.compiled(key.bound) for key in keys])
-        row[N_KEY_DOUBLE] = sum(
+        row[NodeRow.EARLY] = self.compiled(joined(event.own))
+        row[NodeRow.LATE] = self.compiled(joined(late))
+        row[NodeRow.KEYS] = len(keys)
+        row[NodeRow.EVENT_KEYS] = self.listed([self.compiled(key.event) for key in keys])
+        row[NodeRow.BOUND_KEYS] = self.listed([self.compiled(key.bound) for key in keys])
+        row[NodeRow.KEY_DOUBLE] = sum(
             1 << i for i, key in enumerate(keys) if key.event.type in (FLOAT, DOUBLE)
         )
-        row[N_IS_ONE_LIST] = int(self.one_list and not keys)
+        row[NodeRow.IS_ONE_LIST] = int(self.one_list and not keys)
         self.most_keys = max(self.most_keys, len(keys))
 
 

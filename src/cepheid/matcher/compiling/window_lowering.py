@@ -12,88 +12,17 @@ from cepheid.expr.tree import Aggregate, Call, Column, Expr, children, walk
 from cepheid.expr.typing import aggregates_in
 from cepheid.matcher.vm.memory.layout import NONE
 from cepheid.matcher.vm.memory.tables import (
-    A_CODE,
-    A_IS_REAL,
-    A_KIND,
-    A_NUMBER,
-    A_OWNER,
-    A_WIDTH,
-    ALL_GROUPS,
-    AS_DOUBLE,
-    AS_FLOAT,
-    AS_INT,
-    AS_LONG,
-    AVERAGE,
-    BUFFERED,
-    BY_GROUP,
-    BY_ROW,
-    BY_ROW_AND_GROUP,
-    BY_ROW_AND_TOTAL,
-    BY_TOTAL,
-    COUNT,
-    DEVIATION,
-    DIRECT,
     DISTINCT_ROWS,
     DISTINCT_VALUES,
-    FIRST,
-    FIRST_EVER,
-    FIRST_OF_GROUP,
-    FIRST_ONLY,
-    GREATEST,
-    GREATEST_EVER,
     GROUPS,
-    KEEP_ALL,
-    LAST,
-    LAST_ONLY,
-    LEAST,
-    LEAST_EVER,
-    LENGTH,
-    LENGTH_BATCH,
-    MEDIAN,
-    SNAPSHOTS,
     START,
-    SUM,
-    TIME,
-    TIME_BATCH,
-    UNLIMITED,
-    V_AFTER,
-    V_AFTER_COUNT,
-    V_AFTER_MONTHS,
-    V_AGGREGATE_COUNT,
-    V_AGGREGATES,
-    V_COLLECTS,
-    V_DISTINCT_DOUBLE,
-    V_DISTINCT_OWNER,
-    V_EVERY,
-    V_EVERY_COUNT,
-    V_EVERY_MONTHS,
-    V_IS_EAGER,
-    V_IS_FORCED,
-    V_IS_QUICK,
-    V_KEEPS_GROUPS,
-    V_KEY_COUNT,
-    V_KEY_DOUBLE,
-    V_KEYS,
-    V_KIND,
-    V_LIMIT,
-    V_MONTHS,
-    V_NEEDS_OLD,
-    V_OFFSET,
-    V_ORDER,
-    V_ORDER_COUNT,
-    V_OWNER,
-    V_PERIOD,
-    V_RATE,
-    V_READS_ROWS,
-    V_REFERENCE,
-    V_SHAPE,
-    V_SIZE,
-    V_SPEAKS_UNASKED,
-    V_STATEMENT,
-    V_TAKES_CELLS,
-    V_WHEN,
-    V_WHEN_SLOTS,
-    V_WIDTH,
+    AggregateKind,
+    AggregateRow,
+    RateKind,
+    Rounding,
+    RowShape,
+    WindowKind,
+    WindowRow,
 )
 from cepheid.program.resolved import ResolvedStatement, Shape
 from cepheid.program.statements import OUTPUT_COUNTERS
@@ -112,34 +41,50 @@ _MOST_AGGREGATES = 30  # a row enters all of them in one step
 _REALS = (FLOAT, DOUBLE)
 _SCALARS = (INT, LONG, FLOAT, DOUBLE, STRING, BOOLEAN)
 SHAPES = {
-    Shape.ROW: BY_ROW,
-    Shape.TOTAL: BY_TOTAL,
-    Shape.ROW_WITH_TOTAL: BY_ROW_AND_TOTAL,
-    Shape.GROUP: BY_GROUP,
-    Shape.ROW_WITH_GROUP: BY_ROW_AND_GROUP,
+    Shape.ROW: RowShape.BY_ROW,
+    Shape.TOTAL: RowShape.BY_TOTAL,
+    Shape.ROW_WITH_TOTAL: RowShape.BY_ROW_AND_TOTAL,
+    Shape.GROUP: RowShape.BY_GROUP,
+    Shape.ROW_WITH_GROUP: RowShape.BY_ROW_AND_GROUP,
 }
 _NUMBERS: Mapping[DataType, int] = {
-    INT: AS_INT,
-    LONG: AS_LONG,
-    FLOAT: AS_FLOAT,
-    DOUBLE: AS_DOUBLE,
+    INT: Rounding.INT,
+    LONG: Rounding.LONG,
+    FLOAT: Rounding.FLOAT,
+    DOUBLE: Rounding.DOUBLE,
 }
 _KINDS = {
-    "count": COUNT,
-    "sum": SUM,
-    "avg": AVERAGE,
-    "min": LEAST,
-    "max": GREATEST,
-    "median": MEDIAN,
-    "stddev": DEVIATION,
-    "first": FIRST,
-    "last": LAST,
+    "count": AggregateKind.COUNT,
+    "sum": AggregateKind.SUM,
+    "avg": AggregateKind.AVERAGE,
+    "min": AggregateKind.LEAST,
+    "max": AggregateKind.GREATEST,
+    "median": AggregateKind.MEDIAN,
+    "stddev": AggregateKind.DEVIATION,
+    "first": AggregateKind.FIRST,
+    "last": AggregateKind.LAST,
 }
 # Where rows never leave, one value is enough.
-_EVER = {LEAST: LEAST_EVER, GREATEST: GREATEST_EVER, FIRST: FIRST_EVER}
-_KEEPS_VALUES = {LEAST, GREATEST, MEDIAN, DEVIATION, FIRST}
+_EVER = {
+    AggregateKind.LEAST: AggregateKind.LEAST_EVER,
+    AggregateKind.GREATEST: AggregateKind.GREATEST_EVER,
+    AggregateKind.FIRST: AggregateKind.FIRST_EVER,
+}
+_KEEPS_VALUES = {
+    AggregateKind.LEAST,
+    AggregateKind.GREATEST,
+    AggregateKind.MEDIAN,
+    AggregateKind.DEVIATION,
+    AggregateKind.FIRST,
+}
 # Which values occur is all that matters to these: how often does not.
-_NEVER_DISTINCT = {LEAST, GREATEST, LEAST_EVER, GREATEST_EVER, FIRST_EVER}
+_NEVER_DISTINCT = {
+    AggregateKind.LEAST,
+    AggregateKind.GREATEST,
+    AggregateKind.LEAST_EVER,
+    AggregateKind.GREATEST_EVER,
+    AggregateKind.FIRST_EVER,
+}
 
 
 def is_plain(statement: ResolvedStatement) -> bool:
@@ -227,18 +172,18 @@ def _reads_row(expr: Expr) -> bool:
 
 def _rate(clause: OutputRate | None, shape: Shape) -> int:
     if clause is None or (clause.every is None and clause.when is None):
-        return DIRECT
+        return RateKind.DIRECT
     if shape.is_grouped and clause.mode in ("first", "all"):
-        return FIRST_OF_GROUP if clause.mode == "first" else ALL_GROUPS
+        return RateKind.FIRST_OF_GROUP if clause.mode == "first" else RateKind.ALL_GROUPS
     return _MODES[clause.mode]
 
 
 _MODES = {
-    None: BUFFERED,
-    "all": BUFFERED,
-    "last": LAST_ONLY,
-    "first": FIRST_ONLY,
-    "snapshot": SNAPSHOTS,
+    None: RateKind.BUFFERED,
+    "all": RateKind.BUFFERED,
+    "last": RateKind.LAST_ONLY,
+    "first": RateKind.FIRST_ONLY,
+    "snapshot": RateKind.SNAPSHOTS,
 }
 
 
@@ -264,33 +209,33 @@ class Windows:
 
     def add(self, number: int, statement: ResolvedStatement) -> int:
         """The row of a statement."""
-        row = [NONE] * V_WIDTH
+        row = [NONE] * WindowRow.WIDTH
         written = statement.tree
-        row[V_STATEMENT] = number
+        row[WindowRow.STATEMENT] = number
         describe_window(row, written.window)
-        row[V_SHAPE] = SHAPES[statement.shape]
-        row[V_AGGREGATES] = len(self.aggregates)
+        row[WindowRow.SHAPE] = SHAPES[statement.shape]
+        row[WindowRow.AGGREGATES] = len(self.aggregates)
         aggregates = aggregates_of(statement)
-        row[V_AGGREGATE_COUNT] = len(aggregates)
+        row[WindowRow.AGGREGATE_COUNT] = len(aggregates)
         self.most_aggregates = max(self.most_aggregates, len(aggregates))
-        first, rows_leave = len(self.aggregates), row[V_KIND] != UNLIMITED
+        first, rows_leave = len(self.aggregates), row[WindowRow.KIND] != WindowKind.UNLIMITED
         for aggregate in aggregates:
             code, owner = self.compiled(aggregate.argument), DISTINCT_VALUES - len(self.aggregates)
             words = aggregate_words(aggregate, code, owner, rows_leave=rows_leave)
             self.aggregates.append(words)
-        row[V_KEYS] = self.listed([self.compiled(expr) for expr in statement.group_by])
-        row[V_KEY_COUNT] = len(statement.group_by)
-        row[V_KEY_DOUBLE] = sum(
+        row[WindowRow.KEYS] = self.listed([self.compiled(expr) for expr in statement.group_by])
+        row[WindowRow.KEY_COUNT] = len(statement.group_by)
+        row[WindowRow.KEY_DOUBLE] = sum(
             1 << place for place, e in enumerate(statement.group_by) if e.type in _REALS
         )
-        row[V_OWNER] = GROUPS - len(self.rows)
-        row[V_NEEDS_OLD] = int({written.stream, written.insert_stream} != {"istream"})
-        row[V_READS_ROWS] = int(any(map(_reads_row, _shown(statement))))
-        row[V_TAKES_CELLS] = int(any(self._takes_cells(a) for a in self.aggregates[first:]))
-        row[V_COLLECTS] = int(_collects(statement))
+        row[WindowRow.OWNER] = GROUPS - len(self.rows)
+        row[WindowRow.NEEDS_OLD] = int({written.stream, written.insert_stream} != {"istream"})
+        row[WindowRow.READS_ROWS] = int(any(map(_reads_row, _shown(statement))))
+        row[WindowRow.TAKES_CELLS] = int(any(self._takes_cells(a) for a in self.aggregates[first:]))
+        row[WindowRow.COLLECTS] = int(_collects(statement))
         self._describe_order(row, statement)
         self._describe_rate(row, statement)
-        row[V_IS_QUICK] = int(self._is_quick(row, statement))
+        row[WindowRow.IS_QUICK] = int(self._is_quick(row, statement))
         self.rows.append(row)
         return len(self.rows) - 1
 
@@ -299,81 +244,97 @@ class Windows:
         words = [
             (self.compiled(i.expr), int(i.expr.type in _REALS), int(i.descending)) for i in items
         ]
-        row[V_ORDER] = self.listed(word for criterion in words for word in criterion)
-        row[V_ORDER_COUNT] = len(items)
+        row[WindowRow.ORDER] = self.listed(word for criterion in words for word in criterion)
+        row[WindowRow.ORDER_COUNT] = len(items)
         self.most_ordered = max(self.most_ordered, len(items))
-        row[V_OFFSET] = 0
+        row[WindowRow.OFFSET] = 0
         if limit is not None:
-            row[V_LIMIT], row[V_OFFSET] = limit.count, limit.offset
+            row[WindowRow.LIMIT], row[WindowRow.OFFSET] = limit.count, limit.offset
         if statement.tree.distinct:
-            row[V_DISTINCT_OWNER] = DISTINCT_ROWS - len(self.rows)
-        row[V_DISTINCT_DOUBLE] = sum(
+            row[WindowRow.DISTINCT_OWNER] = DISTINCT_ROWS - len(self.rows)
+        row[WindowRow.DISTINCT_DOUBLE] = sum(
             1 << place for place, c in enumerate(statement.columns) if c.expr.type in _REALS
         )
 
     def _describe_rate(self, row: list[int], statement: ResolvedStatement) -> None:
         clause, shape = statement.tree.output, statement.shape
-        row[V_RATE] = rate = _rate(clause, shape)
-        row[V_EVERY] = row[V_EVERY_MONTHS] = row[V_AFTER_MONTHS] = 0
-        row[V_AFTER] = 0
+        row[WindowRow.RATE] = rate = _rate(clause, shape)
+        row[WindowRow.EVERY] = row[WindowRow.EVERY_MONTHS] = row[WindowRow.AFTER_MONTHS] = 0
+        row[WindowRow.AFTER] = 0
         if clause is not None:
-            row[V_EVERY_COUNT], row[V_EVERY], row[V_EVERY_MONTHS] = _amount(clause.every)
-            row[V_AFTER_COUNT], row[V_AFTER], row[V_AFTER_MONTHS] = _amount(clause.after)
+            row[WindowRow.EVERY_COUNT], row[WindowRow.EVERY], row[WindowRow.EVERY_MONTHS] = _amount(
+                clause.every
+            )
+            row[WindowRow.AFTER_COUNT], row[WindowRow.AFTER], row[WindowRow.AFTER_MONTHS] = _amount(
+                clause.after
+            )
         if statement.output_when is not None:
-            row[V_WHEN] = self.compiled(statement.output_when)
-            row[V_WHEN_SLOTS] = self.listed(self.slots[name, LONG] for name in OUTPUT_COUNTERS)
-        is_total = shape is Shape.TOTAL and rate in (BUFFERED, LAST_ONLY)
-        row[V_SPEAKS_UNASKED] = int(is_total or rate in (ALL_GROUPS, SNAPSHOTS))
-        is_snapshot = rate == SNAPSHOTS and shape is Shape.GROUP and statement.tree.window is None
-        row[V_KEEPS_GROUPS] = int(is_snapshot or rate == ALL_GROUPS)
-        if rate == SNAPSHOTS and isinstance(statement.tree.window, KeepAll):
-            row[V_KIND] = KEEP_ALL
+            row[WindowRow.WHEN] = self.compiled(statement.output_when)
+            row[WindowRow.WHEN_SLOTS] = self.listed(
+                self.slots[name, LONG] for name in OUTPUT_COUNTERS
+            )
+        is_total = shape is Shape.TOTAL and rate in (RateKind.BUFFERED, RateKind.LAST_ONLY)
+        row[WindowRow.SPEAKS_UNASKED] = int(
+            is_total or rate in (RateKind.ALL_GROUPS, RateKind.SNAPSHOTS)
+        )
+        is_snapshot = (
+            rate == RateKind.SNAPSHOTS and shape is Shape.GROUP and statement.tree.window is None
+        )
+        row[WindowRow.KEEPS_GROUPS] = int(is_snapshot or rate == RateKind.ALL_GROUPS)
+        if rate == RateKind.SNAPSHOTS and isinstance(statement.tree.window, KeepAll):
+            row[WindowRow.KIND] = WindowKind.KEEP_ALL
 
     def _is_quick(self, row: list[int], statement: ResolvedStatement) -> bool:
         return (
-            row[V_KIND] in (UNLIMITED, LENGTH, TIME)
-            and row[V_SHAPE] in (BY_TOTAL, BY_GROUP)
-            and not row[V_NEEDS_OLD]
-            and not row[V_COLLECTS]
+            row[WindowRow.KIND] in (WindowKind.UNLIMITED, WindowKind.LENGTH, WindowKind.TIME)
+            and row[WindowRow.SHAPE] in (RowShape.BY_TOTAL, RowShape.BY_GROUP)
+            and not row[WindowRow.NEEDS_OLD]
+            and not row[WindowRow.COLLECTS]
             and not any(map(self.asks, _shown(statement)))
         )
 
     @staticmethod
     def _takes_cells(aggregate: list[int]) -> bool:
-        return aggregate[A_OWNER] != NONE or aggregate[A_KIND] in _KEEPS_VALUES
+        return (
+            aggregate[AggregateRow.OWNER] != NONE or aggregate[AggregateRow.KIND] in _KEEPS_VALUES
+        )
 
 
 def aggregate_words(
     aggregate: Aggregate, argument: int, owner: int, *, rows_leave: bool
 ) -> list[int]:
     """What an aggregate is made of; `argument` says where its values come from."""
-    row = [NONE] * A_WIDTH
+    row = [NONE] * AggregateRow.WIDTH
     kind = _KINDS[aggregate.function]
     kind = kind if rows_leave else _EVER.get(kind, kind)
     type = LONG if aggregate.argument is None else aggregate.argument.type
-    row[A_KIND] = kind
-    row[A_CODE] = argument
-    row[A_NUMBER] = AS_DOUBLE if kind == AVERAGE else _NUMBERS.get(type, AS_LONG)
-    row[A_IS_REAL] = int(type in _REALS)
+    row[AggregateRow.KIND] = kind
+    row[AggregateRow.CODE] = argument
+    row[AggregateRow.NUMBER] = (
+        Rounding.DOUBLE if kind == AggregateKind.AVERAGE else _NUMBERS.get(type, Rounding.LONG)
+    )
+    row[AggregateRow.IS_REAL] = int(type in _REALS)
     if aggregate.distinct and kind not in _NEVER_DISTINCT:
-        row[A_OWNER] = owner
+        row[AggregateRow.OWNER] = owner
     return row
 
 
 def describe_window(row: list[int], window: Window | None) -> None:
-    row[V_KIND] = UNLIMITED
-    row[V_SIZE] = row[V_PERIOD] = row[V_MONTHS] = row[V_IS_EAGER] = row[V_IS_FORCED] = 0
-    row[V_REFERENCE] = START
+    row[WindowRow.KIND] = WindowKind.UNLIMITED
+    row[WindowRow.SIZE] = row[WindowRow.PERIOD] = row[WindowRow.MONTHS] = row[
+        WindowRow.IS_EAGER
+    ] = row[WindowRow.IS_FORCED] = 0
+    row[WindowRow.REFERENCE] = START
     match window:
         case TimeWindow(period):
-            row[V_KIND], row[V_PERIOD] = TIME, period.microseconds
+            row[WindowRow.KIND], row[WindowRow.PERIOD] = WindowKind.TIME, period.microseconds
         case TimeBatch(period, reference):
-            row[V_KIND], row[V_PERIOD] = TIME_BATCH, period.microseconds
-            row[V_MONTHS] = period.months
-            row[V_REFERENCE] = START if reference is None else reference * 1_000
-            row[V_IS_EAGER] = int(window.start_eager)
-            row[V_IS_FORCED] = int(window.force_update)
+            row[WindowRow.KIND], row[WindowRow.PERIOD] = WindowKind.TIME_BATCH, period.microseconds
+            row[WindowRow.MONTHS] = period.months
+            row[WindowRow.REFERENCE] = START if reference is None else reference * 1_000
+            row[WindowRow.IS_EAGER] = int(window.start_eager)
+            row[WindowRow.IS_FORCED] = int(window.force_update)
         case LengthWindow(size):
-            row[V_KIND], row[V_SIZE] = LENGTH, size
+            row[WindowRow.KIND], row[WindowRow.SIZE] = WindowKind.LENGTH, size
         case LengthBatch(size):
-            row[V_KIND], row[V_SIZE] = LENGTH_BATCH, size
+            row[WindowRow.KIND], row[WindowRow.SIZE] = WindowKind.LENGTH_BATCH, size

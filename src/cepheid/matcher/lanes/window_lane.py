@@ -21,19 +21,11 @@ from cepheid.matcher.lanes.window_plan import Shown, Window, argument_of
 from cepheid.matcher.vm.lanes import window_rows as vm
 from cepheid.matcher.vm.memory.layout import NONE
 from cepheid.matcher.vm.memory.tables import (
-    A_KIND,
-    A_OWNER,
-    A_WIDTH,
-    GREATEST,
-    LEAST,
     NEVER,
-    TIME,
-    UNLIMITED,
-    V_KIND,
-    V_PERIOD,
-    V_REFERENCE,
-    V_SIZE,
-    V_WIDTH,
+    AggregateKind,
+    AggregateRow,
+    WindowKind,
+    WindowRow,
 )
 
 _FEW = 256
@@ -50,9 +42,9 @@ class WindowLane:
         self._columns = [places.column(window.event_type, a) for a in window.attributes]
         self._head = _head(window)
         self._extremes = [
-            (number, int(words[A_OWNER]))
+            (number, int(words[AggregateRow.OWNER]))
             for number, words in enumerate(self._aggregates)
-            if words[A_KIND] in (LEAST, GREATEST)
+            if words[AggregateRow.KIND] in (AggregateKind.LEAST, AggregateKind.GREATEST)
         ]
         self._start: Instant = 0
         self.needed = 0  # rows and groups when last restored
@@ -64,7 +56,7 @@ class WindowLane:
 
     @property
     def _aggregates(self) -> Words:
-        return self._head[vm.HEAD_WIDTH :].reshape(-1, A_WIDTH)
+        return self._head[vm.HEAD_WIDTH :].reshape(-1, AggregateRow.WIDTH)
 
     # -- events and time --
 
@@ -73,7 +65,7 @@ class WindowLane:
 
     def next_due(self) -> Instant | None:
         first = int(self._head[vm.FIRST_ROW])
-        if self._head[vm.KIND] == TIME and first < self._head[vm.CURSOR]:
+        if self._head[vm.KIND] == WindowKind.TIME and first < self._head[vm.CURSOR]:
             return int(self._rows[first, vm.W_INSTANT] + self._head[vm.LIMIT])
         return None if self._head[vm.DUE] == NEVER else int(self._head[vm.DUE])
 
@@ -259,28 +251,28 @@ class WindowLane:
 
 def _head(window: Window) -> Words:
     """The single words of a window's compiled code, and its aggregates."""
-    described = [NONE] * V_WIDTH
+    described = [NONE] * WindowRow.WIDTH
     describe_window(described, window.statement.tree.window)
-    rows_leave = described[V_KIND] != UNLIMITED
+    rows_leave = described[WindowRow.KIND] != WindowKind.UNLIMITED
     width = vm.W_VALUES + len(window.attributes)
     aggregates: list[int] = []
     for aggregate in window.aggregates:
         argument = argument_of(aggregate)
         slot = NONE if argument is None else window.attributes.index(argument)
         words = aggregate_words(aggregate, slot, NONE, rows_leave=rows_leave)
-        if words[A_KIND] in (LEAST, GREATEST):
-            words[A_OWNER], width = width, width + 2
+        if words[AggregateRow.KIND] in (AggregateKind.LEAST, AggregateKind.GREATEST):
+            words[AggregateRow.OWNER], width = width, width + 2
         aggregates += words
     head = np.zeros(vm.HEAD_WIDTH + len(aggregates), dtype=np.int64)
     head[vm.HEAD_WIDTH :] = aggregates
-    head[vm.KIND] = described[V_KIND]
-    head[vm.LIMIT] = described[V_SIZE] or described[V_PERIOD]
+    head[vm.KIND] = described[WindowRow.KIND]
+    head[vm.LIMIT] = described[WindowRow.SIZE] or described[WindowRow.PERIOD]
     head[vm.SHAPE] = SHAPES[window.statement.shape]
     head[vm.KEYS] = len(window.keys)
     head[vm.AGGREGATES] = len(window.aggregates)
     head[vm.WIDTH] = width
     head[vm.GROUP_WIDTH] = vm.G_KEYS + len(window.keys) + 2 * len(window.aggregates)
-    head[vm.ANCHOR] = described[V_REFERENCE]
+    head[vm.ANCHOR] = described[WindowRow.REFERENCE]
     head[vm.DUE] = NEVER
     return head
 

@@ -50,31 +50,8 @@ from cepheid.matcher.vm.memory.access import (
     with_room,
 )
 from cepheid.matcher.vm.memory.free_lists import EVENT, RESERVE
-from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, USED, WIDTH, Field, Head, Region
-from cepheid.matcher.vm.memory.tables import (
-    ASK,
-    DONE,
-    ENDLESS,
-    GROW,
-    INPUT,
-    KEY,
-    NEVER,
-    ORIGIN,
-    ORIGIN_EVENT,
-    PASS_TIME,
-    REHASH,
-    ROW,
-    RUNAWAY,
-    SLOTS,
-    START_INSTANT,
-    START_STATEMENT,
-    STARTED,
-    STEP,
-    TAKE,
-    UNTIL,
-    W_KEY,
-    W_KIND,
-)
+from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, USED, WIDTH, EventRow, Head, Region
+from cepheid.matcher.vm.memory.tables import NEVER, ResultRow, Status, StepKind
 from cepheid.matcher.vm.rows.results import MOST_DERIVED
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics.machine import late_event
@@ -113,7 +90,7 @@ class MachineOperator(Operator):
 
     @property
     def clock(self) -> Instant | None:
-        return int(self._memory[Head.CLOCK]) if self._memory[STARTED] else None
+        return int(self._memory[Head.CLOCK]) if self._memory[Head.STARTED] else None
 
     def next_due(self) -> Instant | None:
         due = int(next_due(self._memory))
@@ -121,12 +98,12 @@ class MachineOperator(Operator):
 
     def start(self, instant: Instant) -> None:
         self._memory[Head.CLOCK] = instant
-        self._memory[STARTED] = 1
-        self._memory[START_INSTANT] = instant
-        self._memory[ORIGIN] = self._memory[ORIGIN_EVENT] = NONE
+        self._memory[Head.STARTED] = 1
+        self._memory[Head.START_INSTANT] = instant
+        self._memory[Head.ORIGIN] = self._memory[Head.ORIGIN_EVENT] = NONE
         for number in reversed(range(len(self._form.statements))):
             if self._form.statements[number].context is None:
-                self._push(START_STATEMENT, number)
+                self._push(StepKind.START_STATEMENT, number)
         self._run()
 
     def advance(self, instant: Instant) -> pa.Table:
@@ -135,10 +112,10 @@ class MachineOperator(Operator):
             self.start(instant)
         elif instant < clock:
             raise LateEvent(late_event(instant, clock))
-        self._memory[UNTIL] = instant
-        self._push(PASS_TIME)
+        self._memory[Head.UNTIL] = instant
+        self._push(StepKind.PASS_TIME)
         self._run()
-        self._memory[UNTIL] = NEVER
+        self._memory[Head.UNTIL] = NEVER
         return self._take_rows()
 
     # -- events --
@@ -167,7 +144,7 @@ class MachineOperator(Operator):
                 load_nulls(self._memory, slot, np.require(nulls, requirements=OWN))
         if "@key" in events.column_names:
             self._load_keys(events["@key"].combine_chunks())
-        self._push(TAKE)
+        self._push(StepKind.TAKE)
         self._run()
         return self._take_rows()
 
@@ -175,7 +152,7 @@ class MachineOperator(Operator):
         """The keys of events that other operators derived."""
         words = integers(keys.flatten())
         ends = np.cumsum(integers(keys.value_lengths()))
-        self._memory = with_room(self._memory, {KEY: len(words) + RESERVE})
+        self._memory = with_room(self._memory, {Region.KEY: len(words) + RESERVE})
         load_keys(self._memory, ends, words)
 
     def _arrays(self, events: pa.Table, types: Words) -> dict[int, tuple[DataType, Array]]:
@@ -200,8 +177,8 @@ class MachineOperator(Operator):
     def _make_room(self, count: int) -> None:
         if free_rows(self._memory, EVENT) < count + RESERVE:
             collect(self._memory)
-        needed = {EVENT: count + RESERVE, INPUT: count}
-        self._memory[TABLE + 4 * INPUT + USED] = 0
+        needed = {EVENT: count + RESERVE, Region.INPUT: count}
+        self._memory[TABLE + 4 * Region.INPUT + USED] = 0
         self._memory = with_room(self._memory, needed)
 
     def _words(self, array: Array, type: DataType) -> Words:
@@ -221,7 +198,7 @@ class MachineOperator(Operator):
 
     def _push(self, step: int, argument: int = 0) -> None:
         self._memory = grown(self._memory)
-        entry = TABLE + 4 * STEP
+        entry = TABLE + 4 * Region.STEP
         place = (
             self._memory[entry + BEGIN] + self._memory[entry + USED] * self._memory[entry + WIDTH]
         )
@@ -233,20 +210,20 @@ class MachineOperator(Operator):
             raise RunError(self._ended)
         while True:
             status = run(self._memory)
-            if status == DONE:
+            if status == Status.DONE:
                 return
-            if status == GROW:
+            if status == Status.GROW:
                 self._memory = grown(self._memory)
-            elif status == REHASH:
+            elif status == Status.REHASH:
                 self._memory = rehashed(self._memory)
-            elif status == ASK:
+            elif status == Status.ASK:
                 self._answer()
-            elif status == ENDLESS:
+            elif status == Status.ENDLESS:
                 self._ended = self._endless()
                 raise RunError(self._ended)
 
     def _endless(self) -> Diagnostic:
-        statement = self._form.statements[int(self._memory[RUNAWAY])]
+        statement = self._form.statements[int(self._memory[Head.RUNAWAY])]
         instant = int(self._memory[Head.CLOCK])
         fact = f"more than {MOST_DERIVED:,} events were derived from one cause"
         hint = f"the last came from '{statement.name}' at {format_instant(instant)}"
@@ -279,22 +256,22 @@ class MachineOperator(Operator):
 
     def _event(self, row: int) -> Event:
         place = self._row(EVENT, row)
-        name = self._form.types[int(self._memory[place + Field.TYPE])]
+        name = self._form.types[int(self._memory[place + EventRow.TYPE])]
         values: dict[str, Value] = {}
         for attribute in self.program.types[name].attributes:
             slot = self._form.slots.get((attribute.name, attribute.type))
             if slot is not None:
                 values[attribute.name] = self._value(place, slot, attribute.type)
         instant, sequence = (
-            self._memory[place + Field.INSTANT],
-            self._memory[place + Field.SEQUENCE],
+            self._memory[place + EventRow.INSTANT],
+            self._memory[place + EventRow.SEQUENCE],
         )
         return Event(name, int(instant), values, int(sequence))
 
     def _value(self, place: int, slot: int, type: DataType) -> Value:
-        if (int(self._memory[place + Field.NULLS + slot // 64]) >> (slot % 64)) & 1:
+        if (int(self._memory[place + EventRow.NULLS + slot // 64]) >> (slot % 64)) & 1:
             return None
-        bits = int(self._memory[place + self._memory[SLOTS] + slot])
+        bits = int(self._memory[place + self._memory[Head.SLOTS] + slot])
         return self._pool.decode(bits, type, self._rows)
 
     def _events(self, link: int) -> list[Event]:
@@ -305,22 +282,22 @@ class MachineOperator(Operator):
     def _take_rows(self) -> pa.Table:
         import pyarrow as pa
 
-        rows = rows_of(self._memory, ROW)
+        rows = rows_of(self._memory, Region.ROW)
         if not len(rows):
             return self._schema.empty_table()
         columns = [
-            self._chosen(self._form.types, self._row_words(Field.TYPE)),
-            pa.array(self._row_words(Field.INSTANT)).cast(pa.timestamp("us", "UTC")),
-            self._chosen(KINDS, rows[:, W_KIND]),
-            self._keys(np.ascontiguousarray(rows[:, W_KEY])),
-            *self._structs(self._row_words(Field.TYPE)),
+            self._chosen(self._form.types, self._row_words(EventRow.TYPE)),
+            pa.array(self._row_words(EventRow.INSTANT)).cast(pa.timestamp("us", "UTC")),
+            self._chosen(KINDS, rows[:, ResultRow.KIND]),
+            self._keys(np.ascontiguousarray(rows[:, ResultRow.KEY])),
+            *self._structs(self._row_words(EventRow.TYPE)),
         ]
-        self._memory[TABLE + 4 * ROW + USED] = 0
+        self._memory[TABLE + 4 * Region.ROW + USED] = 0
         return pa.Table.from_arrays(columns, schema=self._schema)
 
     def _row_words(self, word: int) -> Words:
         """One word of the event of each row."""
-        words = np.empty(int(self._memory[TABLE + 4 * ROW + USED]), dtype=np.int64)
+        words = np.empty(int(self._memory[TABLE + 4 * Region.ROW + USED]), dtype=np.int64)
         row_words(self._memory, word, words)
         return words
 
@@ -371,7 +348,7 @@ class MachineOperator(Operator):
         has_nulls = row_nulls(self._memory, slot, nulls)
         nulls |= is_other
         mask = nulls if has_nulls or is_other.any() else None
-        words = self._row_words(int(self._memory[SLOTS]) + slot)
+        words = self._row_words(int(self._memory[Head.SLOTS]) + slot)
         arrow = arrow_type(type, self.program.types)
         if type in (INT, LONG):
             return pa.array(words, mask=mask).cast(arrow)

@@ -26,29 +26,14 @@ from cepheid.matcher.vm.memory.access import (
     rows_of,
 )
 from cepheid.matcher.vm.memory.free_lists import EVENT
-from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, USED, WIDTH, Field, Head
-from cepheid.matcher.vm.memory.tables import (
-    MATCH,
-    N_WIDTH,
-    NEVER,
-    NODE,
-    OLD,
-    PASS_TIME,
-    ROW,
-    SLOTS,
-    STARTED,
-    UNTIL,
-    W_EVENT,
-    W_KEY,
-    W_KIND,
-    W_STATEMENT,
-)
+from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, USED, WIDTH, EventRow, Head, Region
+from cepheid.matcher.vm.memory.tables import NEVER, NodeRow, ResultKind, ResultRow, StepKind
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics.machine import late_event
 
 _CLOCK = int(Head.CLOCK)
-_ROWS = TABLE + 4 * ROW + USED
-_NULLS = int(Field.NULLS)
+_ROWS = TABLE + 4 * Region.ROW + USED
+_NULLS = int(EventRow.NULLS)
 _INTEGRAL, _REAL, _TEXT, _NESTED = range(4)
 # Where an attribute lies in the record of an event, and as what.
 _Place: TypeAlias = tuple[str, int, int, DataType]
@@ -69,7 +54,7 @@ class Matcher(MachineOperator):
     def __init__(self, program: ResolvedProgram) -> None:
         super().__init__(program)
         form = self._form
-        self._first_slot = int(self._memory[SLOTS])
+        self._first_slot = int(self._memory[Head.SLOTS])
         self._width = RECORD_HEAD + self._first_slot - _NULLS + len(form.slots)
         self._places = self._places_of_types()
         targets = derived_types(program)
@@ -110,12 +95,12 @@ class Matcher(MachineOperator):
         if not events:
             return []
         memory = self._memory
-        before = int(memory[_CLOCK]) if memory[STARTED] else events[0].instant
+        before = int(memory[_CLOCK]) if memory[Head.STARTED] else events[0].instant
         for event in events:
             if event.instant < before:
                 raise LateEvent(late_event(event.instant, before))
             before = event.instant
-        if not memory[STARTED]:
+        if not memory[Head.STARTED]:
             self.start(events[0].instant)
         if len(events) * self._width > len(self._records):
             self._make_records(len(events))
@@ -137,10 +122,10 @@ class Matcher(MachineOperator):
             self.start(instant)
         elif instant < clock:
             raise LateEvent(late_event(instant, clock))
-        self._memory[UNTIL] = instant
-        self._push(PASS_TIME)
+        self._memory[Head.UNTIL] = instant
+        self._push(StepKind.PASS_TIME)
         rows = self._rows_so_far()
-        self._memory[UNTIL] = NEVER
+        self._memory[Head.UNTIL] = NEVER
         return rows
 
     def _check_running(self) -> None:
@@ -190,28 +175,28 @@ class Matcher(MachineOperator):
     # -- rows --
 
     def _take_events(self) -> list[Event]:
-        rows = rows_of(self._memory, ROW)
-        keys = self._sort_keys(np.ascontiguousarray(rows[:, W_KEY]))
+        rows = rows_of(self._memory, Region.ROW)
+        keys = self._sort_keys(np.ascontiguousarray(rows[:, ResultRow.KEY]))
         found = [self._result(row, key) for row, key in zip(rows.tolist(), keys, strict=True)]
         self._memory[_ROWS] = 0
         return found
 
     def _result(self, row: list[int], key: SortKey) -> Event:
-        result = self._results[row[W_STATEMENT]]
+        result = self._results[row[ResultRow.STATEMENT]]
         entry = TABLE + 4 * EVENT
         width = int(self._memory[entry + WIDTH])
-        begin = int(self._memory[entry + BEGIN]) + row[W_EVENT] * width
+        begin = int(self._memory[entry + BEGIN]) + row[ResultRow.EVENT] * width
         words = self._memory[begin : begin + width].tolist()
         values = {n: self._column(words, slot, type) for n, slot, type in result.columns}
-        kind = row[W_KIND]
+        kind = row[ResultRow.KIND]
         return Event(
             result.target,
-            words[Field.INSTANT],
+            words[EventRow.INSTANT],
             values,
             0,
             result.statement,
-            is_old=kind == OLD,
-            is_timeout=kind not in (MATCH, OLD),
+            is_old=kind == ResultKind.OLD,
+            is_timeout=kind not in (ResultKind.MATCH, ResultKind.OLD),
             key=key,
         )
 
@@ -237,10 +222,11 @@ class Matcher(MachineOperator):
 
     def reached(self) -> dict[str, list[int]]:
         """For each statement with a pattern, how often each of its events and timers was reached."""
-        begin = int(self._memory[TABLE + 4 * NODE + BEGIN])
+        nodes = rows_of(self._memory, Region.NODE)
         return {
             statement.name: [
-                int(self._memory[begin + node * N_WIDTH + word]) for node, word in steps
+                int(sum(nodes[n, word] for n in (node, nodes[node, NodeRow.TWIN]) if n != NONE))
+                for node, word in steps
             ]
             for statement, steps in zip(self._form.statements, self._form.steps, strict=True)
             if statement.pattern is not None

@@ -27,45 +27,44 @@ from cepheid.matcher.vm.memory.access import (
     rows_of,
     with_room,
 )
+from cepheid.matcher.vm.memory.declared import Declared
 from cepheid.matcher.vm.memory.free_lists import BINDING, EVENT, FREED, LINK
-from cepheid.matcher.vm.memory.layout import NONE, REGIONS, TABLE, USED, WIDTH, Field, Region
+from cepheid.matcher.vm.memory.layout import (
+    NONE,
+    REGIONS,
+    TABLE,
+    USED,
+    WIDTH,
+    EventRow,
+    Head,
+    Region,
+)
 from cepheid.matcher.vm.memory.tables import (
-    BUCKET,
-    BUCKETS,
-    CELL,
-    CONSUMER,
-    DEAD,
-    E_COUNT,
-    E_KEYS,
-    G_STATE,
-    GROUP,
-    I_ARGUMENTS,
-    INPUT,
-    ITEM,
-    K_MARK,
-    KEY,
-    KEYED,
-    L_ALIVE,
-    LIST,
-    LIVE,
-    O_ORDER,
-    OUTPUT,
     POOLS,
-    ROW,
-    SLOTS,
-    STATEMENT,
-    STEP,
-    TABLE_ENTRY,
-    TIMED,
-    TYPE,
-    Y_VALUE,
+    CellRow,
+    EntryRow,
+    GroupRow,
+    ItemRow,
+    KeyRow,
+    LiveRow,
+    OutputRow,
 )
 from cepheid.program.seal import Seal
 
 # Tables that the program gives anew, or that mean nothing between two calls.
 _LEFT_OUT = {
     *(int(r) for r in (Region.CODE, Region.ASKED, Region.ANSWER, Region.STACK, Region.MEMO)),
-    *(STATEMENT, CONSUMER, TYPE, LIST, TIMED, INPUT, STEP, ROW, BUCKET),
+    *(
+        Region.STATEMENT,
+        Region.CONSUMER,
+        Region.TYPE,
+        Region.LIST,
+        Region.TIMED,
+        Region.INPUT,
+        Region.STEP,
+        Region.ROW,
+        Region.BUCKET,
+    ),
 }
 
 
@@ -89,15 +88,15 @@ def _pooled(memory: Memory) -> Words:
     Some of these words are other numbers, and keep a value that nobody needs: never more of them
     than there are words.
     """
-    slots = int(memory[SLOTS])
+    slots = int(memory[Head.SLOTS])
     events = rows_of(memory, EVENT)
     words = [
         events[_in_use(EVENT, events) != 0, slots:],
-        rows_of(memory, TABLE_ENTRY)[:, E_KEYS:],
-        rows_of(memory, CELL)[:, Y_VALUE],
-        rows_of(memory, GROUP)[:, G_STATE:],
-        rows_of(memory, ITEM)[:, I_ARGUMENTS:],
-        rows_of(memory, OUTPUT)[:, O_ORDER:],
+        rows_of(memory, Region.TABLE_ENTRY)[:, EntryRow.KEYS :],
+        rows_of(memory, Region.CELL)[:, CellRow.VALUE],
+        rows_of(memory, Region.GROUP)[:, GroupRow.STATE :],
+        rows_of(memory, Region.ITEM)[:, ItemRow.ARGUMENTS :],
+        rows_of(memory, Region.OUTPUT)[:, OutputRow.ORDER :],
     ]
     values = np.unique(np.concatenate([table.ravel() for table in words]))
     return np.append(values, ~values)
@@ -110,13 +109,20 @@ def _seal(form: MachineProgram) -> Seal:
 @cache
 def layout_of(*modules: ModuleType) -> str:
     """Names the places of everything: state of another layout must never be misread."""
-    places = {
-        f"{module.__name__}.{name}": int(value)
+    declared = {
+        f"{module.__name__}.{name}": _numbers(value)
         for module in modules
         for name, value in vars(module).items()
-        if name.isupper() and isinstance(value, int)
+        if isinstance(value, int) or (isinstance(value, type) and issubclass(value, Declared))
     }
-    return sha256(repr(sorted(places.items())).encode()).hexdigest()
+    return sha256(repr(sorted(declared.items())).encode()).hexdigest()
+
+
+def _numbers(declared: int | type[Declared]) -> dict[str, int] | int:
+    """A constant, or the names of a declaration and what they stand for."""
+    if isinstance(declared, int):
+        return int(declared)
+    return {name: int(member) for name, member in declared.__members__.items()}
 
 
 def load(state: bytes, form: MachineProgram) -> tuple[Memory, Pool]:
@@ -144,12 +150,12 @@ def _tables(memory: Memory) -> Iterator[Words]:
 
 # Where a row of a table says whether it is in use, and what it says if it is not.
 _FLAGS = {
-    EVENT: (int(Field.MARK), FREED),
+    EVENT: (int(EventRow.MARK), FREED),
     LINK: (3, FREED),
-    KEY: (K_MARK, FREED),
+    Region.KEY: (KeyRow.MARK, FREED),
     BINDING: (-1, FREED),
-    LIVE: (L_ALIVE, 0),
-    TABLE_ENTRY: (E_COUNT, FREED),
+    Region.LIVE: (LiveRow.ALIVE, 0),
+    Region.TABLE_ENTRY: (EntryRow.COUNT, FREED),
 }
 
 
@@ -162,7 +168,7 @@ def _in_use(region: int, rows: Words) -> Words:
 
 
 def _restored(words: Words, form: MachineProgram) -> Memory:
-    is_keyed = bool(words[KEYED])
+    is_keyed = bool(words[Head.KEYED])
     memory = lay_out(form, keyed=is_keyed)
     tables: dict[int, tuple[int, Words, Words, Words]] = {}
     place = TABLE
@@ -174,11 +180,11 @@ def _restored(words: Words, form: MachineProgram) -> Memory:
         tables[region] = used, pool, numbers, words[place : place + count * width]
         place += count * width
     needed = {r: used - int(memory[TABLE + 4 * r + USED]) for r, (used, *_) in tables.items()}
-    buckets = int(words[BUCKETS])
-    memory = with_room(memory, {**needed, BUCKET: buckets})
+    buckets = int(words[Head.BUCKETS])
+    memory = with_room(memory, {**needed, Region.BUCKET: buckets})
     memory[:TABLE] = words[:TABLE]
-    memory[DEAD] = NONE  # those to be given back are not alive, and so among the free ones
-    memory[TABLE + 4 * BUCKET + USED] = buckets
+    memory[Head.DEAD] = NONE  # those to be given back are not alive, and so among the free ones
+    memory[TABLE + 4 * Region.BUCKET + USED] = buckets
     for region, (used, pool, numbers, rows) in tables.items():
         _restore(memory, region, used, pool, numbers, rows)
     rehash(memory)

@@ -63,7 +63,7 @@ def _pointer(context: Any, array: Any) -> Any:
     return types.CPointer(array.dtype)(array), generate
 
 
-# MachineOperator code gets the address of the memory: an array would be passed on as seven values, and
+# Compiled code gets the address of the memory: an array would be passed on as seven values, and
 # every index compared with zero. Where nothing is compiled, the array itself will do.
 words_of = _pointer if _IS_COMPILED else lambda memory: memory
 

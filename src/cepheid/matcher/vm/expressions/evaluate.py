@@ -36,13 +36,21 @@ from cepheid.matcher.vm.expressions.instructions import (
     Op,
 )
 from cepheid.matcher.vm.jit import part
-from cepheid.matcher.vm.memory.layout import BEGIN, CAPACITY, NONE, TABLE, Field, Head, Region, at
-from cepheid.matcher.vm.memory.tables import IS_OLD, SLOTS
+from cepheid.matcher.vm.memory.layout import (
+    BEGIN,
+    CAPACITY,
+    NONE,
+    TABLE,
+    EventRow,
+    Head,
+    Region,
+    at,
+)
 
 VALUE, QUESTION = 0, 1  # statuses
 _SIGN = -(2**63)
 _MIXER = 0x9E3779B97F4A7C1
-_NULLS, _ADD_INT = int(Field.NULLS), int(Op.ADD_INT)
+_NULLS, _ADD_INT = int(EventRow.NULLS), int(Op.ADD_INT)
 _LEAST_LONG, _BEYOND_LONG = -(2.0**63), 2.0**63
 _BELOW_INT, _LEAST_INT, _BEYOND_INT = -(2.0**31) - 1, -(2**31), 2**31
 
@@ -54,7 +62,7 @@ def holds(memory, pc, event, binding, aggregates):
     if event != NONE and memory[place] == Op.EVENT_CONSTANT and memory[place + 5] == Op.END:
         # So frequent that it is worth a way of its own.
         hand = at(memory, Region.EVENT, event)
-        value, is_null = _slot(memory, hand, memory[SLOTS], memory[place + 3])
+        value, is_null = _slot(memory, hand, memory[Head.SLOTS], memory[place + 3])
         if is_null != 0:
             return 0
         return _relates(memory[place + 1], memory[place + 2], value, memory[place + 4])
@@ -71,11 +79,11 @@ def value_of(memory, pc, event, binding, aggregates):
     op = memory[place]
     if op == Op.EVENT_SLOT and event != NONE and memory[place + 2] == Op.END:
         hand = at(memory, Region.EVENT, event)
-        value, is_null = _slot(memory, hand, memory[SLOTS], memory[place + 1])
+        value, is_null = _slot(memory, hand, memory[Head.SLOTS], memory[place + 1])
         return VALUE, value, is_null
     if op == Op.BOUND_SLOT and binding != NONE and memory[place + 3] == Op.END:
         bound = at(memory, Region.BINDING, binding)
-        slots = memory[SLOTS]
+        slots = memory[Head.SLOTS]
         value, is_null = _bound_slot(memory, bound, slots, memory[place + 1], memory[place + 2])
         return VALUE, value, is_null
     if op == Op.AGGREGATE and memory[place + 2] == Op.END:
@@ -91,7 +99,7 @@ def evaluate(memory, pc, event, binding, aggregates):
     The event at hand, a binding and the place of a row of aggregates may be NONE.
     """
     code = memory[TABLE + 4 * Region.CODE + BEGIN]
-    slots = memory[SLOTS]
+    slots = memory[Head.SLOTS]
     base = memory[TABLE + 4 * Region.STACK + BEGIN]
     hand = NONE if event == NONE else at(memory, Region.EVENT, event)
     bound = NONE if binding == NONE else at(memory, Region.BINDING, binding)
@@ -254,7 +262,7 @@ def _pushed(memory, pc, hand, bound, slots, aggregates, top):
     if op == Op.CLOCK:
         return memory[0 + Head.CLOCK] // 1000, 0, 1
     if op == Op.IS_NEW:
-        return 1 - memory[IS_OLD], 0, 1
+        return 1 - memory[Head.IS_OLD], 0, 1
     return 0, 1, 1
 
 

@@ -14,25 +14,13 @@ from cepheid.matcher.vm.expressions.evaluate import real, word
 from cepheid.matcher.vm.jit import entry, inlined, words_of
 from cepheid.matcher.vm.memory.layout import NONE
 from cepheid.matcher.vm.memory.tables import (
-    A_CODE,
-    A_KIND,
-    A_OWNER,
-    A_WIDTH,
-    AVERAGE,
-    BY_GROUP,
-    BY_TOTAL,
-    COUNT,
-    GREATEST,
-    GREATEST_EVER,
-    LEAST,
-    LEAST_EVER,
-    LENGTH,
-    LENGTH_BATCH,
     NEVER,
     START,
-    TIME,
-    TIME_BATCH,
-    WINDOW_STAGE,
+    AggregateKind,
+    AggregateRow,
+    RowShape,
+    TimerStage,
+    WindowKind,
 )
 from cepheid.matcher.vm.rows.aggregates import is_before, moved, shown
 
@@ -138,9 +126,9 @@ def add(head, rows, groups, row, sign):
     state = group + G_KEYS + head[KEYS]
     nulls = rows[row + W_NULLS]
     for number in range(head[AGGREGATES]):
-        aggregate = HEAD_WIDTH + number * A_WIDTH
+        aggregate = HEAD_WIDTH + number * AggregateRow.WIDTH
         value, is_null = 0, 0
-        slot = head[aggregate + A_CODE]
+        slot = head[aggregate + AggregateRow.CODE]
         if slot != NONE:
             value, is_null = rows[row + W_VALUES + slot], (nulls >> slot) & 1
         if is_null == 0:
@@ -150,8 +138,8 @@ def add(head, rows, groups, row, sign):
 
 @inlined
 def add_value(head, rows, groups, aggregate, state, row, value, sign):
-    kind = head[aggregate + A_KIND]
-    if kind in (LEAST, GREATEST):
+    kind = head[aggregate + AggregateRow.KIND]
+    if kind in (AggregateKind.LEAST, AggregateKind.GREATEST):
         if sign == 1:
             enter_extreme(head, rows, groups, aggregate, state, row)
         else:
@@ -159,11 +147,11 @@ def add_value(head, rows, groups, aggregate, state, row, value, sign):
         return
     counted = groups[state + COUNTED] + sign
     groups[state + COUNTED] = counted
-    if kind == COUNT:
+    if kind == AggregateKind.COUNT:
         return
     if counted == 0:
         groups[state + TOTAL] = 0  # the word of both zeros
-    elif kind in (LEAST_EVER, GREATEST_EVER):
+    elif kind in (AggregateKind.LEAST_EVER, AggregateKind.GREATEST_EVER):
         value = shown(head, aggregate, value)
         if counted == 1 or is_before(head, aggregate, value, groups[state + TOTAL]):
             groups[state + TOTAL] = value
@@ -173,13 +161,13 @@ def add_value(head, rows, groups, aggregate, state, row, value, sign):
 
 @inlined
 def value_of(head, rows, aggregate, row):
-    return shown(head, aggregate, rows[row + W_VALUES + head[aggregate + A_CODE]])
+    return shown(head, aggregate, rows[row + W_VALUES + head[aggregate + AggregateRow.CODE]])
 
 
 @inlined
 def enter_extreme(head, rows, groups, aggregate, state, row):
     """Rows that a later one makes useless go: they would leave before it."""
-    before, width = head[aggregate + A_OWNER], head[WIDTH]
+    before, width = head[aggregate + AggregateRow.OWNER], head[WIDTH]
     value = value_of(head, rows, aggregate, row)
     last = groups[state + LAST]
     while last != NONE and not is_before(
@@ -201,7 +189,7 @@ def leave_extreme(head, rows, groups, aggregate, state, row):
     width = head[WIDTH]
     if groups[state + FIRST] != row // width:
         return
-    before = head[aggregate + A_OWNER]
+    before = head[aggregate + AggregateRow.OWNER]
     after = rows[row + before + 1]
     groups[state + FIRST] = after
     if after == NONE:
@@ -212,18 +200,18 @@ def leave_extreme(head, rows, groups, aggregate, state, row):
 
 @inlined
 def result(head, rows, groups, aggregate, state):
-    kind = head[aggregate + A_KIND]
-    if kind in (LEAST, GREATEST):
+    kind = head[aggregate + AggregateRow.KIND]
+    if kind in (AggregateKind.LEAST, AggregateKind.GREATEST):
         first = groups[state + FIRST]
         if first == NONE:
             return 0, 1
         return value_of(head, rows, aggregate, first * head[WIDTH]), 0
     counted, total = groups[state + COUNTED], groups[state + TOTAL]
-    if kind == COUNT:
+    if kind == AggregateKind.COUNT:
         return counted, 0
     if counted == 0:
         return 0, 1
-    return (word(real(total) / np.float64(counted)) if kind == AVERAGE else total), 0
+    return (word(real(total) / np.float64(counted)) if kind == AggregateKind.AVERAGE else total), 0
 
 
 # -- changes ---------------------------------------------------------------------------------------
@@ -233,11 +221,11 @@ def result(head, rows, groups, aggregate, state):
 def touch(head, rows, groups, found, row, leaves, begin):
     """A row of a change: if a result is to stand for it, that one is begun."""
     shape = head[SHAPE]
-    if shape == BY_GROUP:
+    if shape == RowShape.BY_GROUP:
         group = rows[row * head[WIDTH] + W_GROUP] * head[GROUP_WIDTH]
         speaks = groups[group + G_CHANGE] != head[CHANGES]
         groups[group + G_CHANGE] = head[CHANGES]
-    elif shape == BY_TOTAL:
+    elif shape == RowShape.BY_TOTAL:
         speaks = head[FOUND] == begin
     else:
         speaks = leaves == 0
@@ -261,7 +249,7 @@ def tell(head, rows, groups, found, begin, instant, phase, sequence):
         state = rows[row + W_GROUP] * head[GROUP_WIDTH] + G_KEYS + head[KEYS]
         nulls = 0
         for number in range(head[AGGREGATES]):
-            aggregate = HEAD_WIDTH + number * A_WIDTH
+            aggregate = HEAD_WIDTH + number * AggregateRow.WIDTH
             value, is_null = result(head, rows, groups, aggregate, state)
             found[(F_VALUES + number) * most + place] = value
             nulls |= is_null << number
@@ -272,7 +260,7 @@ def tell(head, rows, groups, found, begin, instant, phase, sequence):
 @inlined
 def has_room(head, count):
     """Whether there is room for the results of a change of so many rows."""
-    head[WANTED] = 1 if head[SHAPE] == BY_TOTAL else count
+    head[WANTED] = 1 if head[SHAPE] == RowShape.BY_TOTAL else count
     return head[FOUND] + head[WANTED] <= head[MOST_FOUND]
 
 
@@ -295,9 +283,9 @@ def change(head, rows, groups, found, new, new_end, old, old_end, instant, phase
 
 @inlined
 def let_time_pass(head, rows, groups, found, instant):
-    if head[KIND] == TIME:
+    if head[KIND] == WindowKind.TIME:
         return let_rows_leave(head, rows, groups, found, instant)
-    if head[KIND] == TIME_BATCH:
+    if head[KIND] == WindowKind.TIME_BATCH:
         return let_batches_end(head, rows, groups, found, instant)
     return DONE
 
@@ -343,7 +331,7 @@ def push(head, rows, groups, found, row):
     """The next row comes from the source."""
     kind = head[KIND]
     instant, sequence = rows[row * head[WIDTH] + W_INSTANT], rows[row * head[WIDTH] + W_SEQUENCE]
-    if kind == TIME_BATCH:
+    if kind == WindowKind.TIME_BATCH:
         if head[DUE] == NEVER:
             if head[ANCHOR] == START:
                 head[ANCHOR] = instant
@@ -351,15 +339,15 @@ def push(head, rows, groups, found, row):
             head[DUE] = head[ANCHOR] + (passed + 1) * head[LIMIT]
         return
     new, old, old_end = row, head[FIRST_ROW], head[FIRST_ROW]
-    if kind == LENGTH_BATCH:
+    if kind == WindowKind.LENGTH_BATCH:
         if row + 1 - head[GATHERED] < head[LIMIT]:
             return
         new = old_end = head[FIRST_ROW] = head[GATHERED]
         head[GATHERED] = row + 1
-    elif kind == LENGTH:
+    elif kind == WindowKind.LENGTH:
         if row + 1 - old > head[LIMIT]:
             old_end = head[FIRST_ROW] = old + 1
-    elif kind != TIME:
+    elif kind != WindowKind.TIME:
         head[FIRST_ROW] = row + 1  # rows never leave, and nobody asks for them
     change(head, rows, groups, found, new, row + 1, old, old_end, instant, 1, sequence)
 
@@ -373,7 +361,9 @@ def follow(head_, rows_, groups_, table_, found_, until):
         place = row * head[WIDTH]
         if let_time_pass(head, rows, groups, found, rows[place + W_INSTANT]) != DONE:
             return MORE_FOUND
-        if not has_room(head, row + 1 - head[FIRST_ROW] if head[KIND] == LENGTH_BATCH else 2):
+        if not has_room(
+            head, row + 1 - head[FIRST_ROW] if head[KIND] == WindowKind.LENGTH_BATCH else 2
+        ):
             return MORE_FOUND
         if head[GROUPS] == head[MOST_GROUPS]:
             return MORE_GROUPS
@@ -411,7 +401,7 @@ def write_keys(head_, found_, rows_, rank, start, words_, ends):
         end += 5
         if phase == 0:
             row = found[F_ROW * most + place] * head[WIDTH]
-            words[end] = WINDOW_STAGE
+            words[end] = TimerStage.WINDOW
             words[end + 1] = start
             words[end + 2] = -1
             words[end + 3] = 0

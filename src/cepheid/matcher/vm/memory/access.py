@@ -32,62 +32,28 @@ from cepheid.matcher.vm.memory.layout import (
     TABLE,
     USED,
     WIDTH,
-    Field,
+    EventRow,
+    Head,
     Region,
     at,
 )
 from cepheid.matcher.vm.memory.tables import (
-    ARGUMENT,
-    BASE_KEY,
-    BUCKET,
-    BUCKETS,
-    CAUSES,
-    CELL,
-    CURSOR,
-    DEAD,
-    E_COUNT,
-    E_KEYS,
-    G_STATE,
-    GIVEN,
-    GROUP,
-    H_WIDTH,
-    I_ARGUMENTS,
-    INPUT,
-    ITEM,
-    K_WIDTH,
-    KEY,
-    KEYED,
-    L_WIDTH,
-    LIMIT,
-    LISTS,
-    LIVE,
     MEMORY_HEAD,
     NEVER,
-    NEXT_DUE,
-    O_ORDER,
-    ORDERED,
-    OUTPUT,
     POOLS,
-    QUEUE,
-    R_STATEMENT,
-    R_WIDTH,
-    RESULT,
-    ROOM,
-    ROW,
-    RUNNING,
-    SCRATCH,
-    SLOTS,
     STATE_WIDTH,
-    STEP,
-    TABLE_ENTRY,
-    TAKE,
-    TIMER,
-    TRUTH,
-    UNTIL,
-    W_EVENT,
-    W_WIDTH,
-    X_WIDTH,
-    Y_WIDTH,
+    STEP_WIDTH,
+    CellRow,
+    EntryRow,
+    GroupRow,
+    ItemRow,
+    KeyRow,
+    LiveRow,
+    OutputRow,
+    ResultRow,
+    RunningRow,
+    StepKind,
+    TruthRow,
 )
 from cepheid.matcher.vm.rows.sort_keys import key_from_outside, key_length, write_key
 
@@ -100,7 +66,7 @@ _FEW = 1024
 def lay_out(form: MachineProgram, *, keyed: bool) -> Memory:
     """A memory in which nothing has happened yet."""
     nulls = (len(form.slots) + 63) // 64
-    first_slot = int(Field.NULLS) + nulls
+    first_slot = int(EventRow.NULLS) + nulls
     tables = {region: np.array(rows, dtype=np.int64) for region, rows in form.tables.items()}
     tables[int(Region.CODE)] = np.array(form.code, dtype=np.int64).reshape(-1, 1)
     statements = len(form.statements)
@@ -112,26 +78,26 @@ def lay_out(form: MachineProgram, *, keyed: bool) -> Memory:
         int(Region.ANSWER): (2, _FEW),
         int(Region.STACK): (2, form.depth + 2),
         int(Region.MEMO): (MEMO_WIDTH, _FEW),
-        LIVE: (L_WIDTH, 4 * _FEW),
-        TRUTH: (H_WIDTH, _FEW),
-        STEP: (X_WIDTH, 4 * _FEW),
-        INPUT: (1, _FEW),
-        QUEUE: (2, _FEW),
-        ROW: (W_WIDTH, 4 * _FEW),
-        TABLE_ENTRY: (E_KEYS + form.most_keys, _FEW),
-        BUCKET: (1, _FEW),
-        CAUSES: (1, _FEW),
-        KEY: (K_WIDTH, 4 * _FEW),
-        LISTS: (1, max(1, sum(map(len, form.tables.values())))),
-        RUNNING: (R_WIDTH, statements + _FEW),
-        SCRATCH: (1, form.most_keys + 2),
-        ITEM: (I_ARGUMENTS + form.most_aggregates, _FEW),
-        GROUP: (G_STATE + STATE_WIDTH * form.most_aggregates, _FEW),
-        CELL: (Y_WIDTH, _FEW),
-        OUTPUT: (O_ORDER + 2 * form.most_ordered, _FEW),
-        RESULT: (2, form.most_aggregates + 1),
-        ARGUMENT: (1, form.most_aggregates + 1),
-        ORDERED: (2, form.most_ordered + 1),
+        Region.LIVE: (LiveRow.WIDTH, 4 * _FEW),
+        Region.TRUTH: (TruthRow.WIDTH, _FEW),
+        Region.STEP: (STEP_WIDTH, 4 * _FEW),
+        Region.INPUT: (1, _FEW),
+        Region.QUEUE: (2, _FEW),
+        Region.ROW: (ResultRow.WIDTH, 4 * _FEW),
+        Region.TABLE_ENTRY: (EntryRow.KEYS + form.most_keys, _FEW),
+        Region.BUCKET: (1, _FEW),
+        Region.CAUSES: (1, _FEW),
+        Region.KEY: (KeyRow.WIDTH, 4 * _FEW),
+        Region.LISTS: (1, max(1, sum(map(len, form.tables.values())))),
+        Region.RUNNING: (RunningRow.WIDTH, statements + _FEW),
+        Region.SCRATCH: (1, form.most_keys + 2),
+        Region.ITEM: (ItemRow.ARGUMENTS + form.most_aggregates, _FEW),
+        Region.GROUP: (GroupRow.STATE + STATE_WIDTH * form.most_aggregates, _FEW),
+        Region.CELL: (CellRow.WIDTH, _FEW),
+        Region.OUTPUT: (OutputRow.ORDER + 2 * form.most_ordered, _FEW),
+        Region.RESULT: (2, form.most_aggregates + 1),
+        Region.ARGUMENT: (1, form.most_aggregates + 1),
+        Region.ORDERED: (2, form.most_ordered + 1),
     }
     memory = np.zeros(MEMORY_HEAD, dtype=np.int64)
     for region in range(REGIONS):
@@ -146,25 +112,25 @@ def lay_out(form: MachineProgram, *, keyed: bool) -> Memory:
         memory[begin : begin + rows.size] = rows.ravel()
         memory[TABLE + 4 * region + USED] = len(rows)
     for name, value in {
-        NEXT_DUE: NEVER,
-        UNTIL: NEVER,
-        DEAD: NONE,
-        TIMER: NONE,
-        BASE_KEY: NONE,
-        LIMIT: 4096,
-        BUCKETS: _FEW,
-        SLOTS: first_slot,
-        KEYED: int(keyed),
+        Head.NEXT_DUE: NEVER,
+        Head.UNTIL: NEVER,
+        Head.DEAD: NONE,
+        Head.TIMER: NONE,
+        Head.BASE_KEY: NONE,
+        Head.LIMIT: 4096,
+        Head.BUCKETS: _FEW,
+        Head.SLOTS: first_slot,
+        Head.KEYED: int(keyed),
     }.items():
         memory[name] = value
-    buckets = memory[TABLE + 4 * BUCKET]
+    buckets = memory[TABLE + 4 * Region.BUCKET]
     memory[buckets : buckets + _FEW] = NONE
-    memory[TABLE + 4 * BUCKET + USED] = _FEW
+    memory[TABLE + 4 * Region.BUCKET + USED] = _FEW
     for statement in range(statements):
-        place = memory[TABLE + 4 * RUNNING] + statement * R_WIDTH
-        memory[place : place + R_WIDTH] = NONE
-        memory[place + R_STATEMENT] = statement
-    memory[TABLE + 4 * RUNNING + USED] = statements
+        place = memory[TABLE + 4 * Region.RUNNING] + statement * RunningRow.WIDTH
+        memory[place : place + RunningRow.WIDTH] = NONE
+        memory[place + RunningRow.STATEMENT] = statement
+    memory[TABLE + 4 * Region.RUNNING + USED] = statements
     return memory
 
 
@@ -182,7 +148,7 @@ def _placed(memory: Memory, head: Memory, *, is_empty: bool = False) -> Memory:
         words = int(width * capacity)
         grown[table[region, BEGIN] : table[region, BEGIN] + words] = memory[begin : begin + words]
     grown[TABLE : TABLE + 4 * REGIONS] = table.ravel()
-    grown[ROOM] = 0
+    grown[Head.ROOM] = 0
     return grown
 
 
@@ -218,10 +184,10 @@ def grown(memory: Memory) -> Memory:
 
 def rehashed(memory: Memory) -> Memory:
     """Four times as many buckets."""
-    count = int(memory[BUCKETS]) * 4
-    memory = with_room(memory, {BUCKET: count})
-    memory[BUCKETS] = count
-    memory[TABLE + 4 * BUCKET + USED] = count
+    count = int(memory[Head.BUCKETS]) * 4
+    memory = with_room(memory, {Region.BUCKET: count})
+    memory[Head.BUCKETS] = count
+    memory[TABLE + 4 * Region.BUCKET + USED] = count
     rehash(memory)
     return memory
 
@@ -230,11 +196,11 @@ def rehashed(memory: Memory) -> Memory:
 def rehash(array):
     """Puts every entry into its bucket anew."""
     memory = words_of(array)
-    buckets = memory[TABLE + 4 * BUCKET + BEGIN]
-    for bucket in range(memory[BUCKETS]):
+    buckets = memory[TABLE + 4 * Region.BUCKET + BEGIN]
+    for bucket in range(memory[Head.BUCKETS]):
         memory[buckets + bucket] = NONE
-    for row in range(memory[TABLE + 4 * TABLE_ENTRY + USED]):
-        if memory[at(memory, TABLE_ENTRY, row) + E_COUNT] != FREED:
+    for row in range(memory[TABLE + 4 * Region.TABLE_ENTRY + USED]):
+        if memory[at(memory, Region.TABLE_ENTRY, row) + EntryRow.COUNT] != FREED:
             chain_entry(memory, row)
 
 
@@ -248,22 +214,22 @@ def collect(array):
 def load_events(array, types, instants, sequences):
     """Puts events into the memory as the next input; their values follow."""
     memory = words_of(array)
-    slots = memory[SLOTS]
+    slots = memory[Head.SLOTS]
     for i in range(len(types)):
         row = take_collected(memory, EVENT)
-        memory[at(memory, INPUT, i)] = row
+        memory[at(memory, Region.INPUT, i)] = row
         event = at(memory, EVENT, row)
-        memory[event + Field.TYPE] = types[i]
-        memory[event + Field.INSTANT] = instants[i]
-        memory[event + Field.SEQUENCE] = sequences[i]
-        memory[event + Field.KEY] = NONE
-        memory[event + Field.MARK] = 0
-        for word in range(Field.NULLS, slots):
+        memory[event + EventRow.TYPE] = types[i]
+        memory[event + EventRow.INSTANT] = instants[i]
+        memory[event + EventRow.SEQUENCE] = sequences[i]
+        memory[event + EventRow.KEY] = NONE
+        memory[event + EventRow.MARK] = 0
+        for word in range(EventRow.NULLS, slots):
             memory[event + word] = 0
-    memory[CURSOR] = 0
-    memory[GIVEN] = len(types)
-    memory[TABLE + 4 * INPUT + USED] = len(types)
-    memory[ROOM] = 0  # the events have taken some
+    memory[Head.CURSOR] = 0
+    memory[Head.GIVEN] = len(types)
+    memory[TABLE + 4 * Region.INPUT + USED] = len(types)
+    memory[Head.ROOM] = 0  # the events have taken some
 
 
 # The words of an event that Python writes: type, instant, sequence, null bits, slots.
@@ -276,49 +242,49 @@ def load_records(array, records, count):
     memory = words_of(array)
     entry_ = TABLE + 4 * EVENT
     if (
-        memory[TABLE + 4 * INPUT + CAPACITY] < count
+        memory[TABLE + 4 * Region.INPUT + CAPACITY] < count
         or memory[entry_ + CAPACITY] - memory[entry_ + USED] + memory[POOLS + 2 * EVENT + 1]
         < count + RESERVE
         or not has_room(memory)
     ):
         return False
-    words = memory[entry_ + WIDTH] - Field.NULLS
+    words = memory[entry_ + WIDTH] - EventRow.NULLS
     place = 0
     for i in range(count):
         row = take_collected(memory, EVENT)
-        memory[at(memory, INPUT, i)] = row
+        memory[at(memory, Region.INPUT, i)] = row
         event = at(memory, EVENT, row)
-        memory[event + Field.TYPE] = records[place]
-        memory[event + Field.INSTANT] = records[place + 1]
-        memory[event + Field.SEQUENCE] = records[place + 2]
-        memory[event + Field.KEY] = NONE
-        memory[event + Field.MARK] = 0
+        memory[event + EventRow.TYPE] = records[place]
+        memory[event + EventRow.INSTANT] = records[place + 1]
+        memory[event + EventRow.SEQUENCE] = records[place + 2]
+        memory[event + EventRow.KEY] = NONE
+        memory[event + EventRow.MARK] = 0
         for word in range(words):
-            memory[event + Field.NULLS + word] = records[place + RECORD_HEAD + word]
+            memory[event + EventRow.NULLS + word] = records[place + RECORD_HEAD + word]
         place += RECORD_HEAD + words
-    memory[CURSOR] = 0
-    memory[GIVEN] = count
-    memory[TABLE + 4 * INPUT + USED] = count
-    memory[ROOM] = 0  # the events have taken some
-    push(memory, TAKE, 0, 0, 0, 0)
+    memory[Head.CURSOR] = 0
+    memory[Head.GIVEN] = count
+    memory[TABLE + 4 * Region.INPUT + USED] = count
+    memory[Head.ROOM] = 0  # the events have taken some
+    push(memory, StepKind.TAKE, 0, 0, 0, 0)
     return True
 
 
 @entry("void(int64[::1], int64, int64[::1])")
 def load_values(array, slot, words):
     memory = words_of(array)
-    place = memory[SLOTS] + slot
+    place = memory[Head.SLOTS] + slot
     for i in range(len(words)):
-        memory[at(memory, EVENT, memory[at(memory, INPUT, i)]) + place] = words[i]
+        memory[at(memory, EVENT, memory[at(memory, Region.INPUT, i)]) + place] = words[i]
 
 
 @entry("void(int64[::1], int64, boolean[::1])")
 def load_nulls(array, slot, nulls):
     memory = words_of(array)
-    word, bit = Field.NULLS + slot // 64, 1 << (slot % 64)
+    word, bit = EventRow.NULLS + slot // 64, 1 << (slot % 64)
     for i in range(len(nulls)):
         if nulls[i]:
-            memory[at(memory, EVENT, memory[at(memory, INPUT, i)]) + word] |= bit
+            memory[at(memory, EVENT, memory[at(memory, Region.INPUT, i)]) + word] |= bit
 
 
 @entry("void(int64[::1], int64[::1], int64[::1])")
@@ -328,10 +294,10 @@ def load_keys(array, ends, words):
     begin = 0
     for i in range(len(ends)):
         if ends[i] > begin:
-            event = at(memory, EVENT, memory[at(memory, INPUT, i)])
-            memory[event + Field.KEY] = key_from_outside(memory, words, begin, ends[i])
+            event = at(memory, EVENT, memory[at(memory, Region.INPUT, i)])
+            memory[event + EventRow.KEY] = key_from_outside(memory, words, begin, ends[i])
             begin = ends[i]
-    memory[ROOM] = 0
+    memory[Head.ROOM] = 0
 
 
 @entry("int64(int64[::1])")
@@ -350,7 +316,7 @@ def row_words(array, word, words):
     """One word of the event of each row."""
     memory = words_of(array)
     for row in range(len(words)):
-        event = memory[at(memory, ROW, row) + W_EVENT]
+        event = memory[at(memory, Region.ROW, row) + ResultRow.EVENT]
         words[row] = memory[at(memory, EVENT, event) + word]
 
 
@@ -358,9 +324,9 @@ def row_words(array, word, words):
 def row_nulls(array, slot, nulls):
     """Whether an attribute of each row is null; gives whether one is."""
     memory = words_of(array)
-    word, bit, found = Field.NULLS + slot // 64, slot % 64, False
+    word, bit, found = EventRow.NULLS + slot // 64, slot % 64, False
     for row in range(len(nulls)):
-        event = memory[at(memory, ROW, row) + W_EVENT]
+        event = memory[at(memory, Region.ROW, row) + ResultRow.EVENT]
         is_null = (memory[at(memory, EVENT, event) + word] >> bit) & 1 == 1
         nulls[row] = is_null
         found = found or is_null

@@ -3,60 +3,37 @@
 from __future__ import annotations
 
 from cepheid.matcher.vm.jit import part
-from cepheid.matcher.vm.memory.layout import BEGIN, CAPACITY, NONE, TABLE, USED, WIDTH, Region, at
-from cepheid.matcher.vm.memory.tables import (
-    BUCKET,
-    BUCKETS,
-    CAUSES,
-    CELL,
-    E_CHAIN,
-    E_COUNT,
-    E_FIRST,
-    E_KEYS,
-    E_LAST,
-    E_NULLS,
-    E_OWNER,
-    E_PART,
-    ENTRIES,
-    FRESH,
-    GROUP,
-    ITEM,
-    KEY,
-    L_WIDTH,
-    LIVE,
-    N_WIDTH,
-    NODE,
-    OUTPUT,
-    POOLS,
-    QUEUE,
-    ROOM,
-    ROW,
-    RUNNING,
-    SCRATCH,
-    STEP,
-    TABLE_ENTRY,
-    TRUTH,
-    X_WIDTH,
+from cepheid.matcher.vm.memory.layout import (
+    BEGIN,
+    CAPACITY,
+    NONE,
+    TABLE,
+    USED,
+    WIDTH,
+    Head,
+    Region,
+    at,
 )
+from cepheid.matcher.vm.memory.tables import POOLS, STEP_WIDTH, EntryRow, LiveRow, NodeRow
 
 EVENT, BINDING, LINK = int(Region.EVENT), int(Region.BINDING), int(Region.LINK)
 FREED = -2  # the mark of a row that is not in use
 RESERVE = 32  # rows of a table that one step may take
 # Tables that grow when a step finds no room.
 GROWING = (
-    EVENT, BINDING, LINK, LIVE, TRUTH, STEP, QUEUE, ROW, TABLE_ENTRY, RUNNING, CAUSES, KEY,
-    ITEM, GROUP, CELL, OUTPUT,
+    EVENT, BINDING, LINK, Region.LIVE, Region.TRUTH, Region.STEP, Region.QUEUE, Region.ROW, Region.TABLE_ENTRY, Region.RUNNING, Region.CAUSES, Region.KEY,
+    Region.ITEM, Region.GROUP, Region.CELL, Region.OUTPUT,
 )  # fmt: skip
 
 
 @part
 def live_at(memory, row):
-    return memory[TABLE + 4 * LIVE + BEGIN] + row * L_WIDTH
+    return memory[TABLE + 4 * Region.LIVE + BEGIN] + row * LiveRow.WIDTH
 
 
 @part
 def node_at(memory, row):
-    return memory[TABLE + 4 * NODE + BEGIN] + row * N_WIDTH
+    return memory[TABLE + 4 * Region.NODE + BEGIN] + row * NodeRow.WIDTH
 
 
 @part
@@ -85,7 +62,7 @@ def give_back(memory, region, row):
 @part
 def take_collected(memory, region):
     """A row of a table that is cleaned by collecting."""
-    memory[FRESH] += 1
+    memory[Head.FRESH] += 1
     return take_row(memory, region)
 
 
@@ -98,22 +75,22 @@ def free_rows(memory, region):
 @part
 def has_room(memory):
     """Whether the next step can be done in the tables as they are."""
-    if memory[ROOM] > 0:
-        memory[ROOM] -= 1
+    if memory[Head.ROOM] > 0:
+        memory[Head.ROOM] -= 1
         return True
     least = free_rows(memory, EVENT)
     for region in GROWING:
         least = min(least, free_rows(memory, region))
-    memory[ROOM] = least // RESERVE - 1
-    return memory[ROOM] >= 0
+    memory[Head.ROOM] = least // RESERVE - 1
+    return memory[Head.ROOM] >= 0
 
 
 @part
 def push(memory, step, a, b, c, d):
     """Something to do before everything that waits."""
-    entry = TABLE + 4 * STEP
+    entry = TABLE + 4 * Region.STEP
     used = memory[entry + USED]
-    place = memory[entry + BEGIN] + used * X_WIDTH
+    place = memory[entry + BEGIN] + used * STEP_WIDTH
     memory[place] = step
     memory[place + 1] = a
     memory[place + 2] = b
@@ -133,50 +110,50 @@ def _bucket(memory, owner, group, nulls, keys, count):
     for i in range(count):
         mixed = (mixed ^ memory[keys + i]) * 0x9E3779B97F4A7C1
         mixed ^= (mixed >> 29) & 0x7FFFFFFFF
-    return mixed & (memory[BUCKETS] - 1)
+    return mixed & (memory[Head.BUCKETS] - 1)
 
 
 @part
 def find(memory, owner, group, nulls, count):
     """The entry with this key, or NONE."""
-    bucket = _bucket(memory, owner, group, nulls, memory[TABLE + 4 * SCRATCH + BEGIN], count)
-    row = memory[memory[TABLE + 4 * BUCKET + BEGIN] + bucket]
-    scratch = memory[TABLE + 4 * SCRATCH + BEGIN]
-    begin = memory[TABLE + 4 * TABLE_ENTRY + BEGIN]
-    width = memory[TABLE + 4 * TABLE_ENTRY + WIDTH]
+    bucket = _bucket(memory, owner, group, nulls, memory[TABLE + 4 * Region.SCRATCH + BEGIN], count)
+    row = memory[memory[TABLE + 4 * Region.BUCKET + BEGIN] + bucket]
+    scratch = memory[TABLE + 4 * Region.SCRATCH + BEGIN]
+    begin = memory[TABLE + 4 * Region.TABLE_ENTRY + BEGIN]
+    width = memory[TABLE + 4 * Region.TABLE_ENTRY + WIDTH]
     while row != NONE:
         entry = begin + row * width
         if (
-            memory[entry + E_OWNER] == owner
-            and memory[entry + E_PART] == group
-            and memory[entry + E_NULLS] == nulls
+            memory[entry + EntryRow.OWNER] == owner
+            and memory[entry + EntryRow.PART] == group
+            and memory[entry + EntryRow.NULLS] == nulls
         ):
             same = True
             for i in range(count):
-                if memory[entry + E_KEYS + i] != memory[scratch + i]:
+                if memory[entry + EntryRow.KEYS + i] != memory[scratch + i]:
                     same = False
                     break
             if same:
                 return row
-        row = memory[entry + E_CHAIN]
+        row = memory[entry + EntryRow.CHAIN]
     return NONE
 
 
 @part
 def enter(memory, owner, group, nulls, count):
     """A new entry with this key."""
-    row = take_row(memory, TABLE_ENTRY)
-    memory[ENTRIES] += 1
-    entry = at(memory, TABLE_ENTRY, row)
-    memory[entry + E_OWNER] = owner
-    memory[entry + E_PART] = group
-    memory[entry + E_NULLS] = nulls
-    memory[entry + E_COUNT] = count
-    memory[entry + E_FIRST] = NONE
-    memory[entry + E_LAST] = NONE
-    scratch = memory[TABLE + 4 * SCRATCH + BEGIN]
+    row = take_row(memory, Region.TABLE_ENTRY)
+    memory[Head.ENTRIES] += 1
+    entry = at(memory, Region.TABLE_ENTRY, row)
+    memory[entry + EntryRow.OWNER] = owner
+    memory[entry + EntryRow.PART] = group
+    memory[entry + EntryRow.NULLS] = nulls
+    memory[entry + EntryRow.COUNT] = count
+    memory[entry + EntryRow.FIRST] = NONE
+    memory[entry + EntryRow.LAST] = NONE
+    scratch = memory[TABLE + 4 * Region.SCRATCH + BEGIN]
     for i in range(count):
-        memory[entry + E_KEYS + i] = memory[scratch + i]
+        memory[entry + EntryRow.KEYS + i] = memory[scratch + i]
     chain_entry(memory, row)
     return row
 
@@ -184,34 +161,34 @@ def enter(memory, owner, group, nulls, count):
 @part
 def forget(memory, row):
     """Takes an entry out of the table."""
-    entry = at(memory, TABLE_ENTRY, row)
-    link = memory[TABLE + 4 * BUCKET + BEGIN] + _bucket(
+    entry = at(memory, Region.TABLE_ENTRY, row)
+    link = memory[TABLE + 4 * Region.BUCKET + BEGIN] + _bucket(
         memory,
-        memory[entry + E_OWNER],
-        memory[entry + E_PART],
-        memory[entry + E_NULLS],
-        entry + E_KEYS,
-        memory[entry + E_COUNT],
+        memory[entry + EntryRow.OWNER],
+        memory[entry + EntryRow.PART],
+        memory[entry + EntryRow.NULLS],
+        entry + EntryRow.KEYS,
+        memory[entry + EntryRow.COUNT],
     )
     while memory[link] != row:
-        link = at(memory, TABLE_ENTRY, memory[link]) + E_CHAIN
-    memory[link] = memory[entry + E_CHAIN]
-    give_back(memory, TABLE_ENTRY, row)
-    memory[entry + E_COUNT] = FREED
-    memory[ENTRIES] -= 1
+        link = at(memory, Region.TABLE_ENTRY, memory[link]) + EntryRow.CHAIN
+    memory[link] = memory[entry + EntryRow.CHAIN]
+    give_back(memory, Region.TABLE_ENTRY, row)
+    memory[entry + EntryRow.COUNT] = FREED
+    memory[Head.ENTRIES] -= 1
 
 
 @part
 def chain_entry(memory, row):
     """Puts an entry into its bucket."""
-    entry = at(memory, TABLE_ENTRY, row)
-    bucket = memory[TABLE + 4 * BUCKET + BEGIN] + _bucket(
+    entry = at(memory, Region.TABLE_ENTRY, row)
+    bucket = memory[TABLE + 4 * Region.BUCKET + BEGIN] + _bucket(
         memory,
-        memory[entry + E_OWNER],
-        memory[entry + E_PART],
-        memory[entry + E_NULLS],
-        entry + E_KEYS,
-        memory[entry + E_COUNT],
+        memory[entry + EntryRow.OWNER],
+        memory[entry + EntryRow.PART],
+        memory[entry + EntryRow.NULLS],
+        entry + EntryRow.KEYS,
+        memory[entry + EntryRow.COUNT],
     )
-    memory[entry + E_CHAIN] = memory[bucket]
+    memory[entry + EntryRow.CHAIN] = memory[bucket]
     memory[bucket] = row

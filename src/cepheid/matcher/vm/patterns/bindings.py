@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cepheid.matcher.vm.jit import part
 from cepheid.matcher.vm.memory.free_lists import BINDING, LINK, live_at, node_at, take_collected
-from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, WIDTH, at
-from cepheid.matcher.vm.memory.tables import L_B, L_NODE, LIST, N_TAG_COUNT, N_TAGS
+from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, WIDTH, Region, at
+from cepheid.matcher.vm.memory.tables import LiveRow, NodeRow
 
 
 @part
@@ -24,6 +24,16 @@ def copy_binding(memory, binding):
             memory[place + i] = memory[source + i]
     memory[place + width - 1] = 0
     return row
+
+
+@part
+def is_empty(memory, binding):
+    if binding == NONE:
+        return True
+    place, bound = at(memory, BINDING, binding), 0
+    for i in range(memory[TABLE + 4 * BINDING + WIDTH] - 1):
+        bound += memory[place + i] != NONE
+    return bound == 0
 
 
 @part
@@ -52,13 +62,13 @@ def merge(memory, into, other):
 @part
 def collect_events(memory, row, binding):
     live = live_at(memory, row)
-    node = node_at(memory, memory[live + L_NODE])
-    if binding == NONE or memory[node + N_TAG_COUNT] == 0:
+    node = node_at(memory, memory[live + LiveRow.NODE])
+    if binding == NONE or memory[node + NodeRow.TAG_COUNT] == 0:
         return
-    collected = copy_binding(memory, memory[live + L_B])
+    collected = copy_binding(memory, memory[live + LiveRow.B])
     source, place = at(memory, BINDING, binding), at(memory, BINDING, collected)
-    tags = memory[TABLE + 4 * LIST + BEGIN] + memory[node + N_TAGS]
-    for i in range(memory[node + N_TAG_COUNT]):
+    tags = memory[TABLE + 4 * Region.LIST + BEGIN] + memory[node + NodeRow.TAGS]
+    for i in range(memory[node + NodeRow.TAG_COUNT]):
         tag = memory[tags + 2 * i]
         is_list = memory[tags + 2 * i + 1]
         bound = memory[source + tag]
@@ -68,7 +78,7 @@ def collect_events(memory, row, binding):
             memory[place + tag] = extend(memory, memory[place + tag], bound)
         else:
             memory[place + tag] = link(memory, memory[place + tag], bound)
-    memory[live + L_B] = collected
+    memory[live + LiveRow.B] = collected
 
 
 @part

@@ -15,65 +15,19 @@ from cepheid.matcher.vm.memory.free_lists import (
     push,
     take_row,
 )
-from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, Head, at
+from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, Head, Region, at
 from cepheid.matcher.vm.memory.tables import (
-    ALL,
-    ARMED,
-    DEAD,
-    E_FIRST,
-    E_LAST,
-    FIRE,
-    FIRST,
-    L_A,
-    L_AFTER,
-    L_ALIVE,
-    L_ARMED,
-    L_B,
-    L_BEFORE,
-    L_BEGIN,
-    L_BOUND,
-    L_C,
-    L_DUE,
-    L_EARLIER,
-    L_FIRST,
-    L_LAST,
-    L_LATER,
-    L_LIST,
-    L_NEXT,
-    L_NODE,
-    L_ORDER,
-    L_ORIGIN,
-    L_ORIGIN_EVENT,
-    L_PARENT,
-    L_PREV,
-    L_RUNNING,
-    L_WAIT,
-    LIST,
-    LISTENED,
-    LIVE,
-    N_BOUND_KEYS,
-    N_EVENT_DOES,
-    N_HEAD,
-    N_IS_ONE_LIST,
-    N_KEY_DOUBLE,
-    N_KEYS,
-    N_KIND,
-    N_LAST_TIMER,
-    N_MONTHS,
-    N_PERIOD,
-    N_STARTS_RUNS,
-    N_TAIL,
-    N_TIMER_DOES,
-    N_TIMERS,
+    HEARS_FIRST,
     NEVER,
-    NEXT_DUE,
-    ORIGIN,
-    ORIGIN_EVENT,
-    SCRATCH,
-    TABLE_ENTRY,
     UNLISTED,
+    EntryRow,
+    LiveRow,
+    NodeKind,
+    NodeRow,
+    StepKind,
 )
 from cepheid.matcher.vm.patterns.and_state import forget_truths
+from cepheid.matcher.vm.patterns.bindings import is_empty
 
 CLOCK = int(Head.CLOCK)
 
@@ -81,69 +35,69 @@ CLOCK = int(Head.CLOCK)
 @part
 def new_live(memory, node, parent, binding, running):
     """An instance that has not begun, as the last child of its parent."""
-    row = take_row(memory, LIVE)
+    row = take_row(memory, Region.LIVE)
     live = live_at(memory, row)
-    memory[live + L_NODE] = node
-    memory[live + L_PARENT] = parent
-    memory[live + L_BEGIN] = binding
-    memory[live + L_ALIVE] = 1
-    memory[live + L_FIRST] = NONE
-    memory[live + L_LAST] = NONE
-    memory[live + L_NEXT] = NONE
-    memory[live + L_PREV] = NONE
-    memory[live + L_RUNNING] = running
-    memory[live + L_A] = 0
-    memory[live + L_B] = NONE
-    memory[live + L_C] = 0
-    memory[live + L_WAIT] = NONE
-    memory[live + L_BOUND] = NONE
-    memory[live + L_LIST] = UNLISTED
-    memory[live + L_DUE] = NEVER
+    memory[live + LiveRow.NODE] = node
+    memory[live + LiveRow.PARENT] = parent
+    memory[live + LiveRow.BEGIN] = binding
+    memory[live + LiveRow.ALIVE] = 1
+    memory[live + LiveRow.FIRST] = NONE
+    memory[live + LiveRow.LAST] = NONE
+    memory[live + LiveRow.NEXT] = NONE
+    memory[live + LiveRow.PREV] = NONE
+    memory[live + LiveRow.RUNNING] = running
+    memory[live + LiveRow.A] = 0
+    memory[live + LiveRow.B] = NONE
+    memory[live + LiveRow.C] = 0
+    memory[live + LiveRow.WAIT] = NONE
+    memory[live + LiveRow.BOUND] = NONE
+    memory[live + LiveRow.LIST] = UNLISTED
+    memory[live + LiveRow.DUE] = NEVER
     if parent != NONE:
         above = live_at(memory, parent)
-        last = memory[above + L_LAST]
-        memory[live + L_PREV] = last
+        last = memory[above + LiveRow.LAST]
+        memory[live + LiveRow.PREV] = last
         if last == NONE:
-            memory[above + L_FIRST] = row
+            memory[above + LiveRow.FIRST] = row
         else:
-            memory[live_at(memory, last) + L_NEXT] = row
-        memory[above + L_LAST] = row
+            memory[live_at(memory, last) + LiveRow.NEXT] = row
+        memory[above + LiveRow.LAST] = row
     return row
 
 
 @part
 def kind_of(memory, row):
-    return memory[node_at(memory, memory[live_at(memory, row) + L_NODE]) + N_KIND]
+    return memory[node_at(memory, memory[live_at(memory, row) + LiveRow.NODE]) + NodeRow.KIND]
 
 
 @part
 def unlink(memory, row):
     """Takes an instance from its parent's children."""
     live = live_at(memory, row)
-    above = live_at(memory, memory[live + L_PARENT])
-    before, after = memory[live + L_PREV], memory[live + L_NEXT]
+    above = live_at(memory, memory[live + LiveRow.PARENT])
+    before, after = memory[live + LiveRow.PREV], memory[live + LiveRow.NEXT]
     if before == NONE:
-        memory[above + L_FIRST] = after
+        memory[above + LiveRow.FIRST] = after
     else:
-        memory[live_at(memory, before) + L_NEXT] = after
+        memory[live_at(memory, before) + LiveRow.NEXT] = after
     if after == NONE:
-        memory[above + L_LAST] = before
+        memory[above + LiveRow.LAST] = before
     else:
-        memory[live_at(memory, after) + L_PREV] = before
+        memory[live_at(memory, after) + LiveRow.PREV] = before
 
 
 @part
 def end(memory, row):
     """An instance without children is over; its row is given back when nobody looks at it."""
     live = live_at(memory, row)
-    if memory[live + L_ALIVE] == 0:
+    if memory[live + LiveRow.ALIVE] == 0:
         return
-    memory[live + L_ALIVE] = 0
+    memory[live + LiveRow.ALIVE] = 0
     stop_waiting(memory, row)
-    if kind_of(memory, row) == ALL:
+    if kind_of(memory, row) == NodeKind.ALL:
         forget_truths(memory, row)
-    memory[live + L_C] = memory[DEAD]
-    memory[DEAD] = row
+    memory[live + LiveRow.C] = memory[Head.DEAD]
+    memory[Head.DEAD] = row
 
 
 @part
@@ -151,7 +105,7 @@ def quit(memory, row):
     """Ends an instance and everything below it, without a word to its parent."""
     current = row
     while True:
-        child = memory[live_at(memory, current) + L_FIRST]
+        child = memory[live_at(memory, current) + LiveRow.FIRST]
         if child != NONE:
             current = child
             continue
@@ -159,18 +113,18 @@ def quit(memory, row):
         if current == row:
             return
         unlink(memory, current)
-        current = memory[live_at(memory, current) + L_PARENT]
+        current = memory[live_at(memory, current) + LiveRow.PARENT]
 
 
 @part
 def bury(memory):
     """Gives back the rows of instances that are over; only between two events."""
-    row = memory[DEAD]
+    row = memory[Head.DEAD]
     while row != NONE:
-        after = memory[live_at(memory, row) + L_C]
-        give_back(memory, LIVE, row)
+        after = memory[live_at(memory, row) + LiveRow.C]
+        give_back(memory, Region.LIVE, row)
         row = after
-    memory[DEAD] = NONE
+    memory[Head.DEAD] = NONE
 
 
 # -- waiting ---------------------------------------------------------------------------------------
@@ -181,22 +135,27 @@ def wait_for(memory, row, number, binding):
     """An instance begins to wait as a node says, behind those that wait already; 1: a question."""
     live = live_at(memory, row)
     node = node_at(memory, number)
-    if memory[node + N_EVENT_DOES] != NONE:
-        if memory[node + N_IS_ONE_LIST] == 1:
-            memory[live + L_LIST] = NONE
-            append(memory, row, node + N_HEAD, node + N_TAIL)
+    if memory[node + NodeRow.TWIN] != NONE and is_empty(memory, binding):
+        number = memory[node + NodeRow.TWIN]
+        node = node_at(memory, number)
+    if memory[node + NodeRow.EVENT_DOES] != NONE:
+        if memory[node + NodeRow.IS_ONE_LIST] == 1:
+            memory[live + LiveRow.LIST] = NONE
+            append(memory, row, number, node + NodeRow.HEAD, node + NodeRow.TAIL)
         else:
             status = bound_key(memory, node, binding)
             if status == 1:
                 return 1
             if status == 0:  # else it is equal to nothing, and waits for ever
-                listen_by_key(memory, row, number, memory[node + N_KEYS])
-    memory[live + L_WAIT] = number
-    memory[live + L_BOUND] = binding
-    if memory[node + N_TIMER_DOES] != NONE:
-        due = after_period(memory[CLOCK], memory[node + N_PERIOD], memory[node + N_MONTHS])
+                listen_by_key(memory, row, number, memory[node + NodeRow.KEYS])
+    memory[live + LiveRow.WAIT] = number
+    memory[live + LiveRow.BOUND] = binding
+    if memory[node + NodeRow.TIMER_DOES] != NONE:
+        due = after_period(
+            memory[CLOCK], memory[node + NodeRow.PERIOD], memory[node + NodeRow.MONTHS]
+        )
         if due == memory[CLOCK]:
-            push(memory, FIRE, row, 0, 0, 0)
+            push(memory, StepKind.FIRE, row, 0, 0, 0)
         else:
             arm(memory, row, number, due)
     return 0
@@ -205,36 +164,36 @@ def wait_for(memory, row, number, binding):
 @part
 def stop_waiting(memory, row):
     live = live_at(memory, row)
-    entry = memory[live + L_LIST]
+    entry = memory[live + LiveRow.LIST]
     if entry == NONE:
-        node = node_at(memory, memory[live + L_WAIT])
-        detach(memory, row, node + N_HEAD, node + N_TAIL)
+        node = node_at(memory, memory[live + LiveRow.WAIT])
+        detach(memory, row, node + NodeRow.HEAD, node + NodeRow.TAIL)
     elif entry >= 0:
-        place = at(memory, TABLE_ENTRY, entry)
-        detach(memory, row, place + E_FIRST, place + E_LAST)
-    memory[live + L_LIST] = UNLISTED
-    if memory[live + L_DUE] != NEVER:
+        place = at(memory, Region.TABLE_ENTRY, entry)
+        detach(memory, row, place + EntryRow.FIRST, place + EntryRow.LAST)
+    memory[live + LiveRow.LIST] = UNLISTED
+    if memory[live + LiveRow.DUE] != NEVER:
         disarm(memory, row)
 
 
 @part
 def listen_by_key(memory, row, number, count):
     live = live_at(memory, row)
-    entry = find(memory, number, memory[live + L_RUNNING], 0, count)
+    entry = find(memory, number, memory[live + LiveRow.RUNNING], 0, count)
     if entry == NONE:
-        entry = enter(memory, number, memory[live + L_RUNNING], 0, count)
-    memory[live + L_LIST] = entry
-    place = at(memory, TABLE_ENTRY, entry)
-    append(memory, row, place + E_FIRST, place + E_LAST)
+        entry = enter(memory, number, memory[live + LiveRow.RUNNING], 0, count)
+    memory[live + LiveRow.LIST] = entry
+    place = at(memory, Region.TABLE_ENTRY, entry)
+    append(memory, row, number, place + EntryRow.FIRST, place + EntryRow.LAST)
 
 
 @part
 def bound_key(memory, node, binding):
     """Puts the key that a wait is about into SCRATCH. 1: a question; 2: nothing equals it."""
-    scratch = memory[TABLE + 4 * SCRATCH + BEGIN]
-    codes = memory[TABLE + 4 * LIST + BEGIN] + memory[node + N_BOUND_KEYS]
-    doubles = memory[node + N_KEY_DOUBLE]
-    for i in range(memory[node + N_KEYS]):
+    scratch = memory[TABLE + 4 * Region.SCRATCH + BEGIN]
+    codes = memory[TABLE + 4 * Region.LIST + BEGIN] + memory[node + NodeRow.BOUND_KEYS]
+    doubles = memory[node + NodeRow.KEY_DOUBLE]
+    for i in range(memory[node + NodeRow.KEYS]):
         status, value, is_null = value_of(memory, memory[codes + i], NONE, binding, NONE)
         if status != 0:
             return 1
@@ -249,22 +208,21 @@ def bound_key(memory, node, binding):
 
 
 @part
-def append(memory, row, head, tail):
-    memory[LISTENED] += 1
+def append(memory, row, number, head, tail):
+    """An instance waits behind all others of its node, so that each list is in the order of L_ORDER."""
+    memory[Head.LISTENED] += 1
     live = live_at(memory, row)
-    order = memory[LISTENED]
-    if memory[live + L_BEGIN] == NONE:
-        node = node_at(memory, memory[live + L_NODE])
-        if memory[node + N_STARTS_RUNS] == 1:
-            order -= FIRST
-    memory[live + L_ORDER] = order
+    order = memory[Head.LISTENED]
+    if memory[node_at(memory, number) + NodeRow.STARTS_RUNS] == 1:
+        order -= HEARS_FIRST
+    memory[live + LiveRow.ORDER] = order
     last = memory[tail]
-    memory[live + L_BEFORE] = last
-    memory[live + L_AFTER] = NONE
+    memory[live + LiveRow.BEFORE] = last
+    memory[live + LiveRow.AFTER] = NONE
     if last == NONE:
         memory[head] = row
     else:
-        memory[live_at(memory, last) + L_AFTER] = row
+        memory[live_at(memory, last) + LiveRow.AFTER] = row
     memory[tail] = row
 
 
@@ -272,59 +230,69 @@ def append(memory, row, head, tail):
 def detach(memory, row, head, tail):
     """Takes a row from a list; it still knows what came after it."""
     live = live_at(memory, row)
-    before, after = memory[live + L_BEFORE], memory[live + L_AFTER]
+    before, after = memory[live + LiveRow.BEFORE], memory[live + LiveRow.AFTER]
     if before == NONE:
         memory[head] = after
     else:
-        memory[live_at(memory, before) + L_AFTER] = after
+        memory[live_at(memory, before) + LiveRow.AFTER] = after
     if after == NONE:
         memory[tail] = before
     else:
-        memory[live_at(memory, after) + L_BEFORE] = before
+        memory[live_at(memory, after) + LiveRow.BEFORE] = before
 
 
 # -- timers ----------------------------------------------------------------------------------------
 # Timers of one node almost always fall due in the order in which they are armed, because time never
-# goes back and their period is the same. So each node has a list, kept in order from its end.
+# goes back and their period is the same. So each node has a list, kept in order from its end. Those
+# of schedules and months may be armed at different times for one instant: then the origin decides.
 
 
 @part
 def arm(memory, row, number, due):
     live = live_at(memory, row)
     node = node_at(memory, number)
-    memory[ARMED] += 1
-    memory[live + L_WAIT] = number
-    memory[live + L_ORIGIN] = memory[ORIGIN]
-    memory[live + L_ORIGIN_EVENT] = memory[ORIGIN_EVENT]
-    memory[live + L_ARMED] = memory[ARMED]
-    memory[live + L_DUE] = due
-    earlier, later = memory[node + N_LAST_TIMER], NONE
-    while earlier != NONE and memory[live_at(memory, earlier) + L_DUE] > due:
-        earlier, later = memory[live_at(memory, earlier) + L_EARLIER], earlier
-    memory[live + L_EARLIER] = earlier
-    memory[live + L_LATER] = later
+    memory[Head.ARMED] += 1
+    memory[live + LiveRow.WAIT] = number
+    memory[live + LiveRow.ORIGIN] = memory[Head.ORIGIN]
+    memory[live + LiveRow.ORIGIN_EVENT] = memory[Head.ORIGIN_EVENT]
+    memory[live + LiveRow.ARMED] = memory[Head.ARMED]
+    memory[live + LiveRow.DUE] = due
+    earlier, later = memory[node + NodeRow.LAST_TIMER], NONE
+    while earlier != NONE and fires_after(memory, earlier, due):
+        earlier, later = memory[live_at(memory, earlier) + LiveRow.EARLIER], earlier
+    memory[live + LiveRow.EARLIER] = earlier
+    memory[live + LiveRow.LATER] = later
     if earlier == NONE:
-        memory[node + N_TIMERS] = row
+        memory[node + NodeRow.TIMERS] = row
     else:
-        memory[live_at(memory, earlier) + L_LATER] = row
+        memory[live_at(memory, earlier) + LiveRow.LATER] = row
     if later == NONE:
-        memory[node + N_LAST_TIMER] = row
+        memory[node + NodeRow.LAST_TIMER] = row
     else:
-        memory[live_at(memory, later) + L_EARLIER] = row
-    memory[NEXT_DUE] = min(memory[NEXT_DUE], due)
+        memory[live_at(memory, later) + LiveRow.EARLIER] = row
+    memory[Head.NEXT_DUE] = min(memory[Head.NEXT_DUE], due)
+
+
+@part
+def fires_after(memory, row, due):
+    """Whether an armed timer comes after one that is armed now."""
+    live = live_at(memory, row)
+    if memory[live + LiveRow.DUE] != due:
+        return memory[live + LiveRow.DUE] > due
+    return memory[live + LiveRow.ORIGIN] > memory[Head.ORIGIN]
 
 
 @part
 def disarm(memory, row):
     live = live_at(memory, row)
-    node = node_at(memory, memory[live + L_WAIT])
-    earlier, later = memory[live + L_EARLIER], memory[live + L_LATER]
+    node = node_at(memory, memory[live + LiveRow.WAIT])
+    earlier, later = memory[live + LiveRow.EARLIER], memory[live + LiveRow.LATER]
     if earlier == NONE:
-        memory[node + N_TIMERS] = later
+        memory[node + NodeRow.TIMERS] = later
     else:
-        memory[live_at(memory, earlier) + L_LATER] = later
+        memory[live_at(memory, earlier) + LiveRow.LATER] = later
     if later == NONE:
-        memory[node + N_LAST_TIMER] = earlier
+        memory[node + NodeRow.LAST_TIMER] = earlier
     else:
-        memory[live_at(memory, later) + L_EARLIER] = earlier
-    memory[live + L_DUE] = NEVER
+        memory[live_at(memory, later) + LiveRow.EARLIER] = earlier
+    memory[live + LiveRow.DUE] = NEVER

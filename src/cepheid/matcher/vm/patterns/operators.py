@@ -15,72 +15,14 @@ from cepheid.matcher.vm.jit import part
 from cepheid.matcher.vm.memory.free_lists import enter, find, live_at, node_at, push
 from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, Head, Region, at
 from cepheid.matcher.vm.memory.tables import (
-    ABSENT,
-    ABSENT_STARTED,
-    ALL,
-    ANY,
-    AT,
-    BEGIN_LIVE,
-    BODY,
-    BODY_STARTED,
-    COMBINE,
-    DISTINCT,
-    E_FIRST,
-    E_LAST,
-    EVERY,
-    FAIL,
-    FAILS,
-    FOLLOWED,
-    GENERATION,
-    L_A,
-    L_ALIVE,
-    L_B,
-    L_BEGIN,
-    L_BOUND,
-    L_C,
-    L_FIRST,
-    L_NEXT,
-    L_NODE,
-    L_PARENT,
-    L_RUNNING,
-    L_WAIT,
-    LINE,
-    LIST,
-    MATCHED,
-    N_BOUND_KEYS,
-    N_CHILD,
-    N_CHILDREN,
-    N_EVENT_DOES,
-    N_FIRED,
-    N_HIGH,
-    N_KEY_DOUBLE,
-    N_KEYS,
-    N_KIND,
-    N_LATE,
-    N_LOW,
-    N_MONTHS,
-    N_NEXT,
-    N_PERIOD,
-    N_PLACE,
-    N_REACHED,
-    N_TAG,
-    N_TIMER_DOES,
     NEVER,
-    REPEAT,
-    ROOT,
-    ROOT_STARTED,
-    SCRATCH,
     SEEN_KEYS,
-    SIDES_STARTED,
-    SPAWN,
-    SPAWNED,
-    START_SIDE,
-    TABLE_ENTRY,
-    TRUE,
-    WAIT,
-    WAIT_FOR,
-    WHILE,
-    WITHIN,
+    Effect,
+    EntryRow,
+    LiveRow,
+    NodeKind,
+    NodeRow,
+    StepKind,
 )
 from cepheid.matcher.vm.patterns.and_state import (
     add_truth,
@@ -112,66 +54,78 @@ ANSWER = int(Region.ANSWER)
 def event_came(memory, row, event):
     """The event that an instance waits for."""
     live = live_at(memory, row)
-    number = memory[live + L_WAIT]
+    number = memory[live + LiveRow.WAIT]
     node = node_at(memory, number)
-    memory[node + N_REACHED] += 1
-    if memory[node + N_EVENT_DOES] == FAILS:
-        push(memory, FAIL, row, 0, 0, 0)
+    memory[node + NodeRow.REACHED] += 1
+    if memory[node + NodeRow.EVENT_DOES] == Effect.FAILS:
+        push(memory, StepKind.FAIL, row, 0, 0, 0)
         return
-    bound = memory[live + L_BOUND]
-    came_true(memory, row, number, bind(memory, bound, memory[node + N_TAG], event))
+    bound = memory[live + LiveRow.BOUND]
+    came_true(memory, row, number, bind(memory, bound, memory[node + NodeRow.TAG], event))
 
 
 @part
 def time_came(memory, row):
     """The timer of an instance falls due; it is disarmed already."""
     live = live_at(memory, row)
-    number = memory[live + L_WAIT]
+    number = memory[live + LiveRow.WAIT]
     kind = kind_of(memory, row)
-    if kind == WITHIN:
-        push(memory, FAIL, row, 0, 0, 0)
+    if kind == NodeKind.WITHIN:
+        push(memory, StepKind.FAIL, row, 0, 0, 0)
         return
     node = node_at(memory, number)
-    memory[node + N_FIRED] += 1
-    if kind == AT:
-        binding = memory[live + L_BEGIN]
+    memory[node + NodeRow.FIRED] += 1
+    if kind == NodeKind.AT:
+        binding = memory[live + LiveRow.BEGIN]
         end(memory, row)
-        push(memory, TRUE, row, binding, 1, 0)
+        push(memory, StepKind.TRUE, row, binding, 1, 0)
         return
-    if memory[node + N_TIMER_DOES] == FAILS:
-        push(memory, FAIL, row, 0, 0, 0)
+    if memory[node + NodeRow.TIMER_DOES] == Effect.FAILS:
+        push(memory, StepKind.FAIL, row, 0, 0, 0)
         return
-    came_true(memory, row, number, memory[live + L_BOUND])
+    came_true(memory, row, number, memory[live + LiveRow.BOUND])
 
 
 @part
 def came_true(memory, row, number, binding):
     """A wait is over: the next of its line begins, or the instance is true and over."""
     live = live_at(memory, row)
-    line = node_at(memory, memory[live + L_NODE])
+    line = node_at(memory, memory[live + LiveRow.NODE])
     following = NONE
-    if memory[line + N_KIND] == LINE:
-        following = memory[node_at(memory, number) + N_NEXT]
+    if memory[line + NodeRow.KIND] == NodeKind.LINE:
+        following = memory[node_at(memory, number) + NodeRow.NEXT]
     if following != NONE:
         stop_waiting(memory, row)
         if wait_for(memory, row, following, binding) == 1:
-            push(memory, WAIT_FOR, row, following, binding, 0)
+            push(memory, StepKind.WAIT_FOR, row, following, binding, 0)
         return
-    parent = memory[live + L_PARENT]
+    parent = memory[live + LiveRow.PARENT]
     above = live_at(memory, parent)
-    kind = memory[node_at(memory, memory[above + L_NODE]) + N_KIND]
-    if kind != EVERY or memory[above + L_A] == 1:
+    kind = memory[node_at(memory, memory[above + LiveRow.NODE]) + NodeRow.KIND]
+    if kind != NodeKind.EVERY or memory[above + LiveRow.A] == 1:
         end(memory, row)
         rise(memory, row, binding, 1)
         return
     # Under `every` the instance becomes the one that would follow it.
     stop_waiting(memory, row)
-    first = memory[line + N_CHILD] if memory[line + N_KIND] == LINE else number
-    if wait_for(memory, row, first, memory[live + L_BEGIN]) == 1:
-        push(memory, TRUE, parent, binding, 0, 0)
-        push(memory, WAIT_FOR, row, first, memory[live + L_BEGIN], 0)
+    first = (
+        memory[line + NodeRow.CHILD]
+        if memory[line + NodeRow.KIND] == NodeKind.LINE
+        else memory[live + LiveRow.NODE]
+    )
+    if is_instant(memory, first) or wait_for(memory, row, first, memory[live + LiveRow.BEGIN]) == 1:
+        push(memory, StepKind.TRUE, parent, binding, 0, 0)
+        push(memory, StepKind.WAIT_FOR, row, first, memory[live + LiveRow.BEGIN], 0)
     else:
         rise(memory, parent, binding, 0)
+
+
+@part
+def is_instant(memory, number):
+    """Whether a wait is over as soon as it begins, which is a step of its own."""
+    node = node_at(memory, number)
+    has_period = memory[node + NodeRow.PERIOD] != 0 or memory[node + NodeRow.MONTHS] != 0
+    return memory[node + NodeRow.TIMER_DOES] != NONE and not has_period
 
 
 @part
@@ -179,26 +133,26 @@ def rise(memory, row, binding, finished):
     """An instance is true: up through `->` as far as that is all there is to it."""
     while True:
         live = live_at(memory, row)
-        parent = memory[live + L_PARENT]
+        parent = memory[live + LiveRow.PARENT]
         above = live_at(memory, parent)
-        kind = memory[node_at(memory, memory[above + L_NODE]) + N_KIND]
-        if kind == ROOT:
+        kind = memory[node_at(memory, memory[above + LiveRow.NODE]) + NodeRow.KIND]
+        if kind == NodeKind.ROOT:
             if finished == 1:
                 unlink(memory, row)
-            if memory[above + L_A] == 0:
-                push(memory, MATCHED, memory[above + L_RUNNING], NONE, binding, 0)
+            if memory[above + LiveRow.A] == 0:
+                push(memory, StepKind.MATCHED, memory[above + LiveRow.RUNNING], NONE, binding, 0)
             return
-        if kind != FOLLOWED:
-            push(memory, TRUE, row, binding, finished, 0)
+        if kind != NodeKind.FOLLOWED:
+            push(memory, StepKind.TRUE, row, binding, finished, 0)
             return
-        following = memory[node_at(memory, memory[live + L_NODE]) + N_NEXT]
+        following = memory[node_at(memory, memory[live + LiveRow.NODE]) + NodeRow.NEXT]
         if finished == 1:
             unlink(memory, row)
         if following != NONE:
             begin_next(memory, parent, following, binding)
             return
         finished = 0
-        if memory[above + L_FIRST] == NONE:
+        if memory[above + LiveRow.FIRST] == NONE:
             end(memory, parent)
             finished = 1
         row = parent
@@ -207,14 +161,14 @@ def rise(memory, row, binding, finished):
 @part
 def begin_next(memory, parent, number, binding):
     """The next part of `->`; a wait begins at once."""
-    running = memory[live_at(memory, parent) + L_RUNNING]
+    running = memory[live_at(memory, parent) + LiveRow.RUNNING]
     child = new_live(memory, number, parent, binding, running)
     node = node_at(memory, number)
-    kind = memory[node + N_KIND]
-    if kind == LINE:
-        number = memory[node + N_CHILD]
-    if kind not in (LINE, WAIT) or wait_for(memory, child, number, binding) == 1:
-        push(memory, BEGIN_LIVE, child, 0, 0, 0)
+    kind = memory[node + NodeRow.KIND]
+    if kind == NodeKind.LINE:
+        number = memory[node + NodeRow.CHILD]
+    if kind not in (NodeKind.LINE, NodeKind.WAIT) or wait_for(memory, child, number, binding) == 1:
+        push(memory, StepKind.BEGIN_LIVE, child, 0, 0, 0)
 
 
 # -- what an instance does when it begins ----------------------------------------------------------
@@ -224,71 +178,73 @@ def begin_next(memory, parent, number, binding):
 def begin_live(memory, row):
     """1: a question."""
     live = live_at(memory, row)
-    number = memory[live + L_NODE]
+    number = memory[live + LiveRow.NODE]
     node = node_at(memory, number)
-    kind = memory[node + N_KIND]
-    if kind == WAIT:
-        return wait_for(memory, row, number, memory[live + L_BEGIN])
-    if kind == LINE:
-        return wait_for(memory, row, memory[node + N_CHILD], memory[live + L_BEGIN])
-    if kind == EVERY:
-        push(memory, SPAWN, row, 0, 0, 0)
-    elif kind == DISTINCT:
+    kind = memory[node + NodeRow.KIND]
+    if kind == NodeKind.WAIT:
+        return wait_for(memory, row, number, memory[live + LiveRow.BEGIN])
+    if kind == NodeKind.LINE:
+        return wait_for(memory, row, memory[node + NodeRow.CHILD], memory[live + LiveRow.BEGIN])
+    if kind == NodeKind.EVERY:
+        push(memory, StepKind.SPAWN, row, 0, 0, 0)
+    elif kind == NodeKind.DISTINCT:
         forget_keys(memory, row)
-        push(memory, SPAWN, row, 0, 0, 0)
-    elif kind in (FOLLOWED, WHILE):
-        begin_child(memory, row, memory[node + N_CHILD], memory[live + L_BEGIN])
-    elif kind == ALL:
-        memory[live + L_A] = NONE  # first and last truth
-        memory[live + L_B] = NONE
-        push(memory, START_SIDE, row, memory[node + N_CHILD], 0, 0)
-    elif kind == ANY:
-        memory[live + L_A] = 1  # starting
-        push(memory, SIDES_STARTED, row, 0, 0, 0)
-        push(memory, START_SIDE, row, memory[node + N_CHILD], 0, 0)
-    elif kind == ABSENT:
-        push(memory, ABSENT_STARTED, row, 0, 0, 0)
-        begin_child(memory, row, memory[node + N_CHILD], memory[live + L_BEGIN])
-    elif kind == REPEAT:
-        push(memory, BODY, row, 0, 0, 0)
-        if memory[node + N_CHILDREN] > 1:
-            until = memory[node_at(memory, memory[node + N_CHILD]) + N_NEXT]
-            begin_child(memory, row, until, memory[live + L_BEGIN])
-    elif kind == WITHIN:
+        push(memory, StepKind.SPAWN, row, 0, 0, 0)
+    elif kind in (NodeKind.FOLLOWED, NodeKind.WHILE):
+        begin_child(memory, row, memory[node + NodeRow.CHILD], memory[live + LiveRow.BEGIN])
+    elif kind == NodeKind.ALL:
+        memory[live + LiveRow.A] = NONE  # first and last truth
+        memory[live + LiveRow.B] = NONE
+        push(memory, StepKind.START_SIDE, row, memory[node + NodeRow.CHILD], 0, 0)
+    elif kind == NodeKind.ANY:
+        memory[live + LiveRow.A] = 1  # starting
+        push(memory, StepKind.SIDES_STARTED, row, 0, 0, 0)
+        push(memory, StepKind.START_SIDE, row, memory[node + NodeRow.CHILD], 0, 0)
+    elif kind == NodeKind.ABSENT:
+        push(memory, StepKind.ABSENT_STARTED, row, 0, 0, 0)
+        begin_child(memory, row, memory[node + NodeRow.CHILD], memory[live + LiveRow.BEGIN])
+    elif kind == NodeKind.REPEAT:
+        push(memory, StepKind.BODY, row, 0, 0, 0)
+        if memory[node + NodeRow.CHILDREN] > 1:
+            until = memory[node_at(memory, memory[node + NodeRow.CHILD]) + NodeRow.NEXT]
+            begin_child(memory, row, until, memory[live + LiveRow.BEGIN])
+    elif kind == NodeKind.WITHIN:
         begin_within(memory, row, number)
-    elif kind == AT:
+    elif kind == NodeKind.AT:
         return begin_at(memory, row, number)
-    elif kind == ROOT:
-        memory[live + L_A] = 1
-        push(memory, ROOT_STARTED, row, 0, 0, 0)
-        begin_child(memory, row, memory[node + N_CHILD], NONE)
+    elif kind == NodeKind.ROOT:
+        memory[live + LiveRow.A] = 1
+        push(memory, StepKind.ROOT_STARTED, row, 0, 0, 0)
+        begin_child(memory, row, memory[node + NodeRow.CHILD], NONE)
     return 0
 
 
 @part
 def begin_child(memory, parent, node, binding):
-    running = memory[live_at(memory, parent) + L_RUNNING]
+    running = memory[live_at(memory, parent) + LiveRow.RUNNING]
     child = new_live(memory, node, parent, binding, running)
-    push(memory, BEGIN_LIVE, child, 0, 0, 0)
+    push(memory, StepKind.BEGIN_LIVE, child, 0, 0, 0)
     return child
 
 
 @part
 def begin_within(memory, row, number):
     node = node_at(memory, number)
-    period, months = memory[node + N_PERIOD], memory[node + N_MONTHS]
+    period, months = memory[node + NodeRow.PERIOD], memory[node + NodeRow.MONTHS]
     if period == 0 and months == 0:
-        push(memory, FAIL, row, 0, 0, 0)
+        push(memory, StepKind.FAIL, row, 0, 0, 0)
         return
     arm(memory, row, number, after_period(memory[CLOCK], period, months))
-    begin_child(memory, row, memory[node + N_CHILD], memory[live_at(memory, row) + L_BEGIN])
+    begin_child(
+        memory, row, memory[node + NodeRow.CHILD], memory[live_at(memory, row) + LiveRow.BEGIN]
+    )
 
 
 @part
 def begin_at(memory, row, number):
     """When a schedule comes next is a question to Python: sites below zero are schedules."""
     if memory[USED_ANSWERS] == memory[ANSWERS]:
-        memory[SITE] = NONE - memory[node_at(memory, number) + N_LOW]
+        memory[SITE] = NONE - memory[node_at(memory, number) + NodeRow.LOW]
         memory[ARGUMENTS] = 0
         return 1
     answer = at(memory, ANSWER, memory[USED_ANSWERS])
@@ -304,30 +260,30 @@ def begin_at(memory, row, number):
 @part
 def true(memory, row, binding, finished):
     """An instance is true; its parent hears it. 1: a question."""
-    parent = memory[live_at(memory, row) + L_PARENT]
+    parent = memory[live_at(memory, row) + LiveRow.PARENT]
     kind = kind_of(memory, parent)
-    if kind in (ROOT, FOLLOWED):
+    if kind in (NodeKind.ROOT, NodeKind.FOLLOWED):
         rise(memory, row, binding, finished)
-    elif kind == EVERY:
+    elif kind == NodeKind.EVERY:
         every_true(memory, parent, row, binding, finished)
-    elif kind == DISTINCT:
+    elif kind == NodeKind.DISTINCT:
         return distinct_true(memory, parent, row, binding, finished)
-    elif kind == WITHIN:
+    elif kind == NodeKind.WITHIN:
         within_true(memory, parent, row, binding, finished)
-    elif kind == WHILE:
+    elif kind == NodeKind.WHILE:
         return while_true(memory, parent, row, binding, finished)
-    elif kind == ALL:
+    elif kind == NodeKind.ALL:
         all_true(memory, parent, row, binding, finished)
-    elif kind == ANY:
+    elif kind == NodeKind.ANY:
         if finished == 1:
             unlink(memory, row)
             quit(memory, parent)
-        push(memory, TRUE, parent, binding, finished, 0)
-    elif kind == ABSENT:
+        push(memory, StepKind.TRUE, parent, binding, finished, 0)
+    elif kind == NodeKind.ABSENT:
         if finished == 1:
             unlink(memory, row)
-        push(memory, FAIL, parent, 0, 0, 0)
-    elif kind == REPEAT:
+        push(memory, StepKind.FAIL, parent, 0, 0, 0)
+    elif kind == NodeKind.REPEAT:
         repeat_true(memory, parent, row, binding, finished)
     return 0
 
@@ -337,37 +293,37 @@ def fail(memory, row):
     """An instance has failed for good; its parent hears it."""
     quit(memory, row)
     live = live_at(memory, row)
-    parent = memory[live + L_PARENT]
+    parent = memory[live + LiveRow.PARENT]
     above = live_at(memory, parent)
-    kind = memory[node_at(memory, memory[above + L_NODE]) + N_KIND]
-    if kind in (EVERY, DISTINCT):
-        if memory[above + L_A] == 0:
+    kind = memory[node_at(memory, memory[above + LiveRow.NODE]) + NodeRow.KIND]
+    if kind in (NodeKind.EVERY, NodeKind.DISTINCT):
+        if memory[above + LiveRow.A] == 0:
             unlink(memory, row)
-            if kind == DISTINCT:
+            if kind == NodeKind.DISTINCT:
                 forget_keys(memory, parent)
-            push(memory, SPAWN, parent, 0, 0, 0)
+            push(memory, StepKind.SPAWN, parent, 0, 0, 0)
         return
     unlink(memory, row)
-    if kind == FOLLOWED:
-        if memory[above + L_FIRST] == NONE:
-            push(memory, FAIL, parent, 0, 0, 0)
-    elif kind == ANY:
-        if memory[above + L_FIRST] == NONE and memory[above + L_A] == 0:
-            push(memory, FAIL, parent, 0, 0, 0)
-    elif kind not in (ROOT, ABSENT):
-        push(memory, FAIL, parent, 0, 0, 0)
+    if kind == NodeKind.FOLLOWED:
+        if memory[above + LiveRow.FIRST] == NONE:
+            push(memory, StepKind.FAIL, parent, 0, 0, 0)
+    elif kind == NodeKind.ANY:
+        if memory[above + LiveRow.FIRST] == NONE and memory[above + LiveRow.A] == 0:
+            push(memory, StepKind.FAIL, parent, 0, 0, 0)
+    elif kind not in (NodeKind.ROOT, NodeKind.ABSENT):
+        push(memory, StepKind.FAIL, parent, 0, 0, 0)
 
 
 @part
 def every_true(memory, parent, row, binding, finished):
     above = live_at(memory, parent)
-    if memory[above + L_A] == 1:
-        memory[above + L_B] = 1  # true at once: it would repeat for ever at one instant
+    if memory[above + LiveRow.A] == 1:
+        memory[above + LiveRow.B] = 1  # true at once: it would repeat for ever at one instant
         return
     if finished == 1:
         unlink(memory, row)
-    push(memory, TRUE, parent, binding, 0, 0)
-    push(memory, SPAWN, parent, 0, 0, 0)
+    push(memory, StepKind.TRUE, parent, binding, 0, 0)
+    push(memory, StepKind.SPAWN, parent, 0, 0, 0)
 
 
 # -- `every-distinct` ------------------------------------------------------------------------------
@@ -377,18 +333,18 @@ def every_true(memory, parent, row, binding, finished):
 @part
 def forget_keys(memory, row):
     """The instance begins to remember keys anew; the old ones are collected."""
-    memory[GENERATION] += 1
-    memory[live_at(memory, row) + L_C] = memory[GENERATION]
+    memory[Head.GENERATION] += 1
+    memory[live_at(memory, row) + LiveRow.C] = memory[Head.GENERATION]
 
 
 @part
 def distinct_true(memory, parent, row, binding, finished):
     """A truth counts only if its key is new. 1: a question."""
     above = live_at(memory, parent)
-    number = memory[above + L_NODE]
+    number = memory[above + LiveRow.NODE]
     node = node_at(memory, number)
-    if memory[above + L_A] == 1:
-        memory[above + L_B] = 1  # true at once, as for `every`
+    if memory[above + LiveRow.A] == 1:
+        memory[above + LiveRow.B] = 1  # true at once, as for `every`
         return 0
     status, nulls = distinct_key(memory, node, binding)
     if status != 0:
@@ -397,18 +353,18 @@ def distinct_true(memory, parent, row, binding, finished):
     if finished == 1:
         unlink(memory, row)
     if is_new:
-        push(memory, TRUE, parent, binding, 0, 0)
-    push(memory, SPAWN, parent, 0, 0, 0)
+        push(memory, StepKind.TRUE, parent, binding, 0, 0)
+    push(memory, StepKind.SPAWN, parent, 0, 0, 0)
     return 0
 
 
 @part
 def distinct_key(memory, node, binding):
     """Puts the key of a binding into SCRATCH: whether there is a question, and which are null."""
-    scratch = memory[TABLE + 4 * SCRATCH + BEGIN]
-    codes = memory[TABLE + 4 * LIST + BEGIN] + memory[node + N_BOUND_KEYS]
-    doubles, nulls = memory[node + N_KEY_DOUBLE], 0
-    for i in range(memory[node + N_KEYS]):
+    scratch = memory[TABLE + 4 * Region.SCRATCH + BEGIN]
+    codes = memory[TABLE + 4 * Region.LIST + BEGIN] + memory[node + NodeRow.BOUND_KEYS]
+    doubles, nulls = memory[node + NodeRow.KEY_DOUBLE], 0
+    for i in range(memory[node + NodeRow.KEYS]):
         status, value, is_null = value_of(memory, memory[codes + i], NONE, binding, NONE)
         if status != 0:
             return 1, 0
@@ -424,37 +380,42 @@ def distinct_key(memory, node, binding):
 @part
 def see_key(memory, node, owner, row, nulls):
     """Whether the key in SCRATCH has not been seen, or its time is over; from now on it has."""
-    count = memory[node + N_KEYS]
-    generation = memory[live_at(memory, row) + L_C]
+    count = memory[node + NodeRow.KEYS]
+    generation = memory[live_at(memory, row) + LiveRow.C]
     found = find(memory, owner, generation, nulls, count)
-    if found != NONE and memory[at(memory, TABLE_ENTRY, found) + E_FIRST] > memory[CLOCK]:
+    if (
+        found != NONE
+        and memory[at(memory, Region.TABLE_ENTRY, found) + EntryRow.FIRST] > memory[CLOCK]
+    ):
         return False
     if found == NONE:
         found = enter(memory, owner, generation, nulls, count)
-    entry = at(memory, TABLE_ENTRY, found)
-    memory[entry + E_FIRST] = NEVER
-    if memory[node + N_LOW] != NONE:
-        memory[entry + E_FIRST] = memory[CLOCK] + memory[node + N_PERIOD]
-    memory[entry + E_LAST] = row
+    entry = at(memory, Region.TABLE_ENTRY, found)
+    memory[entry + EntryRow.FIRST] = NEVER
+    if memory[node + NodeRow.LOW] != NONE:
+        memory[entry + EntryRow.FIRST] = memory[CLOCK] + memory[node + NodeRow.PERIOD]
+    memory[entry + EntryRow.LAST] = row
     return True
 
 
 @part
 def spawn(memory, row):
     live = live_at(memory, row)
-    memory[live + L_A] = 1
-    memory[live + L_B] = 0
-    node = memory[node_at(memory, memory[live + L_NODE]) + N_CHILD]
-    child = new_live(memory, node, row, memory[live + L_BEGIN], memory[live + L_RUNNING])
-    push(memory, SPAWNED, row, child, 0, 0)
-    push(memory, BEGIN_LIVE, child, 0, 0, 0)
+    memory[live + LiveRow.A] = 1
+    memory[live + LiveRow.B] = 0
+    node = memory[node_at(memory, memory[live + LiveRow.NODE]) + NodeRow.CHILD]
+    child = new_live(
+        memory, node, row, memory[live + LiveRow.BEGIN], memory[live + LiveRow.RUNNING]
+    )
+    push(memory, StepKind.SPAWNED, row, child, 0, 0)
+    push(memory, StepKind.BEGIN_LIVE, child, 0, 0, 0)
 
 
 @part
 def spawned(memory, row, child):
     live = live_at(memory, row)
-    memory[live + L_A] = 0
-    if memory[live + L_B] == 1 or memory[live_at(memory, child) + L_ALIVE] == 0:
+    memory[live + LiveRow.A] = 0
+    if memory[live + LiveRow.B] == 1 or memory[live_at(memory, child) + LiveRow.ALIVE] == 0:
         quit(memory, child)
         unlink(memory, child)
 
@@ -462,31 +423,31 @@ def spawned(memory, row, child):
 @part
 def within_true(memory, parent, row, binding, finished):
     above = live_at(memory, parent)
-    memory[above + L_A] += 1
-    most = memory[node_at(memory, memory[above + L_NODE]) + N_HIGH]
-    if most != NONE and memory[above + L_A] > most:
-        push(memory, FAIL, parent, 0, 0, 0)
+    memory[above + LiveRow.A] += 1
+    most = memory[node_at(memory, memory[above + LiveRow.NODE]) + NodeRow.HIGH]
+    if most != NONE and memory[above + LiveRow.A] > most:
+        push(memory, StepKind.FAIL, parent, 0, 0, 0)
         return
     if finished == 1:
         unlink(memory, row)
         quit(memory, parent)
-    push(memory, TRUE, parent, binding, finished, 0)
+    push(memory, StepKind.TRUE, parent, binding, finished, 0)
 
 
 @part
 def while_true(memory, parent, row, binding, finished):
     above = live_at(memory, parent)
-    code = memory[node_at(memory, memory[above + L_NODE]) + N_LATE]
+    code = memory[node_at(memory, memory[above + LiveRow.NODE]) + NodeRow.LATE]
     passes = holds(memory, code, NONE, binding, NONE)
     if passes < 0:
         return 1
     if passes == 0:
-        push(memory, FAIL, parent, 0, 0, 0)
+        push(memory, StepKind.FAIL, parent, 0, 0, 0)
         return 0
     if finished == 1:
         unlink(memory, row)
         quit(memory, parent)
-    push(memory, TRUE, parent, binding, finished, 0)
+    push(memory, StepKind.TRUE, parent, binding, finished, 0)
     return 0
 
 
@@ -497,26 +458,26 @@ def while_true(memory, parent, row, binding, finished):
 def start_side(memory, row, node):
     """Sides begin one after the other, as long as the whole is alive; those of `or` backwards."""
     live = live_at(memory, row)
-    if memory[live + L_ALIVE] == 0:
+    if memory[live + LiveRow.ALIVE] == 0:
         return
-    following = memory[node_at(memory, node) + N_NEXT]
+    following = memory[node_at(memory, node) + NodeRow.NEXT]
     if following != NONE:
-        push(memory, START_SIDE, row, following, 0, 0)
-    begin_child(memory, row, node, memory[live + L_BEGIN])
+        push(memory, StepKind.START_SIDE, row, following, 0, 0)
+    begin_child(memory, row, node, memory[live + LiveRow.BEGIN])
 
 
 @part
 def sides_started(memory, row):
     live = live_at(memory, row)
-    memory[live + L_A] = 0
-    if memory[live + L_ALIVE] == 1 and memory[live + L_FIRST] == NONE:
-        push(memory, FAIL, row, 0, 0, 0)
+    memory[live + LiveRow.A] = 0
+    if memory[live + LiveRow.ALIVE] == 1 and memory[live + LiveRow.FIRST] == NONE:
+        push(memory, StepKind.FAIL, row, 0, 0, 0)
 
 
 @part
 def all_true(memory, parent, row, binding, finished):
     above = live_at(memory, parent)
-    place = memory[node_at(memory, memory[live_at(memory, row) + L_NODE]) + N_PLACE]
+    place = memory[node_at(memory, memory[live_at(memory, row) + LiveRow.NODE]) + NodeRow.PLACE]
     if finished == 1:
         unlink(memory, row)
     combinations = count_combinations(memory, parent, place)
@@ -526,24 +487,27 @@ def all_true(memory, parent, row, binding, finished):
     if combinations > 0:
         is_over = not can_come_true(memory, parent, NONE)
         if is_over:
-            child = memory[above + L_FIRST]
+            child = memory[above + LiveRow.FIRST]
             while child != NONE:
                 quit(memory, child)
                 unlink(memory, child)
-                child = memory[above + L_FIRST]
-        push(memory, COMBINE, parent, place * 2 + (1 if is_over else 0), binding, 0)
+                child = memory[above + LiveRow.FIRST]
+        push(memory, StepKind.COMBINE, parent, place * 2 + (1 if is_over else 0), binding, 0)
 
 
 @part
 def can_come_true(memory, row, besides):
     """Whether news may come from a side; an absence has none but its failure."""
-    child = memory[live_at(memory, row) + L_FIRST]
+    child = memory[live_at(memory, row) + LiveRow.FIRST]
     while child != NONE:
         live = live_at(memory, child)
-        node = node_at(memory, memory[live + L_NODE])
-        if memory[node + N_PLACE] != besides and memory[node + N_KIND] != ABSENT:
+        node = node_at(memory, memory[live + LiveRow.NODE])
+        if (
+            memory[node + NodeRow.PLACE] != besides
+            and memory[node + NodeRow.KIND] != NodeKind.ABSENT
+        ):
             return True
-        child = memory[live + L_NEXT]
+        child = memory[live + LiveRow.NEXT]
     return False
 
 
@@ -551,18 +515,18 @@ def can_come_true(memory, row, besides):
 def combine(memory, row, place_and_end, binding, number):
     """The combination of this number, of the new truth with those of all other sides."""
     live = live_at(memory, row)
-    if memory[live + L_ALIVE] == 0:  # a truth may make a parent end this instance
+    if memory[live + LiveRow.ALIVE] == 0:  # a truth may make a parent end this instance
         return
     place, is_over = place_and_end // 2, place_and_end % 2
     total = count_combinations(memory, row, place)
     merged = combination(memory, row, place, binding, number, total)
     if number + 1 < total:
-        push(memory, COMBINE, row, place_and_end, binding, number + 1)
-        push(memory, TRUE, row, merged, 0, 0)
+        push(memory, StepKind.COMBINE, row, place_and_end, binding, number + 1)
+        push(memory, StepKind.TRUE, row, merged, 0, 0)
         return
     if is_over == 1:
         end(memory, row)
-    push(memory, TRUE, row, merged, is_over, 0)
+    push(memory, StepKind.TRUE, row, merged, is_over, 0)
 
 
 # -- repeat ----------------------------------------------------------------------------------------
@@ -572,12 +536,12 @@ def combine(memory, row, place_and_end, binding, number):
 @part
 def body_of(memory, row):
     """The live body, or NONE; the other child is what it waits for."""
-    child = memory[live_at(memory, row) + L_FIRST]
+    child = memory[live_at(memory, row) + LiveRow.FIRST]
     while child != NONE:
         live = live_at(memory, child)
-        if memory[node_at(memory, memory[live + L_NODE]) + N_PLACE] == 0:
+        if memory[node_at(memory, memory[live + LiveRow.NODE]) + NodeRow.PLACE] == 0:
             return child
-        child = memory[live + L_NEXT]
+        child = memory[live + LiveRow.NEXT]
     return NONE
 
 
@@ -585,40 +549,44 @@ def body_of(memory, row):
 def start_body(memory, row):
     """Starts P; again, up to `high` times, while it is true and finished as it starts."""
     live = live_at(memory, row)
-    node = node_at(memory, memory[live + L_NODE])
-    high = memory[node + N_HIGH]
+    node = node_at(memory, memory[live + LiveRow.NODE])
+    high = memory[node + NodeRow.HIGH]
     if (
-        memory[live + L_ALIVE] == 0
+        memory[live + LiveRow.ALIVE] == 0
         or body_of(memory, row) != NONE
-        or (high != NONE and memory[live + L_A] >= high)
+        or (high != NONE and memory[live + LiveRow.A] >= high)
     ):
-        if memory[live + L_ALIVE] == 1:
-            memory[live + L_C] = 0
+        if memory[live + LiveRow.ALIVE] == 1:
+            memory[live + LiveRow.C] = 0
         return
-    memory[live + L_C] = 1
-    push(memory, BODY_STARTED if high == NONE else BODY, row, 0, 0, 0)
-    begin_child(memory, row, memory[node + N_CHILD], memory[live + L_BEGIN])
+    memory[live + LiveRow.C] = 1
+    push(memory, StepKind.BODY_STARTED if high == NONE else StepKind.BODY, row, 0, 0, 0)
+    begin_child(memory, row, memory[node + NodeRow.CHILD], memory[live + LiveRow.BEGIN])
 
 
 @part
 def body_started(memory, row):
     live = live_at(memory, row)
-    if memory[live + L_ALIVE] == 1:
-        memory[live + L_C] = 0
+    if memory[live + LiveRow.ALIVE] == 1:
+        memory[live + LiveRow.C] = 0
 
 
 @part
 def repeat_true(memory, parent, row, binding, finished):
     above = live_at(memory, parent)
-    node = node_at(memory, memory[above + L_NODE])
-    if memory[node_at(memory, memory[live_at(memory, row) + L_NODE]) + N_PLACE] == 1:
+    node = node_at(memory, memory[above + LiveRow.NODE])
+    if memory[node_at(memory, memory[live_at(memory, row) + LiveRow.NODE]) + NodeRow.PLACE] == 1:
         repeat_ended(memory, parent, row, binding, finished)
         return
-    memory[above + L_A] += 1
+    memory[above + LiveRow.A] += 1
     collect_events(memory, parent, binding)
     if finished == 1:
         unlink(memory, row)
-    low, high, count = memory[node + N_LOW], memory[node + N_HIGH], memory[above + L_A]
+    low, high, count = (
+        memory[node + NodeRow.LOW],
+        memory[node + NodeRow.HIGH],
+        memory[above + LiveRow.A],
+    )
     if low != NONE and low == high and high == count:
         repeat_done(memory, parent, binding)
     elif high != NONE and count >= high:
@@ -626,18 +594,18 @@ def repeat_true(memory, parent, row, binding, finished):
         if body != NONE:
             quit(memory, body)
             unlink(memory, body)
-    elif body_of(memory, parent) == NONE and memory[above + L_C] == 0:
-        push(memory, BODY, parent, 0, 0, 0)
+    elif body_of(memory, parent) == NONE and memory[above + LiveRow.C] == 0:
+        push(memory, StepKind.BODY, parent, 0, 0, 0)
 
 
 @part
 def repeat_ended(memory, parent, row, binding, finished):
     above = live_at(memory, parent)
-    low = memory[node_at(memory, memory[above + L_NODE]) + N_LOW]
+    low = memory[node_at(memory, memory[above + LiveRow.NODE]) + NodeRow.LOW]
     if finished == 1:
         unlink(memory, row)
-    if low != NONE and memory[above + L_A] < low:
-        push(memory, FAIL, parent, 0, 0, 0)
+    if low != NONE and memory[above + LiveRow.A] < low:
+        push(memory, StepKind.FAIL, parent, 0, 0, 0)
     else:
         repeat_done(memory, parent, binding)
 
@@ -646,6 +614,6 @@ def repeat_ended(memory, parent, row, binding, finished):
 def repeat_done(memory, row, binding):
     """True with what was collected, and over."""
     merged = copy_binding(memory, binding)
-    merge(memory, merged, memory[live_at(memory, row) + L_B])
+    merge(memory, merged, memory[live_at(memory, row) + LiveRow.B])
     quit(memory, row)
-    push(memory, TRUE, row, merged, 1, 0)
+    push(memory, StepKind.TRUE, row, merged, 1, 0)

@@ -14,42 +14,15 @@ from cepheid.matcher.vm.expressions.doubles import ONE_NAN, is_nan, one_zero
 from cepheid.matcher.vm.expressions.evaluate import real, to_float, word, wrap_int
 from cepheid.matcher.vm.jit import part
 from cepheid.matcher.vm.memory.free_lists import enter, find, forget, give_back, take_row
-from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, at
+from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, Region, at
 from cepheid.matcher.vm.memory.tables import (
-    A_IS_REAL,
-    A_KIND,
-    A_NUMBER,
-    A_OWNER,
-    AGGREGATE,
-    AS_FLOAT,
-    AS_INT,
-    AS_LONG,
-    AVERAGE,
-    CELL,
-    COUNT,
-    DEVIATION,
-    E_FIRST,
-    E_LAST,
-    FIRST,
-    FIRST_EVER,
-    G_STATE,
-    GREATEST,
-    GREATEST_EVER,
-    GROUP,
-    LAST,
-    LEAST,
-    LEAST_EVER,
-    MEDIAN,
-    RESULT,
-    SCRATCH,
     STATE_WIDTH,
-    SUM,
-    TABLE_ENTRY,
-    Y_BEFORE,
-    Y_IS_NULL,
-    Y_NEXT,
-    Y_NUMBER,
-    Y_VALUE,
+    AggregateKind,
+    AggregateRow,
+    CellRow,
+    EntryRow,
+    GroupRow,
+    Rounding,
 )
 
 # The words of a state. Of sums: how many values, and their total. Of lists: the first and the last
@@ -61,17 +34,21 @@ IS_SET, VALUE, IS_NULL = 0, 1, 2
 
 @part
 def state_of(memory, group, number):
-    return at(memory, GROUP, group) + G_STATE + STATE_WIDTH * number
+    return at(memory, Region.GROUP, group) + GroupRow.STATE + STATE_WIDTH * number
 
 
 @part
 def begin_aggregate(memory, aggregate, state):
-    kind = memory[aggregate + A_KIND]
+    kind = memory[aggregate + AggregateRow.KIND]
     for i in range(STATE_WIDTH):
         memory[state + i] = 0
-    if kind in (LEAST, GREATEST, MEDIAN, DEVIATION, FIRST) or (
-        kind == LAST and memory[aggregate + A_OWNER] != NONE
-    ):
+    if kind in (
+        AggregateKind.LEAST,
+        AggregateKind.GREATEST,
+        AggregateKind.MEDIAN,
+        AggregateKind.DEVIATION,
+        AggregateKind.FIRST,
+    ) or (kind == AggregateKind.LAST and memory[aggregate + AggregateRow.OWNER] != NONE):
         memory[state + HEAD] = NONE
         memory[state + TAIL] = NONE
 
@@ -82,36 +59,43 @@ def begin_aggregate(memory, aggregate, state):
 @part
 def enter_aggregate(memory, aggregate, group, number, value, is_null):
     """A row enters; `number` is the aggregate's place in the group."""
-    if memory[aggregate + A_OWNER] == NONE:
+    if memory[aggregate + AggregateRow.OWNER] == NONE:
         enter_value(memory, aggregate, state_of(memory, group, number), value, is_null)
         return
     entry = distinct_entry(memory, aggregate, group, value, is_null)
     if entry == NONE:
-        entry = enter(memory, memory[aggregate + A_OWNER], group, is_null, 1)
-        place = at(memory, TABLE_ENTRY, entry)
-        memory[place + E_FIRST] = 0
+        entry = enter(memory, memory[aggregate + AggregateRow.OWNER], group, is_null, 1)
+        place = at(memory, Region.TABLE_ENTRY, entry)
+        memory[place + EntryRow.FIRST] = 0
         state = state_of(memory, group, number)
         cell = enter_value(memory, aggregate, state, value, is_null)
-        memory[place + E_LAST] = value if cell == NONE else cell
-    memory[at(memory, TABLE_ENTRY, entry) + E_FIRST] += 1
+        memory[place + EntryRow.LAST] = value if cell == NONE else cell
+    memory[at(memory, Region.TABLE_ENTRY, entry) + EntryRow.FIRST] += 1
 
 
 @part
 def leave_aggregate(memory, aggregate, group, number, value, is_null):
     state = state_of(memory, group, number)
-    if memory[aggregate + A_OWNER] == NONE:
+    if memory[aggregate + AggregateRow.OWNER] == NONE:
         leave_value(memory, aggregate, state, value, is_null)
         return
     entry = distinct_entry(memory, aggregate, group, value, is_null)
-    place = at(memory, TABLE_ENTRY, entry)
-    memory[place + E_FIRST] -= 1
-    if memory[place + E_FIRST] > 0:
+    place = at(memory, Region.TABLE_ENTRY, entry)
+    memory[place + EntryRow.FIRST] -= 1
+    if memory[place + EntryRow.FIRST] > 0:
         return
-    kept = memory[place + E_LAST]
+    kept = memory[place + EntryRow.LAST]
     forget(memory, entry)
-    if memory[aggregate + A_KIND] in (COUNT, SUM, AVERAGE):
+    if memory[aggregate + AggregateRow.KIND] in (
+        AggregateKind.COUNT,
+        AggregateKind.SUM,
+        AggregateKind.AVERAGE,
+    ):
         leave_value(memory, aggregate, state, kept, is_null)
-    elif is_null == 0 or memory[aggregate + A_KIND] in (FIRST, LAST):
+    elif is_null == 0 or memory[aggregate + AggregateRow.KIND] in (
+        AggregateKind.FIRST,
+        AggregateKind.LAST,
+    ):
         memory[state + LEFT] += 1
         remove(memory, state, kept)
 
@@ -120,39 +104,39 @@ def leave_aggregate(memory, aggregate, group, number, value, is_null):
 def distinct_entry(memory, aggregate, group, value, is_null):
     """The entry of a value that is in the group already; its key is left in SCRATCH."""
     key = 0 if is_null != 0 else value
-    if memory[aggregate + A_IS_REAL] == 1:
+    if memory[aggregate + AggregateRow.IS_REAL] == 1:
         key = ONE_NAN if is_nan(key) else one_zero(key)
-    memory[at(memory, SCRATCH, 0)] = key
-    return find(memory, memory[aggregate + A_OWNER], group, is_null, 1)
+    memory[at(memory, Region.SCRATCH, 0)] = key
+    return find(memory, memory[aggregate + AggregateRow.OWNER], group, is_null, 1)
 
 
 @part
 def enter_value(memory, aggregate, state, value, is_null):
     """Gives the cell that keeps the value, if there is one."""
-    kind = memory[aggregate + A_KIND]
-    if kind == COUNT:
+    kind = memory[aggregate + AggregateRow.KIND]
+    if kind == AggregateKind.COUNT:
         memory[state + COUNTED] += 1 - is_null
-    elif kind in (FIRST, LAST, FIRST_EVER):
-        if kind == FIRST or memory[aggregate + A_OWNER] != NONE:
+    elif kind in (AggregateKind.FIRST, AggregateKind.LAST, AggregateKind.FIRST_EVER):
+        if kind == AggregateKind.FIRST or memory[aggregate + AggregateRow.OWNER] != NONE:
             return append(memory, state, value, is_null)
-        if kind == LAST or memory[state + IS_SET] == 0:
+        if kind == AggregateKind.LAST or memory[state + IS_SET] == 0:
             memory[state + VALUE] = value
             memory[state + IS_NULL] = is_null
         memory[state + IS_SET] += 1
     elif is_null == 0:
-        if kind in (SUM, AVERAGE):
+        if kind in (AggregateKind.SUM, AggregateKind.AVERAGE):
             total = memory[state + TOTAL]
             memory[state + TOTAL] = moved(memory, aggregate, total, value, 1)
             memory[state + COUNTED] += 1
-        elif kind in (LEAST, GREATEST):
+        elif kind in (AggregateKind.LEAST, AggregateKind.GREATEST):
             enter_extreme(memory, aggregate, state, shown(memory, aggregate, value))
-        elif kind in (LEAST_EVER, GREATEST_EVER):
+        elif kind in (AggregateKind.LEAST_EVER, AggregateKind.GREATEST_EVER):
             value = shown(memory, aggregate, value)
             kept = memory[state + VALUE]
             if memory[state + IS_SET] == 0 or is_before(memory, aggregate, value, kept):
                 memory[state + VALUE] = value
                 memory[state + IS_SET] = 1
-        elif kind == MEDIAN:
+        elif kind == AggregateKind.MEDIAN:
             return enter_sorted(memory, aggregate, state, shown(memory, aggregate, value))
         else:
             return append(memory, state, value, 0)
@@ -161,27 +145,27 @@ def enter_value(memory, aggregate, state, value, is_null):
 
 @part
 def leave_value(memory, aggregate, state, value, is_null):
-    kind = memory[aggregate + A_KIND]
-    if kind == COUNT:
+    kind = memory[aggregate + AggregateRow.KIND]
+    if kind == AggregateKind.COUNT:
         memory[state + COUNTED] -= 1 - is_null
-    elif kind == LAST:
+    elif kind == AggregateKind.LAST:
         memory[state + IS_SET] -= 1
-    elif kind == FIRST:
+    elif kind == AggregateKind.FIRST:
         remove(memory, state, memory[state + HEAD])
     elif is_null == 0:
-        if kind in (SUM, AVERAGE):
+        if kind in (AggregateKind.SUM, AggregateKind.AVERAGE):
             memory[state + COUNTED] -= 1
             if memory[state + COUNTED] == 0:
                 memory[state + TOTAL] = 0  # the word of both zeros
             else:
                 total = memory[state + TOTAL]
                 memory[state + TOTAL] = moved(memory, aggregate, total, value, -1)
-        elif kind in (LEAST, GREATEST):
+        elif kind in (AggregateKind.LEAST, AggregateKind.GREATEST):
             memory[state + LEFT] += 1
             first = memory[state + HEAD]
-            if memory[at(memory, CELL, first) + Y_NUMBER] == memory[state + LEFT]:
+            if memory[at(memory, Region.CELL, first) + CellRow.NUMBER] == memory[state + LEFT]:
                 remove(memory, state, first)
-        elif kind == MEDIAN:
+        elif kind == AggregateKind.MEDIAN:
             memory[state + LEFT] += 1
             remove(memory, state, find_sorted(memory, state, shown(memory, aggregate, value)))
         else:
@@ -192,20 +176,20 @@ def leave_value(memory, aggregate, state, value, is_null):
 @part
 def moved(memory, aggregate, total, value, sign):
     """A sum after a value has come or gone."""
-    number = memory[aggregate + A_NUMBER]
-    if number == AS_INT:
+    number = memory[aggregate + AggregateRow.NUMBER]
+    if number == Rounding.INT:
         return wrap_int(total + sign * value)
-    if number == AS_LONG:
+    if number == Rounding.LONG:
         return total + value if sign == 1 else total - value
-    change = real(value) if memory[aggregate + A_IS_REAL] == 1 else np.float64(value)
+    change = real(value) if memory[aggregate + AggregateRow.IS_REAL] == 1 else np.float64(value)
     result = real(total) + change if sign == 1 else real(total) - change
-    return to_float(result) if number == AS_FLOAT else word(result)
+    return to_float(result) if number == Rounding.FLOAT else word(result)
 
 
 @part
 def shown(memory, aggregate, value):
     """Of the two zeros only the positive one is kept, since the order knows only one."""
-    return one_zero(value) if memory[aggregate + A_IS_REAL] == 1 else value
+    return one_zero(value) if memory[aggregate + AggregateRow.IS_REAL] == 1 else value
 
 
 @part
@@ -220,9 +204,9 @@ def is_less(is_real, left, right):
 @part
 def is_before(memory, aggregate, left, right):
     """Whether the first of two is nearer to the extreme that the aggregate asks for."""
-    if memory[aggregate + A_KIND] in (LEAST, LEAST_EVER):
-        return is_less(memory[aggregate + A_IS_REAL], left, right)
-    return is_less(memory[aggregate + A_IS_REAL], right, left)
+    if memory[aggregate + AggregateRow.KIND] in (AggregateKind.LEAST, AggregateKind.LEAST_EVER):
+        return is_less(memory[aggregate + AggregateRow.IS_REAL], left, right)
+    return is_less(memory[aggregate + AggregateRow.IS_REAL], right, left)
 
 
 # -- lists of values -------------------------------------------------------------------------------
@@ -236,39 +220,43 @@ def append(memory, state, value, is_null):
 @part
 def insert_behind(memory, state, before, value, is_null):
     """A new cell behind another one; behind NONE it is the first."""
-    row = take_row(memory, CELL)
-    cell = at(memory, CELL, row)
+    row = take_row(memory, Region.CELL)
+    cell = at(memory, Region.CELL, row)
     memory[state + ENTERED] += 1
-    memory[cell + Y_VALUE] = value
-    memory[cell + Y_IS_NULL] = is_null
-    memory[cell + Y_NUMBER] = memory[state + ENTERED]
-    after = memory[state + HEAD] if before == NONE else memory[at(memory, CELL, before) + Y_NEXT]
-    memory[cell + Y_BEFORE] = before
-    memory[cell + Y_NEXT] = after
+    memory[cell + CellRow.VALUE] = value
+    memory[cell + CellRow.IS_NULL] = is_null
+    memory[cell + CellRow.NUMBER] = memory[state + ENTERED]
+    after = (
+        memory[state + HEAD]
+        if before == NONE
+        else memory[at(memory, Region.CELL, before) + CellRow.NEXT]
+    )
+    memory[cell + CellRow.BEFORE] = before
+    memory[cell + CellRow.NEXT] = after
     if before == NONE:
         memory[state + HEAD] = row
     else:
-        memory[at(memory, CELL, before) + Y_NEXT] = row
+        memory[at(memory, Region.CELL, before) + CellRow.NEXT] = row
     if after == NONE:
         memory[state + TAIL] = row
     else:
-        memory[at(memory, CELL, after) + Y_BEFORE] = row
+        memory[at(memory, Region.CELL, after) + CellRow.BEFORE] = row
     return row
 
 
 @part
 def remove(memory, state, row):
-    cell = at(memory, CELL, row)
-    before, after = memory[cell + Y_BEFORE], memory[cell + Y_NEXT]
+    cell = at(memory, Region.CELL, row)
+    before, after = memory[cell + CellRow.BEFORE], memory[cell + CellRow.NEXT]
     if before == NONE:
         memory[state + HEAD] = after
     else:
-        memory[at(memory, CELL, before) + Y_NEXT] = after
+        memory[at(memory, Region.CELL, before) + CellRow.NEXT] = after
     if after == NONE:
         memory[state + TAIL] = before
     else:
-        memory[at(memory, CELL, after) + Y_BEFORE] = before
-    give_back(memory, CELL, row)
+        memory[at(memory, Region.CELL, after) + CellRow.BEFORE] = before
+    give_back(memory, Region.CELL, row)
 
 
 @part
@@ -276,7 +264,7 @@ def enter_extreme(memory, aggregate, state, value):
     """Values that a later one makes useless go: they would leave before it."""
     last = memory[state + TAIL]
     while last != NONE and not is_before(
-        memory, aggregate, memory[at(memory, CELL, last) + Y_VALUE], value
+        memory, aggregate, memory[at(memory, Region.CELL, last) + CellRow.VALUE], value
     ):
         remove(memory, state, last)
         last = memory[state + TAIL]
@@ -286,9 +274,11 @@ def enter_extreme(memory, aggregate, state, value):
 @part
 def enter_sorted(memory, aggregate, state, value):
     before = memory[state + TAIL]
-    is_real = memory[aggregate + A_IS_REAL]
-    while before != NONE and is_less(is_real, value, memory[at(memory, CELL, before) + Y_VALUE]):
-        before = memory[at(memory, CELL, before) + Y_BEFORE]
+    is_real = memory[aggregate + AggregateRow.IS_REAL]
+    while before != NONE and is_less(
+        is_real, value, memory[at(memory, Region.CELL, before) + CellRow.VALUE]
+    ):
+        before = memory[at(memory, Region.CELL, before) + CellRow.BEFORE]
     return insert_behind(memory, state, before, value, 0)
 
 
@@ -296,8 +286,8 @@ def enter_sorted(memory, aggregate, state, value):
 def find_sorted(memory, state, value):
     """A cell with the value; the same bits entered."""
     row = memory[state + HEAD]
-    while memory[at(memory, CELL, row) + Y_VALUE] != value:
-        row = memory[at(memory, CELL, row) + Y_NEXT]
+    while memory[at(memory, Region.CELL, row) + CellRow.VALUE] != value:
+        row = memory[at(memory, Region.CELL, row) + CellRow.NEXT]
     return row
 
 
@@ -307,10 +297,10 @@ def find_sorted(memory, state, value):
 @part
 def write_results(memory, first, count, group):
     """Puts (value, is null) of a group's aggregates into RESULT; gives their place."""
-    place = memory[TABLE + 4 * RESULT + BEGIN]
+    place = memory[TABLE + 4 * Region.RESULT + BEGIN]
     for i in range(count):
         value, is_null = result(
-            memory, at(memory, AGGREGATE, first + i), state_of(memory, group, i)
+            memory, at(memory, Region.AGGREGATE, first + i), state_of(memory, group, i)
         )
         memory[place + 2 * i] = value
         memory[place + 2 * i + 1] = is_null
@@ -319,27 +309,29 @@ def write_results(memory, first, count, group):
 
 @part
 def result(memory, aggregate, state):
-    kind = memory[aggregate + A_KIND]
-    if kind == COUNT:
+    kind = memory[aggregate + AggregateRow.KIND]
+    if kind == AggregateKind.COUNT:
         return memory[state + COUNTED], 0
-    if kind in (SUM, AVERAGE):
+    if kind in (AggregateKind.SUM, AggregateKind.AVERAGE):
         count, total = memory[state + COUNTED], memory[state + TOTAL]
         if count == 0:
             return 0, 1
-        return (total if kind == SUM else word(real(total) / np.float64(count))), 0
-    if kind in (LEAST_EVER, GREATEST_EVER):
+        return (total if kind == AggregateKind.SUM else word(real(total) / np.float64(count))), 0
+    if kind in (AggregateKind.LEAST_EVER, AggregateKind.GREATEST_EVER):
         return memory[state + VALUE], 1 if memory[state + IS_SET] == 0 else 0
-    if kind == FIRST_EVER or (kind == LAST and memory[aggregate + A_OWNER] == NONE):
+    if kind == AggregateKind.FIRST_EVER or (
+        kind == AggregateKind.LAST and memory[aggregate + AggregateRow.OWNER] == NONE
+    ):
         return memory[state + VALUE], 1 if memory[state + IS_SET] == 0 else memory[state + IS_NULL]
-    if kind == MEDIAN:
-        return median(memory, state, memory[aggregate + A_IS_REAL])
-    if kind == DEVIATION:
-        return deviation(memory, state, memory[aggregate + A_IS_REAL])
-    row = memory[state + TAIL] if kind == LAST else memory[state + HEAD]
+    if kind == AggregateKind.MEDIAN:
+        return median(memory, state, memory[aggregate + AggregateRow.IS_REAL])
+    if kind == AggregateKind.DEVIATION:
+        return deviation(memory, state, memory[aggregate + AggregateRow.IS_REAL])
+    row = memory[state + TAIL] if kind == AggregateKind.LAST else memory[state + HEAD]
     if row == NONE:
         return 0, 1
-    cell = at(memory, CELL, row)
-    return memory[cell + Y_VALUE], memory[cell + Y_IS_NULL]
+    cell = at(memory, Region.CELL, row)
+    return memory[cell + CellRow.VALUE], memory[cell + CellRow.IS_NULL]
 
 
 @part
@@ -354,13 +346,13 @@ def median(memory, state, is_real):
         return 0, 1
     row = memory[state + HEAD]
     for _ in range((count - 1) // 2):
-        row = memory[at(memory, CELL, row) + Y_NEXT]
-    cell = at(memory, CELL, row)
-    middle = as_double(memory[cell + Y_VALUE], is_real)
+        row = memory[at(memory, Region.CELL, row) + CellRow.NEXT]
+    cell = at(memory, Region.CELL, row)
+    middle = as_double(memory[cell + CellRow.VALUE], is_real)
     if count % 2 == 1:
         return word(middle), 0
-    after = at(memory, CELL, memory[cell + Y_NEXT])
-    return word((middle + as_double(memory[after + Y_VALUE], is_real)) / 2.0), 0
+    after = at(memory, Region.CELL, memory[cell + CellRow.NEXT])
+    return word((middle + as_double(memory[after + CellRow.VALUE], is_real)) / 2.0), 0
 
 
 @part
@@ -372,15 +364,15 @@ def deviation(memory, state, is_real):
     total = 0.0
     row = memory[state + HEAD]
     while row != NONE:
-        cell = at(memory, CELL, row)
-        total += as_double(memory[cell + Y_VALUE], is_real)
-        row = memory[cell + Y_NEXT]
+        cell = at(memory, Region.CELL, row)
+        total += as_double(memory[cell + CellRow.VALUE], is_real)
+        row = memory[cell + CellRow.NEXT]
     mean = total / np.float64(count)
     squares = 0.0
     row = memory[state + HEAD]
     while row != NONE:
-        cell = at(memory, CELL, row)
-        difference = as_double(memory[cell + Y_VALUE], is_real) - mean
+        cell = at(memory, Region.CELL, row)
+        difference = as_double(memory[cell + CellRow.VALUE], is_real) - mean
         squares += difference * difference
-        row = memory[cell + Y_NEXT]
+        row = memory[cell + CellRow.NEXT]
     return word(math.sqrt(squares / np.float64(count - 1))), 0

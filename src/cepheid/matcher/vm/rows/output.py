@@ -19,97 +19,26 @@ from cepheid.matcher.vm.memory.free_lists import (
     take_collected,
     take_row,
 )
-from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, Field, Head, at
+from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, EventRow, Head, Region, at
 from cepheid.matcher.vm.memory.tables import (
-    ALL_GROUPS,
-    ASK,
-    BUFFERED,
-    BY_GROUP,
-    BY_ROW,
-    BY_TOTAL,
-    D_BEFORE,
-    D_CURSOR,
-    D_IS_PAST,
-    D_LAST_SHOWN,
-    D_LAST_SHOWN_OLD,
-    D_LEFT,
-    D_LETS_OUT,
-    D_NEW_PASSED,
-    D_OLD_PASSED,
-    D_RUNNING,
-    D_SHOWN,
-    D_SHOWN_OLD,
-    DIRECT,
-    DONE,
-    FIRST_OF_GROUP,
-    FIRST_ONLY,
-    G_NEW,
-    G_OLD,
-    G_SHOWN,
-    G_SHOWN_OLD,
-    G_SINCE,
-    GROUP,
-    LAST_ONLY,
-    LIST,
     NEVER,
-    O_ENTRY,
-    O_EVENT,
-    O_GROUP,
-    O_IS_LEAVING,
-    O_KEY,
-    O_NEXT,
-    O_ORDER,
-    ORDERED,
-    OUTPUT,
-    R_GROUP_COUNT,
-    R_GROUPS,
-    R_IS_SILENT,
-    R_LAST_GROUP,
-    R_LAST_OUTPUT,
-    R_LAST_SHOWN,
-    R_LAST_SHOWN_OLD,
-    R_NEW,
-    R_NEW_TOTAL,
-    R_OLD,
-    R_OLD_TOTAL,
-    R_RATE_ANCHOR,
-    R_RATE_DUE,
-    R_SATISFIED,
-    R_SHOWN,
-    R_SHOWN_OLD,
-    R_STARTED,
-    RATE_STAGE,
-    RUNNING,
-    S_COLUMN_COUNT,
-    S_COLUMNS,
-    SCRATCH,
-    SLOTS,
     START,
-    STATEMENT,
-    V_AFTER,
-    V_AFTER_COUNT,
-    V_AFTER_MONTHS,
-    V_DISTINCT_DOUBLE,
-    V_DISTINCT_OWNER,
-    V_EVERY,
-    V_EVERY_COUNT,
-    V_EVERY_MONTHS,
-    V_LIMIT,
-    V_OFFSET,
-    V_ORDER,
-    V_ORDER_COUNT,
-    V_RATE,
-    V_SHAPE,
-    V_STATEMENT,
-    V_WHEN,
-    V_WHEN_SLOTS,
+    GroupRow,
+    OutputRow,
+    RateKind,
+    RowShape,
+    RunningRow,
+    StatementRow,
+    Status,
+    TimerStage,
+    WindowRow,
 )
 from cepheid.matcher.vm.rows.aggregates import is_less
 from cepheid.matcher.vm.rows.window_timers import arm_running, next_boundary
 
 CLOCK = int(Head.CLOCK)
-EVENT_TYPE, INSTANT, SEQUENCE = int(Field.TYPE), int(Field.INSTANT), int(Field.SEQUENCE)
-EVENT_KEY, MARK, NULLS = int(Field.KEY), int(Field.MARK), int(Field.NULLS)
+EVENT_TYPE, INSTANT, SEQUENCE = int(EventRow.TYPE), int(EventRow.INSTANT), int(EventRow.SEQUENCE)
+EVENT_KEY, MARK, NULLS = int(EventRow.KEY), int(EventRow.MARK), int(EventRow.NULLS)
 
 
 # -- lists of outputs ------------------------------------------------------------------------------
@@ -118,33 +47,33 @@ EVENT_KEY, MARK, NULLS = int(Field.KEY), int(Field.MARK), int(Field.NULLS)
 @part
 def new_output(memory, window, event, group, key, is_leaving):
     """What it is ordered by lies in ORDERED."""
-    row = take_row(memory, OUTPUT)
-    output = at(memory, OUTPUT, row)
-    memory[output + O_NEXT] = NONE
-    memory[output + O_EVENT] = event
-    memory[output + O_GROUP] = group
-    memory[output + O_KEY] = key
-    memory[output + O_IS_LEAVING] = is_leaving
-    ordered = memory[TABLE + 4 * ORDERED + BEGIN]
-    for i in range(2 * memory[window + V_ORDER_COUNT]):
-        memory[output + O_ORDER + i] = memory[ordered + i]
+    row = take_row(memory, Region.OUTPUT)
+    output = at(memory, Region.OUTPUT, row)
+    memory[output + OutputRow.NEXT] = NONE
+    memory[output + OutputRow.EVENT] = event
+    memory[output + OutputRow.GROUP] = group
+    memory[output + OutputRow.KEY] = key
+    memory[output + OutputRow.IS_LEAVING] = is_leaving
+    ordered = memory[TABLE + 4 * Region.ORDERED + BEGIN]
+    for i in range(2 * memory[window + WindowRow.ORDER_COUNT]):
+        memory[output + OutputRow.ORDER + i] = memory[ordered + i]
     return row
 
 
 @part
 def free_output(memory, row):
-    memory[at(memory, OUTPUT, row) + O_EVENT] = NONE
-    give_back(memory, OUTPUT, row)
+    memory[at(memory, Region.OUTPUT, row) + OutputRow.EVENT] = NONE
+    give_back(memory, Region.OUTPUT, row)
 
 
 @part
 def append_output(memory, head, tail, row):
     """Adds to the list that begins and ends at two words."""
-    memory[at(memory, OUTPUT, row) + O_NEXT] = NONE
+    memory[at(memory, Region.OUTPUT, row) + OutputRow.NEXT] = NONE
     if memory[head] == NONE:
         memory[head] = row
     else:
-        memory[at(memory, OUTPUT, memory[tail]) + O_NEXT] = row
+        memory[at(memory, Region.OUTPUT, memory[tail]) + OutputRow.NEXT] = row
     memory[tail] = row
 
 
@@ -153,9 +82,9 @@ def show(memory, window, event, group, key, is_leaving, is_old):
     """Adds to the new or old outputs of the delta at hand."""
     row = new_output(memory, window, event, group, key, is_leaving)
     if is_old == 1:
-        append_output(memory, D_SHOWN_OLD, D_LAST_SHOWN_OLD, row)
+        append_output(memory, Head.D_SHOWN_OLD, Head.D_LAST_SHOWN_OLD, row)
     else:
-        append_output(memory, D_SHOWN, D_LAST_SHOWN, row)
+        append_output(memory, Head.D_SHOWN, Head.D_LAST_SHOWN, row)
     return row
 
 
@@ -163,7 +92,7 @@ def show(memory, window, event, group, key, is_leaving, is_old):
 def take_first(memory, head):
     """Takes the first out of a list that is not empty."""
     row = memory[head]
-    memory[head] = memory[at(memory, OUTPUT, row) + O_NEXT]
+    memory[head] = memory[at(memory, Region.OUTPUT, row) + OutputRow.NEXT]
     return row
 
 
@@ -181,7 +110,7 @@ def move(memory, head, tail, to_head, to_tail):
     if memory[to_head] == NONE:
         memory[to_head] = memory[head]
     else:
-        memory[at(memory, OUTPUT, memory[to_tail]) + O_NEXT] = memory[head]
+        memory[at(memory, Region.OUTPUT, memory[to_tail]) + OutputRow.NEXT] = memory[head]
     memory[to_tail] = memory[tail]
     memory[head] = NONE
 
@@ -191,7 +120,10 @@ def gather_by_group(memory, head, to_head, to_tail, word, replaces):
     """Of each group one output waits, at the place of the first; `word` of the group names it."""
     while memory[head] != NONE:
         row = take_first(memory, head)
-        waiting = at(memory, GROUP, memory[at(memory, OUTPUT, row) + O_GROUP]) + word
+        waiting = (
+            at(memory, Region.GROUP, memory[at(memory, Region.OUTPUT, row) + OutputRow.GROUP])
+            + word
+        )
         if memory[waiting] == NONE:
             memory[waiting] = row
             append_output(memory, to_head, to_tail, row)
@@ -204,9 +136,9 @@ def gather_by_group(memory, head, to_head, to_tail, word, replaces):
 @part
 def replace(memory, row, by):
     """An output says what another one does, and keeps its place."""
-    output, other = at(memory, OUTPUT, row), at(memory, OUTPUT, by)
-    width = at(memory, OUTPUT, 1) - at(memory, OUTPUT, 0)
-    for i in range(O_EVENT, width):
+    output, other = at(memory, Region.OUTPUT, row), at(memory, Region.OUTPUT, by)
+    width = at(memory, Region.OUTPUT, 1) - at(memory, Region.OUTPUT, 0)
+    for i in range(OutputRow.EVENT, width):
         memory[output + i] = memory[other + i]
 
 
@@ -215,9 +147,9 @@ def forget_waiting(memory, head, word):
     """The outputs of a list no longer wait."""
     row = memory[head]
     while row != NONE:
-        output = at(memory, OUTPUT, row)
-        memory[at(memory, GROUP, memory[output + O_GROUP]) + word] = NONE
-        row = memory[output + O_NEXT]
+        output = at(memory, Region.OUTPUT, row)
+        memory[at(memory, Region.GROUP, memory[output + OutputRow.GROUP]) + word] = NONE
+        row = memory[output + OutputRow.NEXT]
 
 
 # -- rates -----------------------------------------------------------------------------------------
@@ -225,108 +157,131 @@ def forget_waiting(memory, head, word):
 
 @part
 def start_rate(memory, running):
-    place = at(memory, RUNNING, running)
-    memory[place + R_RATE_DUE] = NEVER
-    memory[place + R_RATE_ANCHOR] = START
-    memory[place + R_STARTED] = memory[CLOCK]
-    memory[place + R_LAST_OUTPUT] = START
-    for word in (R_SATISFIED, R_NEW, R_OLD, R_NEW_TOTAL, R_OLD_TOTAL, R_IS_SILENT, R_GROUP_COUNT):
+    place = at(memory, Region.RUNNING, running)
+    memory[place + RunningRow.RATE_DUE] = NEVER
+    memory[place + RunningRow.RATE_ANCHOR] = START
+    memory[place + RunningRow.STARTED] = memory[CLOCK]
+    memory[place + RunningRow.LAST_OUTPUT] = START
+    for word in (
+        RunningRow.SATISFIED,
+        RunningRow.NEW,
+        RunningRow.OLD,
+        RunningRow.NEW_TOTAL,
+        RunningRow.OLD_TOTAL,
+        RunningRow.IS_SILENT,
+        RunningRow.GROUP_COUNT,
+    ):
         memory[place + word] = 0
-    for word in (R_SHOWN, R_LAST_SHOWN, R_SHOWN_OLD, R_LAST_SHOWN_OLD, R_GROUPS, R_LAST_GROUP):
+    for word in (
+        RunningRow.SHOWN,
+        RunningRow.LAST_SHOWN,
+        RunningRow.SHOWN_OLD,
+        RunningRow.LAST_SHOWN_OLD,
+        RunningRow.GROUPS,
+        RunningRow.LAST_GROUP,
+    ):
         memory[place + word] = NONE
 
 
 @part
 def is_past_after(memory, window, running, new_rows):
     """Whether `after` is over, once these rows have come."""
-    place = at(memory, RUNNING, running)
-    after = memory[window + V_AFTER_COUNT]
+    place = at(memory, Region.RUNNING, running)
+    after = memory[window + WindowRow.AFTER_COUNT]
     if after != NONE:
-        satisfied = min(memory[place + R_SATISFIED] + new_rows, after + 1)
-        memory[place + R_SATISFIED] = satisfied
+        satisfied = min(memory[place + RunningRow.SATISFIED] + new_rows, after + 1)
+        memory[place + RunningRow.SATISFIED] = satisfied
         return satisfied > after
-    period, months = memory[window + V_AFTER], memory[window + V_AFTER_MONTHS]
-    return memory[CLOCK] >= after_period(memory[place + R_STARTED], period, months)
+    period, months = memory[window + WindowRow.AFTER], memory[window + WindowRow.AFTER_MONTHS]
+    return memory[CLOCK] >= after_period(memory[place + RunningRow.STARTED], period, months)
 
 
 @part
 def settle(memory, window):
     """What the rate makes of the outputs of a delta; afterwards those are left that go out now."""
-    running = memory[D_RUNNING]
-    place = at(memory, RUNNING, running)
-    rate = memory[window + V_RATE]
-    if rate == DIRECT:
+    running = memory[Head.D_RUNNING]
+    place = at(memory, Region.RUNNING, running)
+    rate = memory[window + WindowRow.RATE]
+    if rate == RateKind.DIRECT:
         if not is_past_after(memory, window, running, count_outputs(memory)):
-            drop(memory, D_SHOWN)
-            drop(memory, D_SHOWN_OLD)
-        return DONE
-    if rate == FIRST_OF_GROUP:
-        forget_waiting(memory, D_SHOWN, G_SHOWN)
-        return DONE
-    is_past = memory[D_IS_PAST] == 1
+            drop(memory, Head.D_SHOWN)
+            drop(memory, Head.D_SHOWN_OLD)
+        return Status.DONE
+    if rate == RateKind.FIRST_OF_GROUP:
+        forget_waiting(memory, Head.D_SHOWN, GroupRow.SHOWN)
+        return Status.DONE
+    is_past = memory[Head.D_IS_PAST] == 1
     is_time = 0
-    if is_past and memory[window + V_WHEN] != NONE:
+    if is_past and memory[window + WindowRow.WHEN] != NONE:
         is_time = counters_hold(memory, window, place)
         if is_time < 0:
-            return ASK
+            return Status.ASK
     gather(memory, window, place, is_past)
     if is_past:
         count_delta(memory, window, running, is_time == 1)
-    return DONE
+    return Status.DONE
 
 
 @part
 def count_outputs(memory):
-    count, row = 0, memory[D_SHOWN]
+    count, row = 0, memory[Head.D_SHOWN]
     while row != NONE:
         count += 1
-        row = memory[at(memory, OUTPUT, row) + O_NEXT]
+        row = memory[at(memory, Region.OUTPUT, row) + OutputRow.NEXT]
     return count
 
 
 @part
 def gather(memory, window, place, is_past):
     """Takes the outputs of a delta into account."""
-    rate, shape = memory[window + V_RATE], memory[window + V_SHAPE]
-    is_grouped = shape in (BY_TOTAL, BY_GROUP)
-    if rate == FIRST_ONLY:
-        shows = memory[D_SHOWN] != NONE or memory[D_SHOWN_OLD] != NONE
-        if is_past and shows and memory[place + R_IS_SILENT] == 0:
-            memory[place + R_IS_SILENT] = 1
+    rate, shape = memory[window + WindowRow.RATE], memory[window + WindowRow.SHAPE]
+    is_grouped = shape in (RowShape.BY_TOTAL, RowShape.BY_GROUP)
+    if rate == RateKind.FIRST_ONLY:
+        shows = memory[Head.D_SHOWN] != NONE or memory[Head.D_SHOWN_OLD] != NONE
+        if is_past and shows and memory[place + RunningRow.IS_SILENT] == 0:
+            memory[place + RunningRow.IS_SILENT] = 1
             return
-    elif is_past or shape != BY_ROW:
-        if rate == BUFFERED or (rate == ALL_GROUPS and shape != BY_GROUP):
-            move(memory, D_SHOWN, D_LAST_SHOWN, place + R_SHOWN, place + R_LAST_SHOWN)
+    elif is_past or shape != RowShape.BY_ROW:
+        if rate == RateKind.BUFFERED or (
+            rate == RateKind.ALL_GROUPS and shape != RowShape.BY_GROUP
+        ):
             move(
                 memory,
-                D_SHOWN_OLD,
-                D_LAST_SHOWN_OLD,
-                place + R_SHOWN_OLD,
-                place + R_LAST_SHOWN_OLD,
+                Head.D_SHOWN,
+                Head.D_LAST_SHOWN,
+                place + RunningRow.SHOWN,
+                place + RunningRow.LAST_SHOWN,
             )
-        elif rate in (LAST_ONLY, ALL_GROUPS):
-            if rate == LAST_ONLY:
-                new, last = place + R_SHOWN, place + R_LAST_SHOWN
-                gather_by_group(memory, D_SHOWN, new, last, G_SHOWN, 1)
-            old, last = place + R_SHOWN_OLD, place + R_LAST_SHOWN_OLD
+            move(
+                memory,
+                Head.D_SHOWN_OLD,
+                Head.D_LAST_SHOWN_OLD,
+                place + RunningRow.SHOWN_OLD,
+                place + RunningRow.LAST_SHOWN_OLD,
+            )
+        elif rate in (RateKind.LAST_ONLY, RateKind.ALL_GROUPS):
+            if rate == RateKind.LAST_ONLY:
+                new, last = place + RunningRow.SHOWN, place + RunningRow.LAST_SHOWN
+                gather_by_group(memory, Head.D_SHOWN, new, last, GroupRow.SHOWN, 1)
+            old, last = place + RunningRow.SHOWN_OLD, place + RunningRow.LAST_SHOWN_OLD
             replaces = 0 if is_grouped else 1
-            gather_by_group(memory, D_SHOWN_OLD, old, last, G_SHOWN_OLD, replaces)
-    drop(memory, D_SHOWN)
-    drop(memory, D_SHOWN_OLD)
+            gather_by_group(memory, Head.D_SHOWN_OLD, old, last, GroupRow.SHOWN_OLD, replaces)
+    drop(memory, Head.D_SHOWN)
+    drop(memory, Head.D_SHOWN_OLD)
 
 
 @part
 def count_delta(memory, window, running, is_time):
     """Lets a delta count, and lets out if it is time."""
-    place = at(memory, RUNNING, running)
-    memory[place + R_NEW] += memory[D_NEW_PASSED]
-    memory[place + R_OLD] += memory[D_OLD_PASSED]
-    memory[place + R_NEW_TOTAL] += memory[D_NEW_PASSED]
-    memory[place + R_OLD_TOTAL] += memory[D_OLD_PASSED]
-    count = memory[window + V_EVERY_COUNT]
+    place = at(memory, Region.RUNNING, running)
+    memory[place + RunningRow.NEW] += memory[Head.D_NEW_PASSED]
+    memory[place + RunningRow.OLD] += memory[Head.D_OLD_PASSED]
+    memory[place + RunningRow.NEW_TOTAL] += memory[Head.D_NEW_PASSED]
+    memory[place + RunningRow.OLD_TOTAL] += memory[Head.D_OLD_PASSED]
+    count = memory[window + WindowRow.EVERY_COUNT]
     if count != NONE:
-        is_time = max(memory[place + R_NEW], memory[place + R_OLD]) >= count
-    elif memory[window + V_WHEN] == NONE:
+        is_time = max(memory[place + RunningRow.NEW], memory[place + RunningRow.OLD]) >= count
+    elif memory[window + WindowRow.WHEN] == NONE:
         arm_rate(memory, window, running)
     if is_time:
         let_out(memory, window, running)
@@ -335,78 +290,101 @@ def count_delta(memory, window, running, is_time):
 @part
 def arm_rate(memory, window, running):
     """Arms for the end of the running period, if that is not done."""
-    place = at(memory, RUNNING, running)
-    if memory[place + R_RATE_ANCHOR] == START:
-        memory[place + R_RATE_ANCHOR] = memory[CLOCK]
-    if memory[place + R_RATE_DUE] == NEVER:
-        every, months = memory[window + V_EVERY], memory[window + V_EVERY_MONTHS]
-        due = next_boundary(memory[place + R_RATE_ANCHOR], every, months, memory[CLOCK])
-        arm_running(memory, window, running, due, RATE_STAGE)
+    place = at(memory, Region.RUNNING, running)
+    if memory[place + RunningRow.RATE_ANCHOR] == START:
+        memory[place + RunningRow.RATE_ANCHOR] = memory[CLOCK]
+    if memory[place + RunningRow.RATE_DUE] == NEVER:
+        every, months = memory[window + WindowRow.EVERY], memory[window + WindowRow.EVERY_MONTHS]
+        due = next_boundary(memory[place + RunningRow.RATE_ANCHOR], every, months, memory[CLOCK])
+        arm_running(memory, window, running, due, TimerStage.RATE)
 
 
 @part
 def let_out(memory, window, running):
     """It is time: what waits goes out, and what is to be said beside follows."""
-    place = at(memory, RUNNING, running)
-    rate = memory[window + V_RATE]
-    memory[place + R_NEW] = 0
-    memory[place + R_OLD] = 0
-    memory[place + R_LAST_OUTPUT] = memory[CLOCK]
-    if rate == FIRST_ONLY:
-        memory[place + R_IS_SILENT] = 0
+    place = at(memory, Region.RUNNING, running)
+    rate = memory[window + WindowRow.RATE]
+    memory[place + RunningRow.NEW] = 0
+    memory[place + RunningRow.OLD] = 0
+    memory[place + RunningRow.LAST_OUTPUT] = memory[CLOCK]
+    if rate == RateKind.FIRST_ONLY:
+        memory[place + RunningRow.IS_SILENT] = 0
         return
-    memory[D_LETS_OUT] = 1
-    if rate == LAST_ONLY:
-        forget_waiting(memory, place + R_SHOWN, G_SHOWN)
-    if rate == LAST_ONLY or (rate == ALL_GROUPS and memory[window + V_SHAPE] == BY_GROUP):
-        forget_waiting(memory, place + R_SHOWN_OLD, G_SHOWN_OLD)
-    move(memory, place + R_SHOWN, place + R_LAST_SHOWN, D_SHOWN, D_LAST_SHOWN)
-    move(memory, place + R_SHOWN_OLD, place + R_LAST_SHOWN_OLD, D_SHOWN_OLD, D_LAST_SHOWN_OLD)
+    memory[Head.D_LETS_OUT] = 1
+    if rate == RateKind.LAST_ONLY:
+        forget_waiting(memory, place + RunningRow.SHOWN, GroupRow.SHOWN)
+    if rate == RateKind.LAST_ONLY or (
+        rate == RateKind.ALL_GROUPS and memory[window + WindowRow.SHAPE] == RowShape.BY_GROUP
+    ):
+        forget_waiting(memory, place + RunningRow.SHOWN_OLD, GroupRow.SHOWN_OLD)
+    move(
+        memory,
+        place + RunningRow.SHOWN,
+        place + RunningRow.LAST_SHOWN,
+        Head.D_SHOWN,
+        Head.D_LAST_SHOWN,
+    )
+    move(
+        memory,
+        place + RunningRow.SHOWN_OLD,
+        place + RunningRow.LAST_SHOWN_OLD,
+        Head.D_SHOWN_OLD,
+        Head.D_LAST_SHOWN_OLD,
+    )
 
 
 @part
 def counters_hold(memory, window, running):
     """Whether the condition of `output when` holds once the delta has come; -1: a question."""
     row = take_collected(memory, EVENT)
-    event, values = at(memory, EVENT, row), at(memory, EVENT, row) + memory[SLOTS]
+    event, values = at(memory, EVENT, row), at(memory, EVENT, row) + memory[Head.SLOTS]
     memory[event + EVENT_TYPE] = NONE
     memory[event + INSTANT] = memory[CLOCK]
     memory[event + SEQUENCE] = 0
     memory[event + EVENT_KEY] = NONE
     memory[event + MARK] = 0
-    for i in range(NULLS, memory[SLOTS]):
+    for i in range(NULLS, memory[Head.SLOTS]):
         memory[event + i] = 0
-    slots = memory[TABLE + 4 * LIST + BEGIN] + memory[window + V_WHEN_SLOTS]
-    memory[values + memory[slots]] = memory[running + R_NEW] + memory[D_NEW_PASSED]
-    memory[values + memory[slots + 1]] = memory[running + R_NEW_TOTAL] + memory[D_NEW_PASSED]
-    memory[values + memory[slots + 2]] = memory[running + R_OLD] + memory[D_OLD_PASSED]
-    memory[values + memory[slots + 3]] = memory[running + R_OLD_TOTAL] + memory[D_OLD_PASSED]
+    slots = memory[TABLE + 4 * Region.LIST + BEGIN] + memory[window + WindowRow.WHEN_SLOTS]
+    memory[values + memory[slots]] = memory[running + RunningRow.NEW] + memory[Head.D_NEW_PASSED]
+    memory[values + memory[slots + 1]] = (
+        memory[running + RunningRow.NEW_TOTAL] + memory[Head.D_NEW_PASSED]
+    )
+    memory[values + memory[slots + 2]] = (
+        memory[running + RunningRow.OLD] + memory[Head.D_OLD_PASSED]
+    )
+    memory[values + memory[slots + 3]] = (
+        memory[running + RunningRow.OLD_TOTAL] + memory[Head.D_OLD_PASSED]
+    )
     last = memory[slots + 4]
-    if memory[running + R_LAST_OUTPUT] == START:
+    if memory[running + RunningRow.LAST_OUTPUT] == START:
         memory[event + NULLS + last // 64] |= 1 << (last % 64)
     else:
-        memory[values + last] = memory[running + R_LAST_OUTPUT] // 1000
-    return holds(memory, memory[window + V_WHEN], row, NONE, NONE)
+        memory[values + last] = memory[running + RunningRow.LAST_OUTPUT] // 1000
+    return holds(memory, memory[window + WindowRow.WHEN], row, NONE, NONE)
 
 
 @part
 def ends_silence(memory, window, number, is_new):
     """Whether a group may speak, which begins its next silence."""
-    group = at(memory, GROUP, number)
-    since = memory[group + G_SINCE]
+    group = at(memory, Region.GROUP, number)
+    since = memory[group + GroupRow.SINCE]
     if since != START:
-        memory[group + (G_NEW if is_new else G_OLD)] += 1
-        count = memory[window + V_EVERY_COUNT]
+        memory[group + (GroupRow.NEW if is_new else GroupRow.OLD)] += 1
+        count = memory[window + WindowRow.EVERY_COUNT]
         if count != NONE:
-            if max(memory[group + G_NEW], memory[group + G_OLD]) < count:
+            if max(memory[group + GroupRow.NEW], memory[group + GroupRow.OLD]) < count:
                 return False
         else:
-            every, months = memory[window + V_EVERY], memory[window + V_EVERY_MONTHS]
+            every, months = (
+                memory[window + WindowRow.EVERY],
+                memory[window + WindowRow.EVERY_MONTHS],
+            )
             if memory[CLOCK] < after_period(since, every, months):
                 return False
-    memory[group + G_SINCE] = memory[CLOCK]
-    memory[group + G_NEW] = 0
-    memory[group + G_OLD] = 0
+    memory[group + GroupRow.SINCE] = memory[CLOCK]
+    memory[group + GroupRow.NEW] = 0
+    memory[group + GroupRow.OLD] = 0
     return True
 
 
@@ -416,42 +394,42 @@ def ends_silence(memory, window, number, is_new):
 @part
 def keep_if_distinct(memory, window, head):
     """Looks at the output at the cursor: it stays if no one before it says the same."""
-    row = memory[D_CURSOR]
-    output = at(memory, OUTPUT, row)
-    nulls, count = find_columns(memory, window, memory[output + O_EVENT])
-    owner, following = memory[window + V_DISTINCT_OWNER], memory[output + O_NEXT]
+    row = memory[Head.D_CURSOR]
+    output = at(memory, Region.OUTPUT, row)
+    nulls, count = find_columns(memory, window, memory[output + OutputRow.EVENT])
+    owner, following = memory[window + WindowRow.DISTINCT_OWNER], memory[output + OutputRow.NEXT]
     if find(memory, owner, 0, nulls, count) == NONE:
-        memory[output + O_ENTRY] = enter(memory, owner, 0, nulls, count)
-        memory[D_BEFORE] = row
+        memory[output + OutputRow.ENTRY] = enter(memory, owner, 0, nulls, count)
+        memory[Head.D_BEFORE] = row
     else:
-        memory[at(memory, OUTPUT, memory[D_BEFORE]) + O_NEXT] = following
+        memory[at(memory, Region.OUTPUT, memory[Head.D_BEFORE]) + OutputRow.NEXT] = following
         free_output(memory, row)
-    memory[D_CURSOR] = following
+    memory[Head.D_CURSOR] = following
     if following != NONE:
         return
-    memory[D_LEFT] = 0
+    memory[Head.D_LEFT] = 0
     row = memory[head]
     while row != NONE:
-        output = at(memory, OUTPUT, row)
-        forget(memory, memory[output + O_ENTRY])
-        row = memory[output + O_NEXT]
+        output = at(memory, Region.OUTPUT, row)
+        forget(memory, memory[output + OutputRow.ENTRY])
+        row = memory[output + OutputRow.NEXT]
 
 
 @part
 def find_columns(memory, window, event):
     """Puts the columns of a result into SCRATCH; gives their null bits and how many they are."""
-    plan = at(memory, STATEMENT, memory[window + V_STATEMENT])
-    columns = memory[TABLE + 4 * LIST + BEGIN] + memory[plan + S_COLUMNS]
-    scratch = memory[TABLE + 4 * SCRATCH + BEGIN]
+    plan = at(memory, Region.STATEMENT, memory[window + WindowRow.STATEMENT])
+    columns = memory[TABLE + 4 * Region.LIST + BEGIN] + memory[plan + StatementRow.COLUMNS]
+    scratch = memory[TABLE + 4 * Region.SCRATCH + BEGIN]
     place = at(memory, EVENT, event)
-    nulls, count = 0, memory[plan + S_COLUMN_COUNT]
+    nulls, count = 0, memory[plan + StatementRow.COLUMN_COUNT]
     for i in range(count):
         slot = memory[columns + 2 * i + 1]
-        value = memory[place + memory[SLOTS] + slot]
+        value = memory[place + memory[Head.SLOTS] + slot]
         if (memory[place + NULLS + slot // 64] >> (slot % 64)) & 1:
             nulls |= 1 << i
             value = 0
-        elif (memory[window + V_DISTINCT_DOUBLE] >> i) & 1:
+        elif (memory[window + WindowRow.DISTINCT_DOUBLE] >> i) & 1:
             value = ONE_NAN if is_nan(value) else one_zero(value)
         memory[scratch + i] = value
     return nulls, count
@@ -460,17 +438,17 @@ def find_columns(memory, window, event):
 @part
 def arrange(memory, window, head):
     """Sorts a list and cuts it to what `limit` allows."""
-    if memory[window + V_ORDER_COUNT] > 0:
+    if memory[window + WindowRow.ORDER_COUNT] > 0:
         sort(memory, window, head)
-    if memory[window + V_LIMIT] == NONE:
+    if memory[window + WindowRow.LIMIT] == NONE:
         return
-    for _ in range(memory[window + V_OFFSET]):
+    for _ in range(memory[window + WindowRow.OFFSET]):
         if memory[head] != NONE:
             free_output(memory, take_first(memory, head))
     link = head
-    for _ in range(memory[window + V_LIMIT]):
+    for _ in range(memory[window + WindowRow.LIMIT]):
         if memory[link] != NONE:
-            link = at(memory, OUTPUT, memory[link]) + O_NEXT
+            link = at(memory, Region.OUTPUT, memory[link]) + OutputRow.NEXT
     drop(memory, link)
 
 
@@ -486,7 +464,7 @@ def sort(memory, window, head):
             merges += 1
             left, left_count = rest, 0
             while left_count < size and rest != NONE:
-                rest = memory[at(memory, OUTPUT, rest) + O_NEXT]
+                rest = memory[at(memory, Region.OUTPUT, rest) + OutputRow.NEXT]
                 left_count += 1
             right, right_count = rest, size
             while left_count > 0 or (right_count > 0 and right != NONE):
@@ -495,12 +473,12 @@ def sort(memory, window, head):
                     takes_left = not comes_before(memory, window, right, left)
                 if takes_left:
                     row, left_count = left, left_count - 1
-                    left = memory[at(memory, OUTPUT, left) + O_NEXT]
+                    left = memory[at(memory, Region.OUTPUT, left) + OutputRow.NEXT]
                 else:
                     row, right_count = right, right_count - 1
-                    right = memory[at(memory, OUTPUT, right) + O_NEXT]
+                    right = memory[at(memory, Region.OUTPUT, right) + OutputRow.NEXT]
                 memory[tail] = row
-                tail = at(memory, OUTPUT, row) + O_NEXT
+                tail = at(memory, Region.OUTPUT, row) + OutputRow.NEXT
             rest = right
         memory[tail] = NONE
         if merges <= 1:
@@ -511,9 +489,12 @@ def sort(memory, window, head):
 @part
 def comes_before(memory, window, row, other):
     """Whether an output must come before another one; null is before every value."""
-    criteria = memory[TABLE + 4 * LIST + BEGIN] + memory[window + V_ORDER]
-    left, right = at(memory, OUTPUT, row) + O_ORDER, at(memory, OUTPUT, other) + O_ORDER
-    for i in range(memory[window + V_ORDER_COUNT]):
+    criteria = memory[TABLE + 4 * Region.LIST + BEGIN] + memory[window + WindowRow.ORDER]
+    left, right = (
+        at(memory, Region.OUTPUT, row) + OutputRow.ORDER,
+        at(memory, Region.OUTPUT, other) + OutputRow.ORDER,
+    )
+    for i in range(memory[window + WindowRow.ORDER_COUNT]):
         is_real, descends = memory[criteria + 3 * i + 1], memory[criteria + 3 * i + 2]
         if descends == 1:
             smaller, greater = right + 2 * i, left + 2 * i

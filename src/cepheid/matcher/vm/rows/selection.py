@@ -6,44 +6,15 @@ from cepheid.matcher.vm.expressions.doubles import ONE_NAN, is_nan, one_zero
 from cepheid.matcher.vm.expressions.evaluate import holds, value_of
 from cepheid.matcher.vm.jit import part
 from cepheid.matcher.vm.memory.free_lists import EVENT, enter, find, take_collected, take_row
-from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, at
+from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, Head, Region, at
 from cepheid.matcher.vm.memory.tables import (
-    A_CODE,
-    A_WIDTH,
-    AGGREGATE,
-    ARGUMENT,
-    E_FIRST,
-    G_ENTRY,
-    G_IS_KEPT,
-    G_IS_SEEN,
-    G_ITEMS,
-    G_SHOWN,
-    G_SHOWN_OLD,
-    G_SINCE,
-    G_SIZE,
-    G_STAMP,
-    G_STATE,
-    G_WINDOW,
-    GROUP,
-    IS_OLD,
-    LIST,
-    ORDERED,
-    S_HAVING,
-    SCRATCH,
     START,
     STATE_WIDTH,
-    STATEMENT,
-    TABLE_ENTRY,
-    V_AGGREGATE_COUNT,
-    V_AGGREGATES,
-    V_KEY_COUNT,
-    V_KEY_DOUBLE,
-    V_KEYS,
-    V_ORDER,
-    V_ORDER_COUNT,
-    V_OWNER,
-    V_STATEMENT,
-    WINDOW,
+    AggregateRow,
+    EntryRow,
+    GroupRow,
+    StatementRow,
+    WindowRow,
 )
 from cepheid.matcher.vm.rows.aggregates import (
     begin_aggregate,
@@ -63,10 +34,10 @@ REJECTED, QUESTION = -1, -2  # instead of the row of a result
 def find_key(memory, window, event, binding):
     """Puts the key of a row's group into SCRATCH; gives its null bits, or -1: a question."""
     nulls = 0
-    codes = memory[TABLE + 4 * LIST + BEGIN] + memory[window + V_KEYS]
-    doubles = memory[window + V_KEY_DOUBLE]
-    scratch = memory[TABLE + 4 * SCRATCH + BEGIN]
-    for i in range(memory[window + V_KEY_COUNT]):
+    codes = memory[TABLE + 4 * Region.LIST + BEGIN] + memory[window + WindowRow.KEYS]
+    doubles = memory[window + WindowRow.KEY_DOUBLE]
+    scratch = memory[TABLE + 4 * Region.SCRATCH + BEGIN]
+    for i in range(memory[window + WindowRow.KEY_COUNT]):
         status, value, is_null = value_of(memory, memory[codes + i], event, binding, NONE)
         if status != 0:
             return -1
@@ -83,33 +54,35 @@ def find_key(memory, window, event, binding):
 def group_of_key(memory, number, running, nulls):
     """The group whose key is in SCRATCH, which may be a new one."""
     window = at_window(memory, number)
-    owner, count = memory[window + V_OWNER], memory[window + V_KEY_COUNT]
+    owner, count = memory[window + WindowRow.OWNER], memory[window + WindowRow.KEY_COUNT]
     entry = find(memory, owner, running, nulls, count)
     if entry == NONE:
         entry = enter(memory, owner, running, nulls, count)
         group = new_group(memory, number, entry)
-        memory[at(memory, TABLE_ENTRY, entry) + E_FIRST] = group
-    return memory[at(memory, TABLE_ENTRY, entry) + E_FIRST]
+        memory[at(memory, Region.TABLE_ENTRY, entry) + EntryRow.FIRST] = group
+    return memory[at(memory, Region.TABLE_ENTRY, entry) + EntryRow.FIRST]
 
 
 @part
 def new_group(memory, number, entry):
     window = at_window(memory, number)
-    row = take_row(memory, GROUP)
-    group = at(memory, GROUP, row)
-    memory[group + G_WINDOW] = number
-    memory[group + G_ENTRY] = entry
-    memory[group + G_SIZE] = 0
-    memory[group + G_ITEMS] = 0
-    memory[group + G_STAMP] = 0
-    memory[group + G_SHOWN] = NONE
-    memory[group + G_SHOWN_OLD] = NONE
-    memory[group + G_IS_KEPT] = 0
-    memory[group + G_IS_SEEN] = 0
-    memory[group + G_SINCE] = START
-    first = at(memory, AGGREGATE, memory[window + V_AGGREGATES])
-    for i in range(memory[window + V_AGGREGATE_COUNT]):
-        begin_aggregate(memory, first + A_WIDTH * i, group + G_STATE + STATE_WIDTH * i)
+    row = take_row(memory, Region.GROUP)
+    group = at(memory, Region.GROUP, row)
+    memory[group + GroupRow.WINDOW] = number
+    memory[group + GroupRow.ENTRY] = entry
+    memory[group + GroupRow.SIZE] = 0
+    memory[group + GroupRow.ITEMS] = 0
+    memory[group + GroupRow.STAMP] = 0
+    memory[group + GroupRow.SHOWN] = NONE
+    memory[group + GroupRow.SHOWN_OLD] = NONE
+    memory[group + GroupRow.IS_KEPT] = 0
+    memory[group + GroupRow.IS_SEEN] = 0
+    memory[group + GroupRow.SINCE] = START
+    first = at(memory, Region.AGGREGATE, memory[window + WindowRow.AGGREGATES])
+    for i in range(memory[window + WindowRow.AGGREGATE_COUNT]):
+        begin_aggregate(
+            memory, first + AggregateRow.WIDTH * i, group + GroupRow.STATE + STATE_WIDTH * i
+        )
     return row
 
 
@@ -117,10 +90,10 @@ def new_group(memory, number, entry):
 def find_arguments(memory, window, event, binding):
     """Puts the arguments of the aggregates into ARGUMENT; null bits, or -1: a question."""
     nulls = 0
-    first = at(memory, AGGREGATE, memory[window + V_AGGREGATES])
-    arguments = memory[TABLE + 4 * ARGUMENT + BEGIN]
-    for i in range(memory[window + V_AGGREGATE_COUNT]):
-        code = memory[first + A_WIDTH * i + A_CODE]
+    first = at(memory, Region.AGGREGATE, memory[window + WindowRow.AGGREGATES])
+    arguments = memory[TABLE + 4 * Region.ARGUMENT + BEGIN]
+    for i in range(memory[window + WindowRow.AGGREGATE_COUNT]):
+        code = memory[first + AggregateRow.WIDTH * i + AggregateRow.CODE]
         if code == NONE:
             continue
         status, value, is_null = value_of(memory, code, event, binding, NONE)
@@ -134,26 +107,26 @@ def find_arguments(memory, window, event, binding):
 @part
 def count_in(memory, window, group, nulls, arguments):
     """A row begins to count in its group; its arguments lie at a place."""
-    memory[at(memory, GROUP, group) + G_SIZE] += 1
-    first = at(memory, AGGREGATE, memory[window + V_AGGREGATES])
-    for i in range(memory[window + V_AGGREGATE_COUNT]):
+    memory[at(memory, Region.GROUP, group) + GroupRow.SIZE] += 1
+    first = at(memory, Region.AGGREGATE, memory[window + WindowRow.AGGREGATES])
+    for i in range(memory[window + WindowRow.AGGREGATE_COUNT]):
         value, is_null = memory[arguments + i], (nulls >> i) & 1
-        enter_aggregate(memory, first + A_WIDTH * i, group, i, value, is_null)
+        enter_aggregate(memory, first + AggregateRow.WIDTH * i, group, i, value, is_null)
 
 
 @part
 def count_out(memory, window, group, nulls, arguments):
     """A row ceases to count in its group."""
-    memory[at(memory, GROUP, group) + G_SIZE] -= 1
-    first = at(memory, AGGREGATE, memory[window + V_AGGREGATES])
-    for i in range(memory[window + V_AGGREGATE_COUNT]):
+    memory[at(memory, Region.GROUP, group) + GroupRow.SIZE] -= 1
+    first = at(memory, Region.AGGREGATE, memory[window + WindowRow.AGGREGATES])
+    for i in range(memory[window + WindowRow.AGGREGATE_COUNT]):
         value, is_null = memory[arguments + i], (nulls >> i) & 1
-        leave_aggregate(memory, first + A_WIDTH * i, group, i, value, is_null)
+        leave_aggregate(memory, first + AggregateRow.WIDTH * i, group, i, value, is_null)
 
 
 @part
 def at_window(memory, number):
-    return at(memory, WINDOW, number)
+    return at(memory, Region.WINDOW, number)
 
 
 # -- results ---------------------------------------------------------------------------------------
@@ -162,13 +135,13 @@ def at_window(memory, number):
 @part
 def result_of(memory, window, group, event, binding, is_old):
     """A new event with the result for a row or a group; REJECTED by `having`, or QUESTION."""
-    plan = at(memory, STATEMENT, memory[window + V_STATEMENT])
-    place, count = NONE, memory[window + V_AGGREGATE_COUNT]
+    plan = at(memory, Region.STATEMENT, memory[window + WindowRow.STATEMENT])
+    place, count = NONE, memory[window + WindowRow.AGGREGATE_COUNT]
     if count > 0:
-        place = write_results(memory, memory[window + V_AGGREGATES], count, group)
-    memory[IS_OLD] = is_old
+        place = write_results(memory, memory[window + WindowRow.AGGREGATES], count, group)
+    memory[Head.IS_OLD] = is_old
     row = REJECTED
-    code = memory[plan + S_HAVING]
+    code = memory[plan + StatementRow.HAVING]
     passes = 1 if code == NONE else holds(memory, code, event, binding, place)
     if passes < 0:
         row = QUESTION
@@ -178,16 +151,16 @@ def result_of(memory, window, group, event, binding, is_old):
             memory, window, event, binding, place
         ):
             row = QUESTION
-    memory[IS_OLD] = 0
+    memory[Head.IS_OLD] = 0
     return row
 
 
 @part
 def find_order(memory, window, event, binding, aggregates):
     """Puts (value, is null) of what a result is ordered by into ORDERED; False: a question."""
-    codes = memory[TABLE + 4 * LIST + BEGIN] + memory[window + V_ORDER]
-    ordered = memory[TABLE + 4 * ORDERED + BEGIN]
-    for i in range(memory[window + V_ORDER_COUNT]):
+    codes = memory[TABLE + 4 * Region.LIST + BEGIN] + memory[window + WindowRow.ORDER]
+    ordered = memory[TABLE + 4 * Region.ORDERED + BEGIN]
+    for i in range(memory[window + WindowRow.ORDER_COUNT]):
         status, value, is_null = value_of(memory, memory[codes + 3 * i], event, binding, aggregates)
         if status != 0:
             return False

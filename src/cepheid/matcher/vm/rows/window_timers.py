@@ -8,20 +8,8 @@ from __future__ import annotations
 
 from cepheid.matcher.vm.expressions.calendar import add_months
 from cepheid.matcher.vm.jit import part
-from cepheid.matcher.vm.memory.layout import NONE, at
-from cepheid.matcher.vm.memory.tables import (
-    NEVER,
-    NEXT_DUE,
-    R_DUE,
-    R_EARLIER,
-    R_LATER,
-    R_RATE_DUE,
-    RUNNING,
-    V_LAST_TIMER,
-    V_RATES,
-    V_TIMERS,
-    WINDOW_STAGE,
-)
+from cepheid.matcher.vm.memory.layout import NONE, Head, Region, at
+from cepheid.matcher.vm.memory.tables import NEVER, RunningRow, TimerStage, WindowRow
 
 _DAY = 86_400_000_000
 _SHORT_MONTH, _LONG_MONTH = 28 * _DAY, 31 * _DAY
@@ -30,40 +18,40 @@ _SHORT_MONTH, _LONG_MONTH = 28 * _DAY, 31 * _DAY
 @part
 def timer_of(memory, running, stage):
     """The place of the words of a timer, which are like those from R_DUE on."""
-    words = R_DUE if stage == WINDOW_STAGE else R_RATE_DUE
-    return at(memory, RUNNING, running) + words - R_DUE
+    words = RunningRow.DUE if stage == TimerStage.WINDOW else RunningRow.RATE_DUE
+    return at(memory, Region.RUNNING, running) + words - RunningRow.DUE
 
 
 @part
 def list_of(window, stage):
     """The place of the list of timers, whose words are like those from V_TIMERS on."""
-    return window if stage == WINDOW_STAGE else window + V_RATES - V_TIMERS
+    return window if stage == TimerStage.WINDOW else window + WindowRow.RATES - WindowRow.TIMERS
 
 
 @part
 def arm_running(memory, window, running, due, stage):
     timers = list_of(window, stage)
-    earlier, later = memory[timers + V_LAST_TIMER], NONE
+    earlier, later = memory[timers + WindowRow.LAST_TIMER], NONE
     while earlier != NONE and is_after(memory, earlier, due, running, stage):
-        earlier, later = memory[timer_of(memory, earlier, stage) + R_EARLIER], earlier
+        earlier, later = memory[timer_of(memory, earlier, stage) + RunningRow.EARLIER], earlier
     timer = timer_of(memory, running, stage)
-    memory[timer + R_DUE] = due
-    memory[timer + R_EARLIER] = earlier
-    memory[timer + R_LATER] = later
+    memory[timer + RunningRow.DUE] = due
+    memory[timer + RunningRow.EARLIER] = earlier
+    memory[timer + RunningRow.LATER] = later
     if earlier == NONE:
-        memory[timers + V_TIMERS] = running
+        memory[timers + WindowRow.TIMERS] = running
     else:
-        memory[timer_of(memory, earlier, stage) + R_LATER] = running
+        memory[timer_of(memory, earlier, stage) + RunningRow.LATER] = running
     if later == NONE:
-        memory[timers + V_LAST_TIMER] = running
+        memory[timers + WindowRow.LAST_TIMER] = running
     else:
-        memory[timer_of(memory, later, stage) + R_EARLIER] = running
-    memory[NEXT_DUE] = min(memory[NEXT_DUE], due)
+        memory[timer_of(memory, later, stage) + RunningRow.EARLIER] = running
+    memory[Head.NEXT_DUE] = min(memory[Head.NEXT_DUE], due)
 
 
 @part
 def is_after(memory, running, due, other, stage):
-    armed = memory[timer_of(memory, running, stage) + R_DUE]
+    armed = memory[timer_of(memory, running, stage) + RunningRow.DUE]
     return armed > due or (armed == due and running > other)
 
 
@@ -71,23 +59,23 @@ def is_after(memory, running, due, other, stage):
 def disarm_first(memory, window, stage):
     """The running statement whose timer fires."""
     timers = list_of(window, stage)
-    running = memory[timers + V_TIMERS]
+    running = memory[timers + WindowRow.TIMERS]
     timer = timer_of(memory, running, stage)
-    later = memory[timer + R_LATER]
-    memory[timers + V_TIMERS] = later
+    later = memory[timer + RunningRow.LATER]
+    memory[timers + WindowRow.TIMERS] = later
     if later == NONE:
-        memory[timers + V_LAST_TIMER] = NONE
+        memory[timers + WindowRow.LAST_TIMER] = NONE
     else:
-        memory[timer_of(memory, later, stage) + R_EARLIER] = NONE
-    memory[timer + R_DUE] = NEVER
+        memory[timer_of(memory, later, stage) + RunningRow.EARLIER] = NONE
+    memory[timer + RunningRow.DUE] = NEVER
     return running
 
 
 @part
 def first_armed(memory, window, stage):
     """When the first timer of a statement falls due."""
-    running = memory[list_of(window, stage) + V_TIMERS]
-    return NEVER if running == NONE else memory[timer_of(memory, running, stage) + R_DUE]
+    running = memory[list_of(window, stage) + WindowRow.TIMERS]
+    return NEVER if running == NONE else memory[timer_of(memory, running, stage) + RunningRow.DUE]
 
 
 @part
