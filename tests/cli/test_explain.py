@@ -248,6 +248,49 @@ def test_the_plan_for_people(cepheid: Run, write: Write) -> None:
     assert [line for line in told if line.strip("─ ")] == PLAN.splitlines()
 
 
+NORMAL = """\
+Pair
+└── each match begins the next
+    ├── every
+    │   └── wait for a=A
+    │       └── about the event: v > 1
+    └── wait for b=A, fail after 2 seconds
+        ├── equal: k = a.k
+        └── about others too: v < a.v
+Big
+└── every
+    └── wait for A
+        └── about the event: v > 2
+"""
+
+
+def test_the_normal_stage_says_what_each_statement_waits_for(cepheid: Run, write: Write) -> None:
+    text = """
+    create schema A (k string, v int);
+    @Name('Pair') select a.k as k from pattern
+        [every a=A(v > 1) -> b=A(k = a.k and v < a.v) where timer:within(2 sec)];
+    @Name('Big') select k from A(v > 2);
+    """
+    write("n.epl", text)
+    out = cepheid("explain", "n.epl", "--stage", "normal").out
+    assert [line.rstrip() for line in out.splitlines()] == NORMAL.splitlines()
+    pair, big = cepheid("explain", "n.epl", "--stage", "normal", "--json").data
+    assert (pair["name"], big["name"]) == ("Pair", "Big")
+    [_, last] = pair["source"]["parts"]
+    assert last == {
+        "node": "Wait",
+        "does": "wait for b=A, fail after 2 seconds",
+        "file": "n.epl",
+        "line": 4,
+        "event": {
+            "type": "A",
+            "tag": "b",
+            "conditions": {"equal": ["k = a.k"], "about others too": ["v < a.v"]},
+        },
+        "parts": [],
+    }
+
+
 def test_the_matcher_stage_shows_the_machine_form_and_what_is_left_out(
     cepheid: Run, folder: Path
 ) -> None:

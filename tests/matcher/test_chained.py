@@ -20,6 +20,7 @@ from cepheid.matcher.lanes.chain_plan import Chain, chain_of
 from cepheid.matcher.lanes.operator import LanesOperator
 from cepheid.matcher.operator import Operator, open_operator
 from cepheid.matcher.reference import ReferenceOperator
+from cepheid.program.normal import normalize
 from cepheid.program.resolved import ResolvedProgram
 from tests.effort import examples
 from tests.matcher.test_operator import operator_rows, shown_table, table, without_key
@@ -71,7 +72,7 @@ def _atoms(draw: DrawFn, place: int) -> str:
 
 def chained(text: str) -> tuple[ResolvedProgram, tuple[Chain, ...]]:
     program = cep.parse(text, types=TYPES).resolve()
-    chains = [chain_of(statement, ColumnLookup(program)) for statement in program.statements]
+    chains = [chain_of(s, ColumnLookup(program)) for s in normalize(program).statements]
     found = tuple(chain for chain in chains if chain is not None)
     assert len(found) == len(chains)
     return program, found
@@ -140,7 +141,7 @@ NO_CHAINS = (
 @pytest.mark.parametrize("text", NO_CHAINS)
 def test_what_is_no_chain_is_left_to_the_machine(text: str) -> None:
     program = cep.parse(text, types=TYPES).resolve()
-    assert chain_of(program.statements[0], ColumnLookup(program)) is None
+    assert chain_of(normalize(program).statements[0], ColumnLookup(program)) is None
 
 
 def test_chains_are_found_by_the_one_who_opens() -> None:

@@ -20,6 +20,7 @@ from cepheid.matcher.lanes.window_plan import window_of
 from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.operator import Operator, open_operator
 from cepheid.matcher.reference import ReferenceOperator
+from cepheid.program.normal import normalize
 from cepheid.program.resolved import ResolvedProgram
 from tests.effort import examples
 from tests.matcher.test_operator import shown_table, table, without_key
@@ -186,7 +187,7 @@ NO_WINDOWS = (
 @pytest.mark.parametrize("text", NO_WINDOWS)
 def test_other_windows_are_left_to_the_machine(text: str) -> None:
     program = windows(text)
-    assert window_of(program.statements[0], ColumnLookup(program)) is None
+    assert window_of(normalize(program).statements[0], ColumnLookup(program)) is None
     assert lanes_of(program) is None
 
 

@@ -31,20 +31,10 @@ from typing import TypeAlias
 from cepheid.analysis.lifetimes import is_memoryless
 from cepheid.core.types import DataType, EventRef, EventType
 from cepheid.expr.functions import common_type
-from cepheid.expr.tree import And, Binary, Column, Expr, Part, Ref
+from cepheid.expr.tree import Column, Expr, Part, Ref
 from cepheid.expr.typing import Scope, resolve
-from cepheid.pattern.tree import (
-    Absent,
-    AnyOf,
-    Atom,
-    Every,
-    EveryDistinct,
-    FollowedBy,
-    Pattern,
-    Repeat,
-    atoms,
-    children,
-)
+from cepheid.program.normal import nodes, normalize_statement
+from cepheid.program.normal.nodes import Awaited, Node
 from cepheid.program.resolved import ResolvedStatement, Shape
 from cepheid.program.tree import KeepAll, LengthBatch, LengthWindow, TimeBatch, TimeWindow
 
@@ -177,31 +167,35 @@ def _split_groups(statement: ResolvedStatement, split: Split, shared: Mapping[Pl
 
 
 def _split_source(statement: ResolvedStatement) -> tuple[Split, Mapping[Place, str]]:
-    if statement.pattern is None:
-        assert statement.event_type is not None
-        return Split({}, "each event stands for itself"), {(None, ()): statement.event_type}
-    pattern = statement.pattern
-    if isinstance(pattern, Every | EveryDistinct):
-        return _split_single(pattern)
-    if isinstance(pattern, FollowedBy) and _starts_runs(pattern.parts[0]):
-        return _split_runs(pattern)
+    if not statement.policy.runs_are_independent:
+        return Split(None, "its policy lets the runs of all keys share events"), {}
+    source = normalize_statement(statement).source
+    if isinstance(source, nodes.Every | nodes.EveryDistinct):
+        return _split_single(source)
+    if isinstance(source, nodes.Sequence) and _starts_runs(source.parts[0]):
+        return _split_runs(source)
     return Split(None, "without `every` in front it matches once"), {}
 
 
-def _starts_runs(pattern: Pattern) -> bool:
-    return isinstance(pattern, Every | EveryDistinct) and isinstance(pattern.child, Atom)
+def _starts_runs(node: Node) -> bool:
+    return isinstance(node, nodes.Every | nodes.EveryDistinct) and _is_event(node.child)
 
 
-def _split_single(pattern: Every | EveryDistinct) -> tuple[Split, Mapping[Place, str]]:
+def _is_event(node: Node) -> bool:
+    """Whether it waits for an event and for nothing else."""
+    return isinstance(node, nodes.Wait) and node.time is None
+
+
+def _split_single(node: nodes.Every | nodes.EveryDistinct) -> tuple[Split, Mapping[Place, str]]:
     """`every a=A`, `every (a=A or b=B)` and `every-distinct(a.k) a=A`."""
-    child = pattern.child
-    choices = child.parts if isinstance(child, AnyOf) else (child,)
-    if not all(isinstance(choice, Atom) for choice in choices):
+    child = node.child
+    choices = child.parts if isinstance(child, nodes.AnyOf) else (child,)
+    if not all(map(_is_event, choices)):
         return Split(None, "`every (...)` follows one match at a time over all keys"), {}
-    single: dict[Place, str] = {(a.tag, ()): a.event_type for a in atoms(pattern)}
-    if isinstance(pattern, Every):
+    single: dict[Place, str] = {(e.tag, ()): e.event_type for e in nodes.events(node)}
+    if isinstance(node, nodes.Every):
         return Split({}, "each event stands for itself"), single
-    paths = _distinct_paths(pattern)
+    paths = _distinct_paths(node)
     if len(single) > 1 or not paths:
         return Split(None, "every-distinct knows the events of all keys"), {}
     [((tag, _), event_type)] = single.items()
@@ -209,80 +203,77 @@ def _split_single(pattern: Every | EveryDistinct) -> tuple[Split, Mapping[Place,
     return split, {(tag, path): event_type for path in paths}
 
 
-def _distinct_paths(pattern: EveryDistinct) -> tuple[Path, ...]:
-    tags = {atom.tag for atom in atoms(pattern)}
-    places = [place for key in pattern.keys if (place := place_of(key)) is not None]
+def _distinct_paths(node: nodes.EveryDistinct) -> tuple[Path, ...]:
+    tags = {event.tag for event in nodes.events(node)}
+    places = [place for key in node.keys if (place := place_of(key)) is not None]
     return tuple(path for tag, path in places if tag in tags and path)
 
 
-def _split_runs(pattern: FollowedBy) -> tuple[Split, Mapping[Place, str]]:
+def _split_runs(node: nodes.Sequence) -> tuple[Split, Mapping[Place, str]]:
     """`every a=A -> ...`: a run per A; the key is what all its events must have in common."""
-    start = pattern.parts[0]
-    [first] = atoms(start)
-    rest = [atom for part in pattern.parts[1:] for atom in atoms(part)]
+    start = node.parts[0]
+    [first] = nodes.events(start)
+    rest = [event for part in node.parts[1:] for event in nodes.events(part)]
     keys = [tied for path in _candidates(first, rest) if (tied := _tie(first, path, rest))]
-    if isinstance(start, EveryDistinct):
+    if isinstance(start, nodes.EveryDistinct):
         allowed = _distinct_paths(start)
         keys = [tied for tied in keys if tied[first.event_type] in allowed]
     elif not rest:
         return Split({}, "each event starts a run of its own"), {(first.tag, ()): first.event_type}
     if not keys:
         return Split(None, _why_not_tied(first, rest)), {}
-    names = dict.fromkeys([first.event_type, *(atom.event_type for atom in rest)])
+    names = dict.fromkeys([first.event_type, *(event.event_type for event in rest)])
     by = {name: tuple(tied[name] for tied in keys) for name in names}
-    bound = [first, *(atom for part in pattern.parts[1:] for atom in surely_bound(part))]
-    shared = {(a.tag, tied[a.event_type]): a.event_type for a in bound for tied in keys}
+    bound = [first, *(event for part in node.parts[1:] for event in surely_taken(part))]
+    shared = {(e.tag, tied[e.event_type]): e.event_type for e in bound for tied in keys}
     return Split(by, "its runs are independent, and each is tied to one key"), shared
 
 
-def surely_bound(pattern: Pattern) -> Iterator[Atom]:
+def surely_taken(node: Node) -> Iterator[Awaited]:
     """The events that every match has; of the others a row may show null, whatever its key."""
-    if isinstance(pattern, Atom):
-        yield pattern
-    elif not isinstance(pattern, AnyOf | Absent | Repeat):
-        for child in children(pattern):
-            yield from surely_bound(child)
+    if isinstance(node, nodes.Wait):
+        if node.event is not None and node.true_by == "event":
+            yield node.event
+    elif not isinstance(node, nodes.AnyOf | nodes.Absent | nodes.Repeat):
+        for child in nodes.children(node):
+            yield from surely_taken(child)
 
 
-def _candidates(first: Atom, rest: Sequence[Atom]) -> list[Path]:
+def _candidates(first: Awaited, rest: Sequence[Awaited]) -> list[Path]:
     """The attributes of the first event that others are compared with."""
-    found = (place for atom in rest for _, place in equalities(atom.condition))
+    found = (place for event in rest for _, place in equal_places(event))
     return list(dict.fromkeys(path for tag, path in found if tag == first.tag))
 
 
-def _tie(first: Atom, path: Path, rest: Sequence[Atom]) -> Tied | None:
+def _tie(first: Awaited, path: Path, rest: Sequence[Awaited]) -> Tied | None:
     """The attribute of each type that must equal that of the first event; None if one is free."""
     tied: Tied = {first.event_type: path}
     known: dict[str | None, Path] = {first.tag: path}
-    for atom in rest:
+    for event in rest:
         own = next(
-            (own for own, (tag, other) in equalities(atom.condition) if known.get(tag) == other),
-            None,
+            (own for own, (tag, other) in equal_places(event) if known.get(tag) == other), None
         )
-        if own is None or tied.setdefault(atom.event_type, own) != own:
+        if own is None or tied.setdefault(event.event_type, own) != own:
             return None
-        if atom.tag is not None:
-            known[atom.tag] = own
+        if event.tag is not None:
+            known[event.tag] = own
     return tied
 
 
-def _why_not_tied(first: Atom, rest: Sequence[Atom]) -> str:
-    for atom in rest:
-        if not list(equalities(atom.condition)):
-            name = f"{atom.tag}={atom.event_type}" if atom.tag else atom.event_type
+def _why_not_tied(first: Awaited, rest: Sequence[Awaited]) -> str:
+    for event in rest:
+        if not list(equal_places(event)):
+            name = f"{event.tag}={event.event_type}" if event.tag else event.event_type
             return f"{name} is not tied to {first.tag or first.event_type} by an equality"
     return "its events have no key in common"
 
 
-def equalities(condition: Expr | None) -> Iterator[tuple[Path, Place]]:
-    """Own attributes that must equal attributes of other events for the condition to hold."""
-    parts = condition.operands if isinstance(condition, And) else (condition,)
-    for part in parts:
-        if isinstance(part, Binary) and part.operator == "=":
-            left, right = place_of(part.left), place_of(part.right)
-            for own, other in ((left, right), (right, left)):
-                if own and other and own[0] is None and other[0] is not None:
-                    yield own[1], other
+def equal_places(event: Awaited) -> Iterator[tuple[Path, Place]]:
+    """Own attributes that must equal attributes of other events if the event is taken."""
+    for equality in event.equal:
+        own, other = place_of(equality.event), place_of(equality.bound)
+        if own is not None and other is not None:
+            yield own[1], other
 
 
 def place_of(expr: Expr) -> Place | None:

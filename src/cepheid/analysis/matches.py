@@ -7,10 +7,10 @@ that holds the time of a type.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from cepheid.analysis.keys import surely_bound
 from cepheid.analysis.lifetimes import longest
 from cepheid.analysis.solver import Events, Formula, Solver, SymbolicEvent
 from cepheid.core.time import MICROSECONDS, Period, TimeUnit
@@ -20,15 +20,18 @@ from cepheid.expr.typing import is_aggregated
 from cepheid.pattern.tree import (
     Absent,
     AllOf,
+    AnyOf,
     Atom,
     Every,
     EveryDistinct,
     FollowedBy,
     Interval,
     Pattern,
+    Repeat,
     While,
     Within,
     atoms,
+    children,
 )
 from cepheid.program.graph import Graph
 from cepheid.program.resolved import OutputColumn, ResolvedStatement
@@ -70,7 +73,7 @@ class World:
             found.end = event.instant
             _add(found, statement.condition, {None: event})
         else:
-            sure = {id(atom) for atom in surely_bound(statement.pattern)}
+            sure = {id(atom) for atom in _surely_bound(statement.pattern)}
             found.end = self._pattern(statement.pattern, begin, found, sure, depth)
         _add(found, statement.where, found.events)
         if statement.having is not None and not is_aggregated(statement.having):
@@ -161,6 +164,15 @@ class World:
         return self.types[maker.target].find(column.name) or column.expr.type
 
 
+def _surely_bound(pattern: Pattern) -> Iterator[Atom]:
+    """The events that every match has."""
+    if isinstance(pattern, Atom):
+        yield pattern
+    elif not isinstance(pattern, AnyOf | Absent | Repeat):
+        for child in children(pattern):
+            yield from _surely_bound(child)
+
+
 def longest_run(graph: Graph, statement: ResolvedStatement) -> int | None:
     """How long after its first event a match can be complete, if conditions on the time say so.
 
@@ -168,7 +180,7 @@ def longest_run(graph: Graph, statement: ResolvedStatement) -> int | None:
     refuses leaves no trace: it comes after the window.
     """
     pattern, tree = statement.pattern, statement.tree
-    if pattern is None or next(surely_bound(pattern), None) is not next(atoms(pattern), None):
+    if pattern is None or next(_surely_bound(pattern), None) is not next(atoms(pattern), None):
         return None
     if tree.window is not None or tree.output is not None:
         statement = replace(statement, where=None, having=None)

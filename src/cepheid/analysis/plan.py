@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cepheid.analysis.keys import Split, equalities, place_of, split_of
+from cepheid.analysis.keys import Split, equal_places, place_of, split_of
 from cepheid.analysis.matches import longest_run
 from cepheid.analysis.pushdown import Columns, Filters, columns_of, early_filters
 from cepheid.analysis.retention import Retention, retention_of, speaks_with_time
 from cepheid.core.types import EventType
-from cepheid.pattern.tree import atoms
 from cepheid.program.graph import Graph, graph_of
+from cepheid.program.normal import normalize_statement
+from cepheid.program.normal.nodes import events
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.tree import Context
 
@@ -93,15 +94,14 @@ def _create_context(attributes: Attributes) -> str:
 
 def _equal_attributes(statement: ResolvedStatement) -> Attributes | None:
     """Attributes in which the events of a pattern are compared, if they tie all its types."""
-    if statement.pattern is None:
-        return None
-    owners = {a.tag: a.event_type for a in atoms(statement.pattern) if a.tag}
+    taken = list(events(normalize_statement(statement).source))
+    owners = {event.tag: event.event_type for event in taken if event.tag}
     tied: dict[str, str] = {}
-    for atom in atoms(statement.pattern):
-        for own, (tag, other) in equalities(atom.condition):
+    for event in taken:
+        for own, (tag, other) in equal_places(event):
             if len(own) == len(other) == 1 and tag in owners:
                 tied.setdefault(owners[tag], other[0])
-                tied.setdefault(atom.event_type, own[0])
+                tied.setdefault(event.event_type, own[0])
     return tied if tied and set(tied) == set(statement.inputs) else None
 
 

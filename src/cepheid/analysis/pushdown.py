@@ -8,7 +8,7 @@ is read off the conditions: the parts of `and` that mention nothing but the even
 `or` all of whose sides have such a part. The condition of a stream's events includes `where`,
 unless the window counts rows or begins its batches with them. In a context whose statement counts
 time from its start, every event travels: a key starts with its first event, whether that is taken
-or not.
+or not. So it does under a policy to which noise counts.
 
 Time is another matter: it passes with every event, so that the first and the last instant of the
 input must be known from all events, before any is dropped. A condition that asks for the clock is
@@ -22,9 +22,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from cepheid.analysis.keys import Split
 from cepheid.analysis.retention import needs_start
 from cepheid.core.types import BOOLEAN, EventType, lineage
-from cepheid.expr.functions import reads_clock
-from cepheid.expr.tree import Aggregate, And, Column, Expr, Or, Ref, walk
+from cepheid.expr.tree import And, Column, Expr, Or, conjuncts, walk
 from cepheid.pattern.tree import atoms
+from cepheid.program.normal import NormalStatement, normalize_statement
+from cepheid.program.normal.nodes import events
+from cepheid.program.normal.rewrites.conditions import is_own
 from cepheid.program.resolved import ResolvedStatement
 from cepheid.program.tree import KeepAll, TimeWindow
 
@@ -85,8 +87,9 @@ def columns_read(statement: ResolvedStatement) -> Iterator[tuple[str, Column]]:
 
 def early_filters(statement: ResolvedStatement, types: Mapping[str, EventType]) -> Filters:
     """Per arriving type, what an event satisfies if the statement can take it."""
-    conditions = list(_conditions(statement))
-    if statement.context is not None and needs_start(statement):
+    conditions = list(_conditions(normalize_statement(statement)))
+    starts_with_any = statement.context is not None and needs_start(statement)
+    if starts_with_any or statement.policy.noise_counts:
         conditions = [(name, None) for name in statement.inputs]
     return {
         name: any_of(c for declared, c in conditions if declared in lineage(name, types))
@@ -104,35 +107,31 @@ def any_of(conditions: Iterable[Expr | None]) -> Expr | None:
     return _joined(tuple(found), Or)
 
 
-def _conditions(statement: ResolvedStatement) -> Iterator[tuple[str, Expr | None]]:
+def _conditions(normal: NormalStatement) -> Iterator[tuple[str, Expr | None]]:
     """Each place where an event can be taken, with what it must satisfy there by itself."""
-    if statement.pattern is not None:
-        for atom in atoms(statement.pattern):
-            yield atom.event_type, _own_part(atom.condition)
-        return
-    assert statement.event_type is not None
+    where = _where_on_arrival(normal)
+    for event in events(normal.source):
+        implied = (_implied(part) for part in (*event.rest, *where))
+        parts = (*event.own, *(o for p in implied if p is not None for o in _operands(p, And)))
+        yield event.event_type, _joined(parts, And)
+
+
+def _where_on_arrival(normal: NormalStatement) -> tuple[Expr, ...]:
+    """What the events of a stream must satisfy later on, where nothing counts them before."""
+    statement = normal.resolved
     is_free_to_wait = isinstance(statement.tree.window, KeepAll | TimeWindow | None)
-    where = statement.where if is_free_to_wait else None
-    both = (p for c in (statement.condition, where) if (p := _own_part(c)) is not None)
-    yield statement.event_type, _joined(tuple(o for p in both for o in _operands(p, And)), And)
+    is_asked = normal.stream is not None and is_free_to_wait and statement.where is not None
+    return tuple(conjuncts(statement.where)) if is_asked else ()
 
 
-def _own_part(condition: Expr | None) -> Expr | None:
-    """What follows from the condition for the event alone."""
+def _implied(condition: Expr) -> Expr | None:
+    """What follows from a condition for the event alone."""
     if isinstance(condition, And):
-        parts = (p for o in condition.operands if (p := _own_part(o)) is not None)
+        parts = (p for o in condition.operands if (p := _implied(o)) is not None)
         return _joined(tuple(o for part in parts for o in _operands(part, And)), And)
     if isinstance(condition, Or):
-        return any_of(map(_own_part, condition.operands))
-    return condition if condition is not None and _is_own(condition) else None
-
-
-def _is_own(expr: Expr) -> bool:
-    return not (reads_clock(expr) or any(map(_looks_elsewhere, walk(expr))))
-
-
-def _looks_elsewhere(node: Expr) -> bool:
-    return isinstance(node, Aggregate | Ref) or (isinstance(node, Column) and node.tag is not None)
+        return any_of(map(_implied, condition.operands))
+    return condition if is_own(condition) else None
 
 
 def _operands(expr: Expr, joint: type[And | Or]) -> tuple[Expr, ...]:

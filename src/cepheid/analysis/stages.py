@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
 
-from cepheid.analysis.keys import Path, Split, common_types, place_of, split_of, surely_bound
+from cepheid.analysis.keys import Path, Split, common_types, place_of, split_of, surely_taken
 from cepheid.analysis.pushdown import (
     Columns,
     Filters,
@@ -28,6 +28,7 @@ from cepheid.analysis.pushdown import (
 from cepheid.core.types import DOUBLE, FLOAT, INT, LONG, DataType, EventType, lineage
 from cepheid.expr.tree import Cast, Expr
 from cepheid.program.graph import Graph, graph_of
+from cepheid.program.normal import normalize_statement
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
 Place: TypeAlias = Mapping[str, Path]  # one attribute of a key, as each type has it
@@ -273,11 +274,7 @@ def _origin(statement: ResolvedStatement, path: Path) -> tuple[str, Path] | None
     if place is None:
         return None
     tag, source = place
-    owners: dict[str | None, str] = {}
-    if statement.pattern is not None:
-        owners = {a.tag: a.event_type for a in surely_bound(statement.pattern) if a.tag}
-    elif statement.event_type is not None:
-        owners = {None: statement.event_type}
+    owners = {e.tag: e.event_type for e in surely_taken(normalize_statement(statement).source)}
     return (owners[tag], (*source, *path[1:])) if tag in owners else None
 
 

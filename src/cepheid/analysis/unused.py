@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cepheid.analysis.keys import surely_bound
+from cepheid.analysis.keys import surely_taken
 from cepheid.core.types import lineage
 from cepheid.errors import Diagnostic, note, warning
 from cepheid.program.graph import Graph
+from cepheid.program.normal import normalize_statement
 from cepheid.program.properties import kind_of
 from cepheid.program.resolved import ResolvedStatement
 from cepheid.program.statements import span_of_type
@@ -57,9 +58,7 @@ def _produced(graph: Graph) -> set[str]:
 
 def needed_types(statement: ResolvedStatement) -> list[str]:
     """The types of which every match has an event."""
-    if statement.pattern is None:
-        return list(statement.inputs)
-    return [atom.event_type for atom in surely_bound(statement.pattern)]
+    return [event.event_type for event in surely_taken(normalize_statement(statement).source)]
 
 
 def _unused_types(graph: Graph) -> Iterator[Diagnostic]:

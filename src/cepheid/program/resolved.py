@@ -9,8 +9,9 @@ from enum import Enum
 from cepheid.core.types import DataType, EventType, lineage
 from cepheid.errors import Diagnostic
 from cepheid.expr.tree import Expr
+from cepheid.pattern.policy import EVERY, Policy
 from cepheid.pattern.tree import Atom, EveryDistinct, Pattern, While, atoms, walk
-from cepheid.program.tree import Context, OrderItem, ProgramTree, Statement
+from cepheid.program.tree import Context, OrderItem, PatternSource, ProgramTree, Statement
 
 
 class Shape(Enum):
@@ -53,6 +54,12 @@ class ResolvedStatement:
     shape: Shape
     context: Context | None
     rank: int = 0  # its place among all statements that take an event
+
+    @property
+    def policy(self) -> Policy:
+        """How the runs of its pattern share events; the events of a stream stand for themselves."""
+        source = self.tree.source
+        return source.policy if isinstance(source, PatternSource) else EVERY
 
     @property
     def inputs(self) -> tuple[str, ...]:

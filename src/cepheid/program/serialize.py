@@ -35,6 +35,7 @@ from cepheid.core.types import (
 from cepheid.errors import ProgramError, error, suggest
 from cepheid.expr import tree as expr_tree
 from cepheid.pattern import tree as pattern_tree
+from cepheid.pattern.policy import Policy
 from cepheid.pattern.schedule import Schedule
 from cepheid.program import tree as program_tree
 from cepheid.program.tree import ProgramTree
@@ -314,7 +315,7 @@ def _classes_of(module: ModuleType) -> dict[str, type]:
 
 def _node_classes() -> dict[str, type]:
     """Every dataclass of the trees, and what they hold, by name."""
-    found: dict[str, type] = {cls.__name__: cls for cls in (Attribute, Period, Schedule)}
+    found: dict[str, type] = {cls.__name__: cls for cls in (Attribute, Period, Schedule, Policy)}
     for module in (expr_tree, pattern_tree, program_tree):
         found |= _classes_of(module)
     return {

@@ -13,6 +13,7 @@ from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Period
 from cepheid.core.types import Attribute
 from cepheid.errors import Span
 from cepheid.expr.tree import Expr
+from cepheid.pattern.policy import EVERY, Policy
 from cepheid.pattern.tree import Pattern
 
 Scalar: TypeAlias = str | bool | int | float | None
@@ -103,6 +104,7 @@ SelectItem: TypeAlias = SelectExpr | SelectAll
 @dataclass(frozen=True, slots=True)
 class PatternSource(Located):
     pattern: Pattern
+    policy: Policy = EVERY
 
 
 @dataclass(frozen=True, slots=True)

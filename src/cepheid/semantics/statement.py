@@ -13,6 +13,7 @@ from cepheid.expr.values import group_key, sort_key
 from cepheid.program.resolved import ResolvedStatement, Shape
 from cepheid.semantics.output import OutputPlan
 from cepheid.semantics.pattern import Atom, Binding, Node, Root, compile_pattern
+from cepheid.semantics.policies import offer_of
 from cepheid.semantics.selection import Key, Output, Outputs, Select, Selection
 from cepheid.semantics.timers import Stage, Timer
 from cepheid.semantics.windows import Delta, Row, make_window
@@ -31,6 +32,7 @@ class Plan:
         self.node: Node | None = None
         if statement.pattern is not None:
             self.node = compile_pattern(statement.pattern)
+        self.offer = offer_of(statement.policy)
         self.condition: Callable[[Frame], bool] = compile_condition(statement.condition)
         self.window = statement.tree.window
         self.select = Select(statement)
@@ -146,10 +148,7 @@ class Running:
             if self.plan.condition(frame):
                 self.window.push(Row(event=event, entered=self.engine.key))
             return
-        # Only those that listen already: an instance started by this event does not see it.
-        for atom in self.listening(event.type):
-            if atom.alive:
-                atom.offer(event, frame)
+        self.plan.offer(self, event, frame)
 
     def listening(self, event_type: str) -> list[Atom]:
         """The atoms that wait for such an event, in the order in which they were armed.

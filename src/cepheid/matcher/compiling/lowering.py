@@ -1,13 +1,12 @@
-"""From a resolved program to its machine form."""
+"""From a program in normal form to its machine form."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from itertools import groupby, pairwise
+from dataclasses import dataclass, field
+from itertools import pairwise
 
-from cepheid.analysis.keys import surely_bound
-from cepheid.core.time import Period
+from cepheid.analysis.keys import surely_taken
 from cepheid.core.types import (
     BOOLEAN,
     DOUBLE,
@@ -21,8 +20,7 @@ from cepheid.core.types import (
     EventRef,
     lineage,
 )
-from cepheid.expr.functions import reads_clock
-from cepheid.expr.tree import Aggregate, And, Binary, Column, Expr, Part, conjuncts, walk
+from cepheid.expr.tree import Aggregate, Column, Expr, Part
 from cepheid.matcher.columns.interning import Pool
 from cepheid.matcher.compiling.bytecode import Site, compile_expression
 from cepheid.matcher.compiling.disassembly import deepest
@@ -39,24 +37,28 @@ from cepheid.matcher.compiling.window_lowering import (
 from cepheid.matcher.operator import columns_of, derived_types
 from cepheid.matcher.vm.memory.layout import NONE, Region
 from cepheid.matcher.vm.memory.tables import Effect, NodeKind, NodeRow, StatementRow
-from cepheid.pattern import tree
+from cepheid.pattern.policy import EVERY
 from cepheid.pattern.schedule import Schedule
+from cepheid.program.normal import NormalStatement, nodes, normalize, normalize_statement
+from cepheid.program.normal.embedding import joined
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.statements import OUTPUT_COUNTERS
 
-_KINDS: dict[type[tree.Pattern], int] = {
-    tree.Atom: NodeKind.WAIT,
-    tree.Every: NodeKind.EVERY,
-    tree.EveryDistinct: NodeKind.DISTINCT,
-    tree.FollowedBy: NodeKind.FOLLOWED,
-    tree.AllOf: NodeKind.ALL,
-    tree.AnyOf: NodeKind.ANY,
-    tree.Absent: NodeKind.ABSENT,
-    tree.Repeat: NodeKind.REPEAT,
-    tree.Within: NodeKind.WITHIN,
-    tree.While: NodeKind.WHILE,
-    tree.Interval: NodeKind.WAIT,
-    tree.At: NodeKind.AT,
+LOWERING_VERSION = 1  # grows whenever a program is lowered to something else than before
+
+_KINDS: dict[type[nodes.Node], int] = {
+    nodes.Wait: NodeKind.WAIT,
+    nodes.WaitForInstant: NodeKind.AT,
+    nodes.Line: NodeKind.LINE,
+    nodes.Sequence: NodeKind.FOLLOWED,
+    nodes.Every: NodeKind.EVERY,
+    nodes.EveryDistinct: NodeKind.DISTINCT,
+    nodes.AllOf: NodeKind.ALL,
+    nodes.AnyOf: NodeKind.ANY,
+    nodes.Absent: NodeKind.ABSENT,
+    nodes.Repeat: NodeKind.REPEAT,
+    nodes.Within: NodeKind.WITHIN,
+    nodes.While: NodeKind.WHILE,
 }
 _MOST_TAGS = 62  # a word has a bit for each
 
@@ -69,34 +71,37 @@ def lower(program: ResolvedProgram) -> MachineProgram:
 def gaps_of(statement: ResolvedStatement) -> Gaps:
     """What a statement has that the machine leaves to the reference semantics, and where."""
     yield from gaps_of_rows(statement)
-    for node in tree.walk(statement.pattern) if statement.pattern is not None else ():
+    normal = normalize_statement(statement)
+    for node in nodes.walk(normal.source):
         if type(node) not in _KINDS:
             yield f"the operator {type(node).__name__}", node.span
-        elif isinstance(node, tree.EveryDistinct):
+        elif isinstance(node, nodes.EveryDistinct):
             yield from ((what, node.span) for what in _gaps_of_distinct(node))
-    if len(_all_tags(statement)) > _MOST_TAGS:
+    if normal.policy != EVERY:
+        yield f"the policy {normal.policy}", None
+    if len(_all_tags(normal)) > _MOST_TAGS:
         yield f"more than {_MOST_TAGS} tags", None
 
 
-def _gaps_of_distinct(pattern: tree.EveryDistinct) -> Iterator[str]:
-    if pattern.expiry is not None and pattern.expiry.months:
+def _gaps_of_distinct(node: nodes.EveryDistinct) -> Iterator[str]:
+    if node.expiry is not None and node.expiry.months:
         yield "every-distinct with months"
-    if _stays(pattern.child):  # each of its instances remembers keys of its own
+    if _stays(node.child):  # each of its instances remembers keys of its own
         yield "every or not below every-distinct"
-    if any(key.type not in SCALARS.values() for key in pattern.keys):
+    if any(key.type not in SCALARS.values() for key in node.keys):
         yield "every-distinct by nested values"
 
 
-def _stays(pattern: tree.Pattern) -> bool:
+def _stays(node: nodes.Node) -> bool:
     """Whether an instance may be true and not be over."""
-    match pattern:
-        case tree.Every() | tree.EveryDistinct() | tree.Absent():
+    match node:
+        case nodes.Every() | nodes.EveryDistinct() | nodes.Absent():
             return True
-        case tree.Repeat():
+        case nodes.Repeat():
             return False
-        case tree.AllOf(sides):  # an absence ends with the last of the other sides
-            return any(_stays(side) for side in sides if not isinstance(side, tree.Absent))
-    return any(map(_stays, tree.children(pattern)))
+        case nodes.AllOf(sides):  # an absence ends with the last of the other sides
+            return any(_stays(side) for side in sides if not isinstance(side, nodes.Absent))
+    return any(map(_stays, nodes.children(node)))
 
 
 @dataclass
@@ -108,25 +113,27 @@ class _Lowering:
     code: list[int] = field(default_factory=list)
     sites: list[Site] = field(default_factory=list)
     schedules: list[Schedule] = field(default_factory=list)
-    nodes: list[list[int]] = field(default_factory=list)
+    node_rows: list[list[int]] = field(default_factory=list)
     lists: list[int] = field(default_factory=list)
     timed: list[tuple[int, int]] = field(default_factory=list)  # (statement, node)
-    steps: dict[int, list[tuple[int, int]]] = field(default_factory=dict)  # per statement
+    # Per statement, the node of each step of its pattern, and which of its words counts the step.
+    steps: dict[int, dict[int, tuple[int, int]]] = field(default_factory=dict)
     depth: int = 1
     most_keys: int = 1
 
     def __post_init__(self) -> None:
         self.types = tuple(self.program.types)
-        self.statements = ranked(self.program)
+        self.normal = sorted(normalize(self.program).statements, key=lambda s: s.resolved.rank)
+        self.statements = tuple(normal.resolved for normal in self.normal)
         self.slots = _slots(self.program)
         self.windows = Windows(self.compiled, self.listed, self.asks, self.slots)
         self.aggregates: dict[Aggregate, int] = {}
 
     def form(self) -> MachineProgram:
-        statements = [self.statement(n, s) for n, s in enumerate(self.statements)]
+        statements = [self.statement(n, s) for n, s in enumerate(self.normal)]
         consumers, types = self.consumers()
         tables: dict[int, list[list[int]]] = {
-            Region.NODE: self.nodes,
+            Region.NODE: self.node_rows,
             Region.STATEMENT: statements,
             Region.CONSUMER: consumers,
             Region.TYPE: types,
@@ -147,24 +154,26 @@ class _Lowering:
             self.pool,
             len(self.pool),
             self.depth,
-            max((len(_all_tags(s)) for s in self.statements), default=0),
+            max((len(_all_tags(s)) for s in self.normal), default=0),
             self.most_keys,
             self.windows.most_aggregates,
             self.windows.most_ordered,
-            tuple(tuple(self.steps.get(n, ())) for n in range(len(self.statements))),
+            tuple(self.steps_of(n) for n in range(len(self.statements))),
         )
 
     # Statements.
 
-    def statement(self, number: int, statement: ResolvedStatement) -> list[int]:
+    def statement(self, number: int, normal: NormalStatement) -> list[int]:
         row = [NONE] * StatementRow.WIDTH
+        statement = normal.resolved
         self.current = number
-        self.tags = {tag: place for place, tag in enumerate(_all_tags(statement))}
-        self.repeated = _repeated_tags(statement)
+        self.tags = {tag: place for place, tag in enumerate(_all_tags(normal))}
+        self.repeated = _collected(normal.source)
         self.aggregates = {node: place for place, node in enumerate(aggregates_of(statement))}
-        if statement.pattern is not None:
-            row[StatementRow.ROOT] = self.root(statement)
-        row[StatementRow.CONDITION] = self.compiled(statement.condition)
+        if normal.stream is None:
+            row[StatementRow.ROOT] = self.root(normal)
+        else:
+            row[StatementRow.CONDITION] = self.compiled(joined(normal.stream.conditions))
         row[StatementRow.WHERE] = self.compiled(statement.where)
         row[StatementRow.HAVING] = self.compiled(statement.having)
         columns = []
@@ -228,8 +237,8 @@ class _Lowering:
 
     def consumer(self, number: int, statement: ResolvedStatement, taken: list[str]) -> list[int]:
         atoms = []
-        for place, node in enumerate(self.nodes):
-            if node[NodeRow.STATEMENT] == number and self.atom_types.get(place) in taken:
+        for place, node in enumerate(self.node_rows):
+            if node[NodeRow.STATEMENT] == number and self.event_types.get(place) in taken:
                 atoms.append(place)
         keys: list[int] = []
         doubles = 0
@@ -259,15 +268,14 @@ class _Lowering:
 
     # Patterns.
 
-    atom_types: dict[int, str] = field(default_factory=dict)
-    before: tuple[tree.Pattern, ...] = ()  # parts of `->` that are over when this one begins
+    event_types: dict[int, str] = field(default_factory=dict)
+    before: tuple[nodes.Node, ...] = ()  # parts of a sequence that were true when this one begins
 
-    def root(self, statement: ResolvedStatement) -> int:
-        assert statement.pattern is not None
+    def root(self, normal: NormalStatement) -> int:
         number = self.node(NodeKind.ROOT)
-        self.one_list = statement.context is None
+        self.one_list = normal.resolved.context is None
         self.before = ()
-        self.link_children(number, [self.pattern(statement.pattern)])
+        self.link_children(number, [self.part(normal.source)])
         return number
 
     def node(self, kind: int) -> int:
@@ -281,56 +289,59 @@ class _Lowering:
             NodeRow.FIRED
         ] = 0
         row[NodeRow.HEAD] = row[NodeRow.TAIL] = row[NodeRow.TIMERS] = row[NodeRow.LAST_TIMER] = NONE
-        self.nodes.append(row)
-        return len(self.nodes) - 1
+        self.node_rows.append(row)
+        return len(self.node_rows) - 1
 
     def link_children(self, number: int, children: list[int], *, backwards: bool = False) -> None:
         """Children follow each other; those of `or` begin from the last to the first."""
         for place, child in enumerate(children):
-            self.nodes[child][NodeRow.PLACE] = place
+            self.node_rows[child][NodeRow.PLACE] = place
         order = children[::-1] if backwards else children
         for child, following in pairwise([*order, NONE]):
-            self.nodes[child][NodeRow.NEXT] = following
-        self.nodes[number][NodeRow.CHILD] = order[0] if order else NONE
-        self.nodes[number][NodeRow.CHILDREN] = len(children)
+            self.node_rows[child][NodeRow.NEXT] = following
+        self.node_rows[number][NodeRow.CHILD] = order[0] if order else NONE
+        self.node_rows[number][NodeRow.CHILDREN] = len(children)
 
-    def pattern(self, pattern: tree.Pattern) -> int:
-        wait = _wait(pattern)
-        if wait is not None:
-            number = self.wait(wait)
-            self.count_steps(number, pattern)
-            return number
-        if isinstance(pattern, tree.FollowedBy):
-            return self.followed(pattern)
-        number = self.node(_KINDS[type(pattern)])
-        row = self.nodes[number]
-        match pattern:
-            case tree.Within():
-                row[NodeRow.HIGH] = NONE if pattern.most is None else pattern.most
+    def part(self, node: nodes.Node) -> int:
+        number = self.node(_KINDS[type(node)])
+        row = self.node_rows[number]
+        match node:
+            case nodes.Wait():
+                self.wait(number, node)
+            case nodes.Within():
+                row[NodeRow.HIGH] = NONE if node.most is None else node.most
                 row[NodeRow.PERIOD], row[NodeRow.MONTHS] = (
-                    pattern.period.microseconds,
-                    pattern.period.months,
+                    node.period.microseconds,
+                    node.period.months,
                 )
                 self.timed.append((self.current, number))
-            case tree.At():
-                self.count_steps(number, pattern)
+            case nodes.WaitForInstant():
+                self.count_step(node.step, number, NodeRow.FIRED)
                 row[NodeRow.LOW] = len(self.schedules) + 1
-                self.schedules.append(pattern.schedule)
+                self.schedules.append(node.schedule)
                 self.timed.append((self.current, number))
-            case tree.EveryDistinct():
-                self.distinct(row, pattern)
-            case tree.While():
-                row[NodeRow.LATE] = self.compiled(pattern.condition)
-            case tree.Repeat():
-                row[NodeRow.LOW] = NONE if pattern.low is None else pattern.low
-                row[NodeRow.HIGH] = NONE if pattern.high is None else pattern.high
-                self.collects(row, pattern.child)
-        children = [self.pattern(child) for child in tree.children(pattern)]
-        self.link_children(number, children, backwards=isinstance(pattern, tree.AnyOf))
-        is_every = isinstance(pattern, tree.Every | tree.EveryDistinct)
-        if is_every and isinstance(next(tree.children(pattern)), tree.Atom):
+            case nodes.EveryDistinct():
+                self.distinct(row, node)
+            case nodes.While():
+                row[NodeRow.LATE] = self.compiled(node.condition)
+            case nodes.Repeat():
+                row[NodeRow.LOW] = NONE if node.low is None else node.low
+                row[NodeRow.HIGH] = NONE if node.high is None else node.high
+                self.collects(row, node.child)
+        children = self.parts(node)
+        self.link_children(number, children, backwards=isinstance(node, nodes.AnyOf))
+        if isinstance(node, nodes.Every | nodes.EveryDistinct) and _is_event(node.child):
             self.starts_runs(children[0])
         return number
+
+    def parts(self, node: nodes.Node) -> list[int]:
+        numbers, before = [], self.before
+        for child in nodes.children(node):
+            numbers.append(self.part(child))
+            if isinstance(node, nodes.Sequence):
+                self.before = (*self.before, child)
+        self.before = before
+        return numbers
 
     def starts_runs(self, number: int) -> None:
         """The `a=A` of `every a=A` hears an event before others do, if nothing is bound before it.
@@ -338,127 +349,91 @@ class _Lowering:
         Where that is so of some instances only, these wait at a node of their own. So the instances
         of a node hear an event in the order in which they began to wait, without being sorted.
         """
-        if any(atom.tag for part in self.before for atom in surely_bound(part)):
+        if any(event.tag for part in self.before for event in surely_taken(part)):
             return
-        if any(tag for part in self.before for tag in _tags(part)):
-            self.nodes.append(list(self.nodes[number]))
-            twin = self.nodes[number][NodeRow.TWIN] = len(self.nodes) - 1
-            self.atom_types[twin] = self.atom_types[number]
+        if any(tag for part in self.before for tag in nodes.tags(part)):
+            self.node_rows.append(list(self.node_rows[number]))
+            twin = self.node_rows[number][NodeRow.TWIN] = len(self.node_rows) - 1
+            self.event_types[twin] = self.event_types[number]
             number = twin
-        self.nodes[number][NodeRow.STARTS_RUNS] = 1
+        self.node_rows[number][NodeRow.STARTS_RUNS] = 1
 
-    def distinct(self, row: list[int], pattern: tree.EveryDistinct) -> None:
-        row[NodeRow.KEYS] = len(pattern.keys)
-        row[NodeRow.BOUND_KEYS] = self.listed([self.compiled(key) for key in pattern.keys])
+    def distinct(self, row: list[int], node: nodes.EveryDistinct) -> None:
+        row[NodeRow.KEYS] = len(node.keys)
+        row[NodeRow.BOUND_KEYS] = self.listed([self.compiled(key) for key in node.keys])
         row[NodeRow.KEY_DOUBLE] = sum(
-            (key.type in (FLOAT, DOUBLE)) << place for place, key in enumerate(pattern.keys)
+            (key.type in (FLOAT, DOUBLE)) << place for place, key in enumerate(node.keys)
         )
-        self.most_keys = max(self.most_keys, len(pattern.keys))
-        if pattern.expiry is not None:
-            row[NodeRow.LOW], row[NodeRow.PERIOD] = 1, pattern.expiry.microseconds
+        self.most_keys = max(self.most_keys, len(node.keys))
+        if node.expiry is not None:
+            row[NodeRow.LOW], row[NodeRow.PERIOD] = 1, node.expiry.microseconds
 
-    def count_steps(self, number: int, pattern: tree.Pattern) -> None:
-        """The node counts its events and its timer apart."""
-        for leaf in tree.walk(pattern):
-            if not any(tree.children(leaf)):
-                word = NodeRow.REACHED if isinstance(leaf, tree.Atom) else NodeRow.FIRED
-                self.steps.setdefault(self.current, []).append((number, word))
+    def count_step(self, step: int, number: int, word: int) -> None:
+        """A node counts its events and its timer apart."""
+        self.steps.setdefault(self.current, {})[step] = number, word
 
-    def collects(self, row: list[int], body: tree.Pattern) -> None:
+    def steps_of(self, statement: int) -> tuple[tuple[int, int], ...]:
+        return tuple(where for _, where in sorted(self.steps.get(statement, {}).items()))
+
+    def collects(self, row: list[int], body: nodes.Node) -> None:
         """The tags that a repeat collects, and whether the body binds them to lists itself."""
-        inner = {t for n in tree.walk(body) if isinstance(n, tree.Repeat) for t in _tags(n.child)}
-        tags = dict.fromkeys(_tags(body))
+        inner = _collected(body)
+        tags = dict.fromkeys(nodes.tags(body))
         row[NodeRow.TAGS] = self.listed(
             w for tag in tags for w in (self.tags[tag], int(tag in inner))
         )
         row[NodeRow.TAG_COUNT] = len(tags)
 
-    def followed(self, pattern: tree.FollowedBy) -> int:
-        """Waits that follow each other are one line; `->` joins lines and other parts."""
-        groups = [
-            (is_wait, list(parts))
-            for is_wait, parts in groupby(pattern.parts, lambda part: _wait(part) is not None)
-        ]
-        if len(groups) == 1 and groups[0][0]:
-            return self.line(groups[0][1])
-        number = self.node(NodeKind.FOLLOWED)
-        children: list[int] = []
-        before = self.before
-        for is_wait, parts in groups:
-            for some in [parts] if is_wait else ([part] for part in parts):
-                children.append(self.line(some))
-                self.before = (*self.before, *some)
-        self.before = before
-        self.link_children(number, children)
-        return number
-
-    def line(self, parts: list[tree.Pattern]) -> int:
-        if len(parts) == 1:
-            return self.pattern(parts[0])
-        number = self.node(NodeKind.LINE)
-        self.link_children(number, [self.pattern(part) for part in parts])
-        return number
-
-    def wait(self, wait: _Wait) -> int:
-        number = self.node(NodeKind.WAIT)
-        row = self.nodes[number]
-        if wait.atom is not None:
-            row[NodeRow.EVENT_DOES] = wait.event_does
-            self.atom(number, wait.atom)
-        if wait.period is not None:
-            row[NodeRow.TIMER_DOES] = wait.timer_does
-            row[NodeRow.PERIOD], row[NodeRow.MONTHS] = wait.period.microseconds, wait.period.months
+    def wait(self, number: int, wait: nodes.Wait) -> None:
+        row = self.node_rows[number]
+        is_true_by_event = wait.true_by == "event"
+        if wait.event is not None:
+            row[NodeRow.EVENT_DOES] = Effect.COMES_TRUE if is_true_by_event else Effect.FAILS
+            self.count_step(wait.event.step, number, NodeRow.REACHED)
+            self.event(number, wait.event)
+        if wait.time is not None:
+            row[NodeRow.TIMER_DOES] = Effect.FAILS if is_true_by_event else Effect.COMES_TRUE
+            row[NodeRow.PERIOD], row[NodeRow.MONTHS] = (
+                wait.time.period.microseconds,
+                wait.time.period.months,
+            )
+            if wait.time.step is not None:
+                self.count_step(wait.time.step, number, NodeRow.FIRED)
             self.timed.append((self.current, number))
-        return number
 
-    def atom(self, number: int, atom: tree.Atom) -> None:
-        row = self.nodes[number]
-        self.atom_types[number] = atom.event_type
-        row[NodeRow.TAG] = NONE if atom.tag is None else self.tags[atom.tag]
-        early, keys, late = _parts_of(atom.condition)
-        row[NodeRow.EARLY] = self.compiled(_all_of(early))
-        row[NodeRow.LATE] = self.compiled(_all_of(late))
+    def event(self, number: int, event: nodes.Awaited) -> None:
+        row = self.node_rows[number]
+        self.event_types[number] = event.event_type
+        row[NodeRow.TAG] = NONE if event.tag is None else self.tags[event.tag]
+        keys = [e for e in event.equal if _can_be_looked_up(e)][:MOST_KEYS]
+        late = (*(e.written for e in event.equal if e not in keys), *event.rest)
+        row[NodeRow.EARLY] = self.compiled(joined(event.own))
+        row[NodeRow.LATE] = self.compiled(joined(late))
         row[NodeRow.KEYS] = len(keys)
-        row[NodeRow.EVENT_KEYS] = self.listed([self.compiled(event) for event, _ in keys])
-        row[NodeRow.BOUND_KEYS] = self.listed([self.compiled(bound) for _, bound in keys])
+        row[NodeRow.EVENT_KEYS] = self.listed([self.compiled(key.event) for key in keys])
+        row[NodeRow.BOUND_KEYS] = self.listed([self.compiled(key.bound) for key in keys])
         row[NodeRow.KEY_DOUBLE] = sum(
-            1 << i for i, (e, _) in enumerate(keys) if e.type in (FLOAT, DOUBLE)
+            1 << i for i, key in enumerate(keys) if key.event.type in (FLOAT, DOUBLE)
         )
         row[NodeRow.IS_ONE_LIST] = int(self.one_list and not keys)
         self.most_keys = max(self.most_keys, len(keys))
 
 
-@dataclass(frozen=True, slots=True)
-class _Wait:
-    """Something that waits for one event, for a time to pass, or for whichever comes first."""
-
-    atom: tree.Atom | None = None
-    event_does: int = Effect.COMES_TRUE
-    period: Period | None = None
-    timer_does: int = Effect.COMES_TRUE
+def _is_event(node: nodes.Node) -> bool:
+    """Whether it waits for an event and for nothing else."""
+    return isinstance(node, nodes.Wait) and node.time is None
 
 
-def _wait(pattern: tree.Pattern) -> _Wait | None:
-    match pattern:
-        case tree.Atom():
-            return _Wait(pattern)
-        case tree.Interval(period):
-            return _Wait(period=period)
-        case tree.Within(tree.Atom() as atom, period, None) if not period.is_zero:
-            return _Wait(atom, period=period, timer_does=Effect.FAILS)
-        case tree.AllOf((tree.Interval(period), tree.Absent(tree.Atom() as atom))) | tree.AllOf(
-            (tree.Absent(tree.Atom() as atom), tree.Interval(period))
-        ) if not period.is_zero:
-            return _Wait(replace(atom, tag=None), Effect.FAILS, period)
-    return None
+_KEY_TYPES = ({INT, LONG}, {FLOAT, DOUBLE}, {STRING}, {BOOLEAN})
+
+
+def _can_be_looked_up(equality: nodes.Equality) -> bool:
+    """Whether values are equal if the words are by which the machine finds who waits for them."""
+    both = {equality.event.type, equality.bound.type}
+    return any(both <= types for types in _KEY_TYPES)
 
 
 _STREAMS = {"istream": 1, "rstream": 2, "irstream": 3, None: 0}
-
-
-def ranked(program: ResolvedProgram) -> tuple[ResolvedStatement, ...]:
-    """The statements in the order in which they take an event."""
-    return tuple(sorted(program.statements, key=lambda s: s.rank))
 
 
 def _slots(program: ResolvedProgram) -> Mapping[tuple[str, DataType], int]:
@@ -475,64 +450,12 @@ def _slots(program: ResolvedProgram) -> Mapping[tuple[str, DataType], int]:
     return found
 
 
-def _all_tags(statement: ResolvedStatement) -> tuple[str, ...]:
+def _all_tags(normal: NormalStatement) -> tuple[str, ...]:
     """Those that its clauses know, and those that live only inside of `not`."""
-    inner = _tags(statement.pattern) if statement.pattern is not None else ()
-    return tuple(dict.fromkeys((*statement.tags, *inner)))
+    return tuple(dict.fromkeys((*normal.resolved.tags, *nodes.tags(normal.source))))
 
 
-def _repeated_tags(statement: ResolvedStatement) -> set[str]:
+def _collected(node: nodes.Node) -> set[str]:
     """The tags that are bound to lists of events."""
-    nodes = tree.walk(statement.pattern) if statement.pattern is not None else ()
-    return {tag for n in nodes if isinstance(n, tree.Repeat) for tag in _tags(n.child)}
-
-
-def _tags(pattern: tree.Pattern) -> Iterator[str]:
-    return (atom.tag for atom in tree.atoms(pattern) if atom.tag is not None)
-
-
-# -- conditions --------------------------------------------------------------------------------
-
-
-def _parts_of(
-    condition: Expr | None,
-) -> tuple[list[Expr], list[tuple[Expr, Expr]], list[Expr]]:
-    """What is about the event alone, equalities with what is bound already, and the rest."""
-    early: list[Expr] = []
-    keys: list[tuple[Expr, Expr]] = []
-    late: list[Expr] = []
-    for part in conjuncts(condition):
-        equality = _equality(part)
-        if _sides(part) <= {"event"} and not reads_clock(part):
-            early.append(part)
-        elif equality is not None and len(keys) < MOST_KEYS:
-            keys.append(equality)
-        else:
-            late.append(part)
-    return early, keys, late
-
-
-def _all_of(parts: list[Expr]) -> Expr | None:
-    if len(parts) < 2:
-        return parts[0] if parts else None
-    return And(tuple(parts), type=BOOLEAN)
-
-
-def _sides(expr: Expr) -> set[str]:
-    columns = (node for node in walk(expr) if isinstance(node, Column))
-    return {"event" if column.tag is None else "bound" for column in columns}
-
-
-_KEY_TYPES = ({INT, LONG}, {FLOAT, DOUBLE}, {STRING}, {BOOLEAN})
-
-
-def _equality(expr: Expr) -> tuple[Expr, Expr] | None:
-    """The event's side and the other, where an equality can be looked up."""
-    if not isinstance(expr, Binary) or expr.operator != "=" or reads_clock(expr):
-        return None
-    if not any({expr.left.type, expr.right.type} <= types for types in _KEY_TYPES):
-        return None
-    for event, bound in ((expr.left, expr.right), (expr.right, expr.left)):
-        if _sides(event) == {"event"} and _sides(bound) == {"bound"}:
-            return event, bound
-    return None
+    repeats = (part for part in nodes.walk(node) if isinstance(part, nodes.Repeat))
+    return {tag for repeat in repeats for tag in nodes.tags(repeat.child)}

@@ -11,14 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from cepheid.core.time import Period
 from cepheid.core.types import INT, LONG, DataType
 from cepheid.expr import tree as expr_tree
-from cepheid.expr.tree import Binary, Expr, conjuncts, walk
+from cepheid.expr.tree import Expr
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.lanes.eligibility import KEYS, SHOWN, names_in, tells_at_once
 from cepheid.matcher.lanes.predicates import can_test
-from cepheid.pattern.tree import Absent, AllOf, Atom, Every, FollowedBy, Interval, Pattern, Within
+from cepheid.program.normal import NormalStatement
+from cepheid.program.normal.nodes import Awaited, Equality, Every, Line, Node, Wait
+from cepheid.program.normal.nodes import Sequence as SequenceNode
 from cepheid.program.resolved import ResolvedStatement, Shape
 
 Ending: TypeAlias = Literal["event", "absence"]
@@ -60,7 +61,7 @@ class Chain:
     ending: Ending = "event"
 
 
-def chain_of(statement: ResolvedStatement, places: ColumnLookup) -> Chain | None:
+def chain_of(statement: NormalStatement, places: ColumnLookup) -> Chain | None:
     """The statement as a chain, if it is one."""
     chain = _chain(statement, places)
     if chain is None or not all(places.has_one(name, a) for name, a in _asked(chain)):
@@ -80,13 +81,14 @@ def _asked(chain: Chain) -> Iterator[tuple[str, str]]:
         yield chain.links[attribute.link].event_type, attribute.name
 
 
-def _chain(statement: ResolvedStatement, places: ColumnLookup) -> Chain | None:
+def _chain(normal: NormalStatement, places: ColumnLookup) -> Chain | None:
+    statement = normal.resolved
     if not _is_plain(statement):
         return None
-    shape = _shape(statement)
-    if shape is None or len(shape.atoms) > _MOST_LINKS:
+    shape = _shape(normal.source)
+    if shape is None or len(shape.events) > _MOST_LINKS:
         return None
-    links = _links(shape.atoms)
+    links = _links(shape.events)
     if links is None:
         return None
     columns = _columns(statement, shape, places)
@@ -106,99 +108,82 @@ def _is_plain(statement: ResolvedStatement) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    atoms: tuple[Atom, ...]
+    events: tuple[Awaited, ...]
     repeats_whole: bool = False
     period: int | None = None
     ending: Ending = "event"
 
 
-def _shape(statement: ResolvedStatement) -> _Shape | None:
-    match statement.pattern:
-        case None:
-            assert statement.event_type is not None
-            return _Shape((Atom(statement.event_type, None, statement.condition),))
-        case Every(Atom() as atom):
-            return _Shape((atom,))
-        case Every(FollowedBy(parts)):
-            atoms = _only_atoms(parts)
-            return _Shape(atoms, repeats_whole=True) if atoms else None
-        case FollowedBy((Every(Atom() as first), *between, last)):
-            atoms = _only_atoms((first, *between))
-            return _with_last(atoms, last) if atoms else None
+def _shape(source: Node) -> _Shape | None:
+    match source:
+        case Every(Wait(Awaited() as event, None)):
+            return _Shape((event,))
+        case Every(Line(waits)):
+            events = _only_events(waits)
+            return _Shape(events, repeats_whole=True) if events else None
+        case SequenceNode((Every(Wait(Awaited() as first, None)), Wait() as last)):
+            return _with_last((first,), last)
+        case SequenceNode((Every(Wait() as first), Line((*between, last)))):
+            events = _only_events((first, *between))
+            return _with_last(events, last) if events else None
     return None
 
 
-def _only_atoms(parts: Sequence[Pattern]) -> tuple[Atom, ...] | None:
-    atoms = tuple(part for part in parts if isinstance(part, Atom))
-    return atoms if len(atoms) == len(parts) else None
+def _only_events(waits: Sequence[Wait]) -> tuple[Awaited, ...] | None:
+    events = tuple(w.event for w in waits if w.event is not None and w.time is None)
+    return events if len(events) == len(waits) else None
 
 
-def _with_last(atoms: tuple[Atom, ...], last: Pattern) -> _Shape | None:
-    match last:
-        case Atom():
-            return _Shape((*atoms, last))
-        case Within(Atom() as atom, period, most=None) if _is_fixed(period):
-            return _Shape((*atoms, atom), period=period.microseconds)
-        case AllOf((Interval(period), Absent(Atom() as atom))) | AllOf(
-            (Absent(Atom() as atom), Interval(period))
-        ) if _is_fixed(period):
-            return _Shape((*atoms, atom), period=period.microseconds, ending="absence")
-    return None
-
-
-def _is_fixed(period: Period) -> bool:
-    """Months differ in length; what takes no time at all happens while the event is taken."""
-    return period.months == 0 and not period.is_zero
+def _with_last(events: tuple[Awaited, ...], last: Wait) -> _Shape | None:
+    if last.event is None:
+        return None
+    if last.time is None:
+        return _Shape((*events, last.event))
+    if last.time.period.months:
+        return None  # they differ in length
+    ending: Ending = "event" if last.true_by == "event" else "absence"
+    return _Shape((*events, last.event), period=last.time.period.microseconds, ending=ending)
 
 
 # What each link asks for.
 
 
-def _links(atoms: Sequence[Atom]) -> tuple[Link, ...] | None:
-    places = {atom.tag: place for place, atom in enumerate(atoms) if atom.tag is not None}
+def _links(events: Sequence[Awaited]) -> tuple[Link, ...] | None:
+    places = {event.tag: place for place, event in enumerate(events) if event.tag is not None}
     links = []
-    for place, atom in enumerate(atoms):
-        link = _link(atom, place, places)
+    for place, event in enumerate(events):
+        link = _link(event, place, places)
         if link is None:
             return None
         links.append(link)
     return tuple(links)
 
 
-def _link(atom: Atom, place: int, places: Mapping[str, int]) -> Link | None:
-    parts = conjuncts(atom.condition)
-    alone = [part for part in parts if not _bound(part)]
-    across = [part for part in parts if _bound(part)]
-    if len(across) > 1 or not all(map(can_test, alone)):
+def _link(event: Awaited, place: int, places: Mapping[str, int]) -> Link | None:
+    if event.rest or len(event.equal) > 1 or not all(map(can_test, event.own)):
         return None
-    if not across:
-        return Link(atom.event_type, tuple(alone))
-    equality = _equality(across[0])
-    if equality is None:
+    if not event.equal:
+        return Link(event.event_type, event.own)
+    attributes = _attributes(event.equal[0])
+    if attributes is None:
         return None
-    own, other = equality
+    own, other = attributes
     assert other.tag is not None
     if places[other.tag] >= place:
         return None
     return Link(
-        atom.event_type,
-        tuple(alone),
+        event.event_type,
+        event.own,
         own.path[0].name,
         Attribute(places[other.tag], other.path[0].name),
     )
 
 
-def _bound(expr: Expr) -> list[expr_tree.Column]:
-    return [n for n in walk(expr) if isinstance(n, expr_tree.Column) and n.tag is not None]
-
-
-def _equality(expr: Expr) -> tuple[expr_tree.Column, expr_tree.Column] | None:
-    """The attribute of the event itself, and that of an earlier one that it must equal."""
-    match expr:
-        case Binary("=", expr_tree.Column() as left, expr_tree.Column() as right):
-            own, other = (left, right) if left.tag is None else (right, left)
-            is_equality = own.tag is None and other.tag is not None
-            if is_equality and _is_key(own) and _is_key(other) and _compare(own.type, other.type):
+def _attributes(equality: Equality) -> tuple[expr_tree.Column, expr_tree.Column] | None:
+    """The attribute of the event itself, and that of an earlier one, where words are compared."""
+    match equality.event, equality.bound:
+        case expr_tree.Column() as own, expr_tree.Column() as other:
+            if _is_key(own) and _is_key(other) and _compare(own.type, other.type):
                 return own, other
     return None
 
@@ -218,8 +203,8 @@ def _compare(one: DataType, other: DataType) -> bool:
 def _columns(
     statement: ResolvedStatement, shape: _Shape, known: ColumnLookup
 ) -> tuple[tuple[str, DataType, Attribute], ...] | None:
-    shown = shape.atoms[:-1] if shape.ending == "absence" else shape.atoms
-    places: dict[str | None, int] = {atom.tag: place for place, atom in enumerate(shown)}
+    shown = shape.events[:-1] if shape.ending == "absence" else shape.events
+    places: dict[str | None, int] = {event.tag: place for place, event in enumerate(shown)}
     if statement.pattern is None:
         places = {None: 0}
     types = known.derived.get(statement.target)

@@ -29,6 +29,7 @@ from cepheid.matcher.machine.saved_state import layout_of
 from cepheid.matcher.operator import Operator, derived_types, rows_schema
 from cepheid.matcher.vm.lanes import chain_runs as chain
 from cepheid.matcher.vm.lanes import window_rows as span
+from cepheid.program.normal import normalize
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.seal import Seal
 from cepheid.semantics.machine import late_event
@@ -46,9 +47,9 @@ def lanes_of(program: ResolvedProgram) -> tuple[Plan, ...] | None:
     taken = {name for statement in program.statements for name in statement.inputs}
     places = ColumnLookup(program)
     found: list[Plan] = []
-    for statement in program.statements:
+    for statement in normalize(program).statements:
         plan = chain_of(statement, places) or window_of(statement, places)
-        if plan is None or taken & lineage(statement.target, program.types):
+        if plan is None or taken & lineage(statement.resolved.target, program.types):
             return None
         found.append(plan)
     return tuple(found)

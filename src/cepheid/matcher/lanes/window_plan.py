@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cepheid.core.types import DOUBLE, FLOAT, INT, LONG, DataType
-from cepheid.expr.tree import Aggregate, Column, Expr, conjuncts
+from cepheid.expr.tree import Aggregate, Column, Expr
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.lanes.eligibility import KEYS, SHOWN, names_in, tells_at_once
 from cepheid.matcher.lanes.predicates import can_test
+from cepheid.program.normal import NormalStatement
 from cepheid.program.resolved import ResolvedStatement
 from cepheid.program.tree import KeepAll, LengthBatch, LengthWindow, TimeBatch, TimeWindow
 
@@ -52,7 +53,7 @@ def argument_of(aggregate: Aggregate) -> str | None:
     return None if aggregate.argument is None else _attribute(aggregate.argument)
 
 
-def window_of(statement: ResolvedStatement, places: ColumnLookup) -> Window | None:
+def window_of(statement: NormalStatement, places: ColumnLookup) -> Window | None:
     """The statement as a window, if it is one."""
     window = _window(statement, places)
     if window is None or not all(places.has_one(name, a) for name, a in _asked(window)):
@@ -65,15 +66,15 @@ def _asked(window: Window) -> Iterator[tuple[str, str]]:
         yield window.event_type, name
 
 
-def _window(statement: ResolvedStatement, places: ColumnLookup) -> Window | None:
-    if statement.event_type is None or not (tells_at_once(statement) and _is_steady(statement)):
+def _window(normal: NormalStatement, places: ColumnLookup) -> Window | None:
+    statement, events = normal.resolved, normal.stream
+    if events is None or not (tells_at_once(statement) and _is_steady(statement)):
         return None
-    tests = tuple(conjuncts(statement.condition))
     keys = dict.fromkeys(_attribute(e) if e.type in KEYS else None for e in statement.group_by)
     columns = _columns(statement, places)
-    if None in keys or columns is None or not all(map(can_test, tests)):
+    if None in keys or columns is None or events.rest or not all(map(can_test, events.own)):
         return None
-    return Window(statement, statement.event_type, tests, tuple(filter(None, keys)), columns)
+    return Window(statement, events.event_type, events.own, tuple(filter(None, keys)), columns)
 
 
 def _is_steady(statement: ResolvedStatement) -> bool:

@@ -1,0 +1,71 @@
+"""Programs in normal form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from cepheid.pattern.policy import Policy
+from cepheid.pattern.tree import Atom, Every, Pattern
+from cepheid.program.normal.embedding import EMBEDDING_VERSION, embed
+from cepheid.program.normal.nodes import Awaited, Node, events
+from cepheid.program.normal.rewrites import REWRITES
+from cepheid.program.normal.rewrites.rewrite import Rewrite
+from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+
+
+@dataclass(frozen=True, slots=True)
+class NormalStatement:
+    """Where its matches come from, in normal form; what it does with them is as resolved."""
+
+    resolved: ResolvedStatement
+    source: Node
+
+    @property
+    def policy(self) -> Policy:
+        return self.resolved.policy
+
+    @property
+    def stream(self) -> Awaited | None:
+        """The events of a statement that reads a stream: its clauses name them by no tag."""
+        if self.resolved.pattern is not None:
+            return None
+        return next(events(self.source))
+
+
+@dataclass(frozen=True, slots=True)
+class NormalProgram:
+    """The statements in the order of the text; types and ranks are as resolved."""
+
+    resolved: ResolvedProgram
+    statements: tuple[NormalStatement, ...]
+
+
+def normalize(program: ResolvedProgram) -> NormalProgram:
+    return NormalProgram(program, tuple(map(normalize_statement, program.statements)))
+
+
+def normalize_statement(statement: ResolvedStatement) -> NormalStatement:
+    node = embed(_pattern(statement))
+    for rewrite in REWRITES:
+        node = rewrite(node)
+    return NormalStatement(statement, node)
+
+
+def _pattern(statement: ResolvedStatement) -> Pattern:
+    """A stream is the pattern `every` event of its type that satisfies its condition.
+
+    Why no row changes: `every` begins to wait anew with each event that it takes, so it takes all of
+    them, at once and in their order, and each is a match; the same events are the rows of a stream.
+    """
+    if statement.pattern is not None:
+        return statement.pattern
+    assert statement.event_type is not None
+    return Every(Atom(statement.event_type, None, statement.condition))
+
+
+def digest(rewrites: Sequence[Rewrite] = REWRITES) -> str:
+    """Changes with the list of rewrites, their order and their versions."""
+    listed = [f"{rewrite.name}:{rewrite.version}" for rewrite in rewrites]
+    return sha256(",".join([f"embed:{EMBEDDING_VERSION}", *listed]).encode()).hexdigest()
