@@ -35,7 +35,7 @@ from tests.effort import examples
 from tests.examples.test_golden import RUNS, Run
 from tests.formal.maudes import agree
 from tests.matcher import expressions
-from tests.semantics import scenarios
+from tests.conformance import scenarios
 from tests.semantics.drive import end_of, plain, resolved
 from tests.semantics.generators import programs, streams
 

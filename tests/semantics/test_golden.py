@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.semantics.scenarios import FOLDER, outcome, read, write
+from tests.conformance.scenarios import FOLDER, outcome, read, write
 
 ENGINES = ("reference", "local")
 FILES = sorted(FOLDER.glob("*.txt"))

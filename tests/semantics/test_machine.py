@@ -18,7 +18,7 @@ from cepheid.semantics.machine import Machine
 from cepheid.semantics.pattern import Atom
 from tests.effort import examples
 from tests.semantics.drive import show
-from tests.semantics.scenarios import TYPES, outcome, parse_events
+from tests.conformance.scenarios import TYPES, outcome, parse_events
 
 SECOND = 1_000_000
 

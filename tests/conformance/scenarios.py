@@ -19,14 +19,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 import cepheid as cep
 from cepheid.core.event import Event
+from cepheid.core.time import Instant
 from cepheid.core.types import INT, LONG, STRING, Attribute, EventType
 from cepheid.engines.local.session import Session
+from cepheid.program.resolved import ResolvedProgram
 
 FOLDER = Path(__file__).parent / "golden"
 ATTRIBUTES = tuple(
@@ -38,6 +41,39 @@ _EVENT = re.compile(r"([A-Z]\w*)?@(\d+)(\{[^}]*\})?")
 _CASE = re.compile(r"\[(\w+)\] (\w+)")
 
 
+@lru_cache(1000)  # each program runs on many engines
+def _parsed(text: str) -> cep.Program:
+    return cep.parse(text, types=TYPES)
+
+
+@lru_cache(1000)
+def _resolved(text: str) -> ResolvedProgram:
+    return _parsed(text).resolve()
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A program and the events that happen to it."""
+
+    text: str
+    events: str
+
+    @property
+    def program(self) -> cep.Program:
+        return _parsed(self.text)
+
+    @property
+    def resolved(self) -> ResolvedProgram:
+        return _resolved(self.text)
+
+    def items(self) -> list[Event | Instant]:
+        return list(parse_events(self.events, self.resolved.types))
+
+    def __str__(self) -> str:
+        """In the form of a golden file."""
+        return f"events s: {self.events}\n\n[new] s\n{self.text}\n=>"
+
+
 @dataclass
 class Case:
     name: str
@@ -45,6 +81,10 @@ class Case:
     text: str
     expected: list[str]
     comments: list[str] = field(default_factory=list)
+
+    @property
+    def is_wrong(self) -> bool:
+        return "".join(self.expected[:1]).startswith("=> error")
 
 
 @dataclass
@@ -55,6 +95,11 @@ class Scenarios:
     head: list[str]
     sequences: dict[str, str]
     cases: list[Case]
+
+    @property
+    def runnable(self) -> list[Case]:
+        """Those whose program is not wrong, and which have events."""
+        return [c for c in self.cases if not c.is_wrong and self.sequences[c.events]]
 
 
 def read(path: Path) -> Scenarios:
@@ -94,9 +139,11 @@ def write(scenarios: Scenarios) -> None:
     scenarios.path.write_text("\n\n".join(blocks) + "\n")
 
 
-def parse_events(sequence: str) -> Iterator[Event | int]:
+def parse_events(
+    sequence: str, types: Mapping[str, EventType] = TYPES
+) -> Iterator[Event | Instant]:
     """Events, and instants up to which time passes."""
-    for item in sequence.split(" "):
+    for number, item in enumerate(sequence.split()):
         match = _EVENT.fullmatch(item)
         assert match, item
         name, time, rest = match[1], int(match[2]), match[3]
@@ -104,9 +151,10 @@ def parse_events(sequence: str) -> Iterator[Event | int]:
             yield time * 1000
             continue
         given = re.findall(r'(\w+)=("[^"]*"|[^,}]+)', rest or "")
-        values = {"id": name, "k": None, "v": None, "ts": time}
-        values.update((key, json.loads(value)) for key, value in given)
-        yield Event(name.rstrip("0123456789"), time * 1000, values)
+        type = types[name.rstrip("0123456789")]
+        known = {"id": name, "ts": time, **{key: json.loads(value) for key, value in given}}
+        values = {a.name: known.get(a.name) for a in type.attributes}
+        yield Event(type.name, time * 1000, values, number)
 
 
 def outcome(text: str, sequence: str, *, engine: str = "local", restart: bool = False) -> list[str]:
@@ -142,7 +190,8 @@ def show(row: Event, *, with_statement: bool) -> str:
 
 def show_value(value: object) -> str:
     if isinstance(value, Event):
-        return str(value["id"])
+        inside = ",".join(f"{n}={show_value(v)}" for n, v in value.items())
+        return str(value["id"]) if "id" in value else f"{value.type}({inside})"
     if isinstance(value, list):
         return "[" + ",".join(map(show_value, value)) + "]"
     return json.dumps(value)

@@ -1,0 +1,41 @@
+"""What an engine gives beside the reference, and how a difference is told."""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+from functools import lru_cache
+
+from tests.conformance.engines import REFERENCE, Engine, Refused
+from tests.conformance.gaps import listed
+from tests.conformance.scenarios import Example, outcome
+
+
+def agree(engine: Engine, example: Example) -> bool:
+    """Checks that an engine gives the rows of the reference; whether it runs the program at all."""
+    try:
+        found = engine.rows(example)
+    except Refused as refusal:
+        unlisted = [fact for fact in refusal.args if not listed(engine.name, fact)]
+        fact = f"{engine.name} refuses what gaps.py does not list"
+        assert not unlisted, told(example, fact, unlisted)
+        return False
+    expected = expected_rows(engine, example)
+    if found != expected:
+        lines = list(unified_diff(expected, found, "reference", engine.name, n=1, lineterm=""))
+        raise AssertionError(told(example, f"{engine.name} gives other rows", lines))
+    return True
+
+
+@lru_cache(2000)
+def expected_rows(engine: Engine, example: Example) -> list[str]:
+    """What the reference gives, said as the engine says it."""
+    as_told = Engine(
+        REFERENCE.name, REFERENCE.run, engine.names_statements, engine.has_negative_zero
+    )
+    return as_told.rows(example)
+
+
+def told(example: Example, fact: str, lines: list[str]) -> str:
+    """A failure with a case that can be pasted into a golden file."""
+    rows = outcome(example.text, example.events, engine="reference")
+    return "\n".join([fact, "", str(example), *rows, "", *lines])

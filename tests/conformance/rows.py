@@ -1,0 +1,66 @@
+"""Rows as text in which everything counts: type, time, kind, statement, attributes, events in events."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+
+from cepheid.core.event import Event, Value
+from cepheid.core.time import to_instant
+
+
+def kind_of(row: Event) -> str:
+    return "old" if row.is_old else "timeout" if row.is_timeout else "match"
+
+
+def strict(row: Event, *, with_statement: bool = True) -> str:
+    """A row as text; two look the same only if nothing tells them apart."""
+    statement = [f"by {row.statement}"] if with_statement else []
+    head = [str(row.instant), kind_of(row), row.type, *statement]
+    return " ".join([*head, *(f"{name}={_text(value)}" for name, value in row.items())])
+
+
+def _text(value: Value) -> str:
+    """1 and 1.0 differ, and so do the types and times of events in rows; one NaN is like the other."""
+    if isinstance(value, Event):
+        inside = " ".join(f"{name}={_text(v)}" for name, v in value.items())
+        return f"{value.type}@{value.instant}({inside})"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}={_text(v)}" for name, v in value.items()) + "}"
+    return "NaN" if isinstance(value, float) and math.isnan(value) else repr(value)
+
+
+def events_of(table: pa.Table) -> Iterator[Event]:
+    """The rows of an operator or of a Spark frame as events, in the order of their keys if there are."""
+    rows: Iterable[dict[str, Any]] = table.to_pylist()
+    if "@key" in table.column_names:
+        rows = sorted(rows, key=lambda row: row["@key"])
+    for row in rows:
+        kind, values = row["@kind"], row.get(row["@type"], {})  # a type may have no attributes
+        yield Event(
+            row["@type"],
+            to_instant(row["@time"]),
+            {name: _value(value) for name, value in values.items()},
+            is_old=kind == "old",
+            is_timeout=kind == "timeout",
+        )
+
+
+def _value(stored: Any) -> Value:
+    """Events are structs that have their type and time in front."""
+    if isinstance(stored, list):
+        return [_value(item) for item in stored]
+    if not isinstance(stored, dict):
+        found: Value = stored
+        return found
+    values = {name: _value(value) for name, value in stored.items() if name[0] != "@"}
+    if "@type" not in stored:
+        return values
+    time = stored["@time"]
+    return Event(stored["@type"], to_instant(time) if isinstance(time, datetime) else time, values)

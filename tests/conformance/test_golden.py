@@ -1,0 +1,44 @@
+"""Every golden case gives its rows, on every engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.compare import agree
+from tests.conformance.engines import ENGINES, REFERENCE
+from tests.conformance.scenarios import FOLDER, Example, outcome, read, write
+
+FILES = sorted(FOLDER.glob("*.txt"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_the_reference_gives_the_golden_rows(file: Path, rewrite: bool) -> None:
+    scenarios = read(file)
+    wrong = []
+    for case in scenarios.cases:
+        rows = outcome(case.text, scenarios.sequences[case.events], engine="reference")
+        if rows != case.expected:
+            wrong.append((case.name, case.text, case.expected, rows))
+            case.expected = rows
+    if rewrite:
+        write(scenarios)
+    else:
+        assert not wrong
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("name", [name for name in ENGINES if name != REFERENCE.name])
+def test_every_engine_gives_the_rows_of_the_reference(name: str, file: Path) -> None:
+    scenarios = read(file)
+    for case in scenarios.runnable:
+        agree(ENGINES[name], Example(case.text, scenarios.sequences[case.events]))
+
+
+def test_golden_files_are_written_as_they_are_read(tmp_path: Path) -> None:
+    for file in FILES:
+        scenarios = read(file)
+        scenarios.path = tmp_path / file.name
+        write(scenarios)
+        assert scenarios.path.read_text() == file.read_text()
