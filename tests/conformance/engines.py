@@ -8,7 +8,7 @@ from __future__ import annotations
 import atexit
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import cycle
 from typing import Any
 
@@ -42,6 +42,7 @@ class Engine:
     run: Callable[[Example], Sequence[Event]]
     names_statements: bool = True  # whether rows say which statement they come from
     has_negative_zero: bool = True
+    has_order: bool = True  # whether rows come in the order of the reference
 
     def rows(self, example: Example) -> list[str]:
         """All rows, or what the run ends with. Refused where it does not run such a program."""
@@ -54,7 +55,9 @@ class Engine:
 
     def shown(self, rows: Sequence[Event]) -> list[str]:
         texts = [strict(row, with_statement=self.names_statements) for row in rows]
-        return texts if self.has_negative_zero else [t.replace("=-0.0", "=0.0") for t in texts]
+        if not self.has_negative_zero:
+            texts = [text.replace("=-0.0", "=0.0") for text in texts]
+        return texts if self.has_order else sorted(texts)
 
 
 # Forms of the input ---------------------------------------------------------------------------
@@ -78,6 +81,10 @@ def table_of(example: Example) -> pa.Table:
     """The same as one Arrow table, with a column for each attribute of any type."""
     types = example.resolved.types
     items = example.items()
+    return table_of_items(items, types)
+
+
+def table_of_items(items: Sequence[Event | Instant], types: Mapping[str, EventType]) -> pa.Table:
     columns: dict[str, Any] = {
         "@type": pa.array([_type(item) for item in items], pa.string()),
         "@time": pa.array(list(map(instant_of, items)), pa.timestamp("us", "UTC")),
@@ -110,7 +117,7 @@ def _attributes(items: Sequence[Event | Instant], types: Mapping[str, EventType]
 
 def by_records(engine: str) -> Callable[[Example], Sequence[Event]]:
     return lambda example: cep.run(
-        example.program, records_of(example), start=0, engine=engine
+        example.program, records_of(example), start=example.start / 1000, engine=engine
     )
 
 
@@ -201,7 +208,12 @@ def by_maude(example: Example) -> Sequence[Event]:
     return run_in(_maude(), specify(program), events, 0, instant_of(items[-1]))
 
 
-REFERENCE = Engine("reference", by_records("reference"))
+@lru_cache(1000)  # all engines are compared with it
+def by_reference(example: Example) -> Sequence[Event]:
+    return by_records("reference")(example)
+
+
+REFERENCE = Engine("reference", by_reference)
 ENGINES = {
     engine.name: engine
     for engine in (

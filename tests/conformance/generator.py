@@ -13,10 +13,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import TypeVar
 
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -32,6 +34,7 @@ from cepheid.core.types import (
     is_numeric,
 )
 from cepheid.errors import Severity
+from tests import effort
 from tests.conformance.scenarios import Example
 
 T = TypeVar("T")
@@ -604,3 +607,23 @@ def _types(text: str) -> Mapping[str, EventType]:
     assert not wrong, (text, wrong)
     return program.types
 
+
+class EnoughExamples(Exception):
+    """Ends the search, as Hypothesis has no other way."""
+
+
+def different(count: int) -> tuple[Example, ...]:
+    """So many examples, no two alike."""
+    found: dict[Example, None] = {}
+
+    @settings(effort.examples(3 * count), database=None, phases=[Phase.generate])
+    @given(examples())
+    def collect(example: Example) -> None:
+        if len(found) == count:
+            raise EnoughExamples
+        found[example] = None
+
+    with suppress(EnoughExamples):
+        collect()
+    assert len(found) == count
+    return tuple(found)

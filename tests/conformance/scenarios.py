@@ -57,6 +57,22 @@ class Example:
 
     text: str
     events: str
+    start: int = 0  # when the clock starts, in milliseconds
+
+    def later(self, time: int) -> Example:
+        """The same so many milliseconds later."""
+        moved = re.sub(r"@(\d+)(?=[ {]|$)", lambda at: f"@{int(at[1]) + time}", self.events)
+        return Example(self.text, moved, self.start + time)
+
+    def until(self, time: int) -> Example:
+        """The same, and time goes on."""
+        return Example(self.text, f"{self.events} @{time}", self.start)
+
+    @property
+    def end(self) -> int:
+        """The last time in it, in milliseconds."""
+        item = self.items()[-1]
+        return (item.instant if isinstance(item, Event) else item) // 1000
 
     @property
     def program(self) -> cep.Program:

@@ -1,0 +1,56 @@
+"""Golden cases and generated programs give the rows of the reference on Spark."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.conformance.engines import Engine
+from tests.conformance.generator import different
+from tests.conformance.on_spark import EPOCH, differences, in_a_batch, in_a_stream
+from tests.conformance.packs import Pack
+from tests.conformance.scenarios import FOLDER, Example, read
+from tests.effort import EFFORT
+
+BATCH = Engine("spark", lambda _: (), names_statements=False)
+STREAM = Engine("spark stream", lambda _: (), names_statements=False, has_order=False)
+PARTITIONS = (1, 3, 7)
+SIZE = 25  # examples of a pack
+BATCHES, STREAMS = 3 * EFFORT, 1 * EFFORT
+
+
+@cache
+def generated() -> tuple[Example, ...]:
+    return different(SIZE * (BATCHES + STREAMS))
+
+
+def pack(number: int) -> list[Example]:
+    return list(generated()[number * SIZE : (number + 1) * SIZE])
+
+
+@cache
+def golden() -> list[Example]:
+    files = [read(file) for file in sorted(FOLDER.glob("*.txt"))]
+    return [Example(c.text, f.sequences[c.events]) for f in files for c in f.runnable]
+
+
+@pytest.mark.parametrize("number", range(BATCHES))
+def test_generated_programs_in_a_batch(spark: SparkSession, number: int) -> None:
+    run = in_a_batch(PARTITIONS[number % 3])
+    assert not differences(spark, BATCH, run, Pack.of(pack(number)))
+
+
+@pytest.mark.parametrize("number", range(STREAMS))
+def test_generated_programs_in_a_stream(spark: SparkSession, tmp_path: Path, number: int) -> None:
+    examples = [example.later(EPOCH) for example in pack(BATCHES + number)]
+    run = in_a_stream(tmp_path, seed=number)
+    assert not differences(spark, STREAM, run, Pack.of(examples))
+
+
+@pytest.mark.parametrize("partitions", PARTITIONS)
+def test_golden_cases_in_a_batch(spark: SparkSession, partitions: int) -> None:
+    found = golden()[PARTITIONS.index(partitions) :: 3] if EFFORT == 1 else golden()
+    assert not differences(spark, BATCH, in_a_batch(partitions), Pack.of(found))
