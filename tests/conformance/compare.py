@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from difflib import unified_diff
-from functools import lru_cache
 
 from tests.conformance.engines import REFERENCE, Engine, Refused
 from tests.conformance.gaps import listed

@@ -21,7 +21,7 @@ from cepheid.core.types import EventType, wider
 from cepheid.formal.maude.engine import run_in
 from cepheid.formal.maude.process import Maude
 from cepheid.formal.maude.specify import specify
-from cepheid.io.arrow import arrow_type, to_column
+from cepheid.io.arrow import to_column
 from cepheid.matcher.compiled import Compiled
 from cepheid.matcher.lanes import Lanes, lanes_of
 from cepheid.matcher.operator import Operator, columns_of, left_to_reference
@@ -123,20 +123,25 @@ def by_records(engine: str) -> Callable[[Example], Sequence[Event]]:
 
 def by_columns(example: Example) -> Sequence[Event]:
     """An Arrow table takes another road through the engine `local` than records do."""
-    return cep.run(example.program, table_of(example), start=0)
+    return cep.run(example.program, table_of(example), start=example.start / 1000)
 
 
 def with_restarts(engine: str) -> Callable[[Example], Sequence[Event]]:
-    """One event at a time, saved and opened again after each."""
+    """One event at a time, saved and opened again after each; after some of them where they are many."""
 
     def run(example: Example) -> Sequence[Event]:
         program = example.program
-        session = cep.open(program, start=0, engine=engine)
+        session = cep.open(program, start=example.start / 1000, engine=engine)
         rows: list[Event] = []
-        for item in example.items():
-            is_event = isinstance(item, Event)
-            rows += session.take(item) if is_event else session.advance(item / 1_000_000)
-            session = cep.open(program, state=session.save(), engine=engine)
+        items = example.items()
+        step = 1 + len(items) // 50
+        for number, item in enumerate(items):
+            if isinstance(item, Event):
+                rows += session.take(item)
+            else:
+                rows += session.advance(item / 1_000_000)
+            if number % step == 0:
+                session = cep.open(program, state=session.save(), engine=engine)
         return rows
 
     return run
@@ -163,7 +168,7 @@ def by_operator(
     def run(example: Example) -> Sequence[Event]:
         program, items = example.resolved, example.items()
         operator = make(program)
-        operator.start(0)
+        operator.start(example.start * 1000)
         rest = operator_table(program, [item for item in items if isinstance(item, Event)])
         found: list[pa.Table] = []
         for size in cycle(sizes):
@@ -174,7 +179,10 @@ def by_operator(
             operator = make(program)
             operator.load(state)
         found.append(operator.advance(instant_of(items[-1])))
-        return list(events_of(pa.concat_tables(found)))
+        rows = pa.concat_tables(found)
+        keys: list[list[int]] = rows["@key"].to_pylist()  # type: ignore[assignment]
+        assert keys == sorted(keys), "the keys of rows say their order"
+        return list(events_of(rows))
 
     return run
 
@@ -205,7 +213,8 @@ def _maude() -> Maude:
 def by_maude(example: Example) -> Sequence[Event]:
     program, items = example.resolved, example.items()
     events = [item for item in items if isinstance(item, Event)]
-    return run_in(_maude(), specify(program), events, 0, instant_of(items[-1]))
+    start, end = example.start * 1000, instant_of(items[-1])
+    return run_in(_maude(), specify(program), events, start, end)
 
 
 @lru_cache(1000)  # all engines are compared with it

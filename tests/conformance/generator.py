@@ -53,6 +53,7 @@ INPUTS = ("A", "B", "C")
 COMPARISONS = ("=", "<", "<=", ">", ">=", "!=", "is", "is not")
 NUMBERS = ("1", "0", "2", "1L", "0.5", "1.5f")
 TEXTS = ("'x'", "'y'", "'b'", "''")
+SCHEDULES = tuple(f"timer:at(*, *, *, *, *, {s})" for s in ("*/2", "3", "[0, 5, 7]"))
 PERIODS = ("1 sec", "2 sec", "3 sec", "500 msec")
 
 
@@ -115,6 +116,7 @@ FORMS = {
         "-<number>",
         "nullif(<number>, <number>)",
         "instr(<text>, 'x')",
+        "current_timestamp()",
     ),
     "text": (
         "(<text> || <text>)",
@@ -264,8 +266,7 @@ class Patterns(Expressions):
         return self.timer()
 
     def timer(self) -> str:
-        at = "timer:at(*, *, *, *, *, */2)"
-        return self.pick(*(f"timer:interval({p})" for p in PERIODS), at)
+        return self.pick(*(f"timer:interval({p})" for p in (*PERIODS, "0 sec")), *SCHEDULES)
 
     def atom(self, bound: Bound) -> str:
         type = self.pick(*self.among)
@@ -366,6 +367,7 @@ class Patterns(Expressions):
 
 # Statements -----------------------------------------------------------------------------------
 
+FLAGS = ("FORCE_UPDATE", "START_EAGER", "FORCE_UPDATE, START_EAGER")
 STREAMS = ("", "", "irstream ", "rstream ", "istream ")
 
 
@@ -398,7 +400,7 @@ class Statements(Patterns):
     def window(self) -> str:
         period, size = self.pick(*PERIODS), self.pick(2, 1, 3)
         batch = f"{period}{self.pick('', ', 0L', ', 500L')}"
-        flags = self.pick("", ", 'FORCE_UPDATE'", ", 'START_EAGER'")
+        flags = self.pick("", *(f", '{f}'" for f in FLAGS))
         timed = f"#time({period})", f"#time_batch({batch}{flags})"
         return self.pick(f"#length({size})", *timed, f"#length_batch({size})", "#keepall")
 
@@ -409,12 +411,14 @@ class Statements(Patterns):
 
     def columns(self, names: Names, *, aggregated: bool) -> str:
         """A select list; what it names must differ from one derived type to the other."""
-        if not aggregated and self.happens(4) and names.events + names.values:
+        if not aggregated and self.happens(3) and names.events + names.values:
             return "*"
         items = [self.item(names) for _ in range(self.pick(2, 1, 3))]
         if aggregated:
             items = [self.aggregate(names), *items[: self.pick(0, 1)]]
-        return ", ".join(f"{item} as {n}{self.place}" for n, item in zip("xyz", items, strict=False))
+        return ", ".join(
+            f"{item} as {n}{self.place}" for n, item in zip("xyz", items, strict=False)
+        )
 
     def into_declared(self, names: Names) -> str:
         """Columns of the declared type D, or some of them."""
@@ -424,7 +428,7 @@ class Statements(Patterns):
         return self.pick(some, f"{some}, 0.5 as w", f"{v} as v")
 
     def is_whole(self, name: str) -> bool:
-        attribute = name.split(".")[-1]
+        attribute = name.rsplit(".", maxsplit=1)[-1]
         kinds = {a.type for t in self.types.values() for a in t.attributes if a.name == attribute}
         return all(map(is_integral, kinds))
 
@@ -462,7 +466,10 @@ class Statements(Patterns):
         if not (types and all(keys.values()) and self.happens(6)):
             return "", ""
         pairs = ", ".join(f"{names[0]} from {t}" for t, names in keys.items())
-        return f"create context Per{self.place} partition by {pairs};\n", f"context Per{self.place} "
+        return (
+            f"create context Per{self.place} partition by {pairs};\n",
+            f"context Per{self.place} ",
+        )
 
     def statement(self, target: str | None) -> str:
         source, names, types = self.source()
@@ -477,9 +484,7 @@ class Statements(Patterns):
         aggregated = has_clauses and self.pick(False, True)
         declared = target == "D"
         columns = (
-            self.into_declared(names)
-            if declared
-            else self.columns(names, aggregated=aggregated)
+            self.into_declared(names) if declared else self.columns(names, aggregated=aggregated)
         )
         rest = self.rest(names) if has_clauses else ""
         distinct = "distinct " if has_clauses and self.happens(8) else ""
@@ -509,10 +514,11 @@ class PlainStatements(Statements):
         own = names_of("", self.types[type], self.types)
         tests = [self.truth(own, 0)] if self.pick(False, True) else []
         if bound.tags and self.pick(True, False):
-            tag, before = self.pick(*bound.tags.items())
+            earlier = self.pick(*bound.tags)
+            before = bound.tags[earlier]
             shared = [a.name for a in self.types[before].attributes if a.name in "kv"]
             name = self.pick(*shared) if shared else None
-            tests += [f"{name} = {tag}.{name}"] if name and name in own.values else []
+            tests += [f"{name} = {earlier}.{name}"] if name and name in own.values else []
         tag = f"{'abcdefghijkl'[len(bound.used)]}{self.place}"
         bound.used.append(tag)
         bound.tags[tag] = type
@@ -545,7 +551,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "k": ("x", "y", "x", None, ""),
     "v": (1, 0, 2, 3, -1, None),
     "s": ("b", "a", "c", "B", None),
-    "w": (0.5, 1.5, -2.0, 0.1, None, float("nan"), float("inf")),
+    "w": (0.5, 1.5, -2.0, 0.1, None, 1e16, float("nan"), float("inf")),
     "n": (1, 2, 0, 3_000_000_000, None),
     "t": (True, False, None),
     "f": (0.5, 1.5, 0.1, None),

@@ -20,7 +20,6 @@ from tests.conformance.compare import difference
 from tests.conformance.engines import Engine, table_of_items
 from tests.conformance.packs import Pack
 from tests.conformance.rows import events_of
-from tests.conformance.scenarios import Example
 from tests.spark.cases import set_to
 
 Run: TypeAlias = Callable[[SparkSession, Pack], Sequence[Event]]
@@ -40,7 +39,7 @@ def in_a_batch(partitions: int) -> Run:
         frame.createOrReplaceTempView("pack")
         start = pack.examples[0].start / 1000
         # Adaptive execution would put what is so small into one part.
-        with set_to(spark, partitions=partitions, adaptive=False):
+        with set_to(spark, partitions=partitions, rows=1 + partitions, adaptive=False):
             return cep.run(pack.program, "table:pack", engine="spark", start=start)
 
     return run
@@ -72,16 +71,14 @@ def in_a_stream(folder: Path, seed: int, files: int = 3) -> Run:
 def _write(folder: Path, table: pa.Table, chance: random.Random, files: int) -> None:
     """A file per micro-batch; the last moves the watermark beyond the end."""
     folder.mkdir()
-    times = table["@time"].cast(pa.int64()).to_pylist()
+    times: list[int] = table["@time"].cast(pa.int64()).to_pylist()  # type: ignore[assignment]
     arrivals = [time + chance.randrange(DELAY * 1000) for time in times]
     order = sorted(range(len(times)), key=arrivals.__getitem__)
     cuts = sorted(chance.sample(range(1, len(order)), min(files, len(order)) - 1))
     for number, (begin, end) in enumerate(pairwise([0, *cuts, len(order)])):
         _write_file(folder, number, table.take(order[begin:end]))
-    last = pa.array([max(times) + DELAY * 1000], pa.timestamp("us", "UTC"))
-    flush = pa.table({"@time": last})
-    flush = pa.concat_tables([table.schema.empty_table(), flush], promote_options="default")
-    _write_file(folder, len(cuts) + 1, flush)
+    last = [{"@time": max(times) + DELAY * 1000}]
+    _write_file(folder, len(cuts) + 1, pa.Table.from_pylist(last, table.schema))
 
 
 def _write_file(folder: Path, number: int, rows: pa.Table) -> None:
@@ -114,4 +111,3 @@ def differences(spark: SparkSession, engine: Engine, run: Run, pack: Pack) -> li
     rows = zip(pack.examples, found, strict=True)
     told = (difference(engine, example, engine.shown(own)) for example, own in rows)
     return [text for text in told if text]
-

@@ -84,8 +84,7 @@ class Pack:
         found: list[Event | Instant] = []
         for number, example in enumerate(self.examples):
             for item in example.items():
-                is_event = isinstance(item, Event)
-                found.append(_moved(item, f"_{number}") if is_event else item)
+                found.append(_moved(item, f"_{number}") if isinstance(item, Event) else item)
         return sorted(found, key=instant_of)
 
     def parted(self, rows: Sequence[Event]) -> list[list[Event]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -37,11 +37,8 @@ def _text(value: Value) -> str:
 
 
 def events_of(table: pa.Table) -> Iterator[Event]:
-    """The rows of an operator or of a Spark frame as events, in the order of their keys if there are."""
-    rows: Iterable[dict[str, Any]] = table.to_pylist()
-    if "@key" in table.column_names:
-        rows = sorted(rows, key=lambda row: row["@key"])
-    for row in rows:
+    """The rows of an operator or of a Spark frame as events."""
+    for row in table.to_pylist():
         kind, values = row["@kind"], row.get(row["@type"], {})  # a type may have no attributes
         yield Event(
             row["@type"],

@@ -29,6 +29,7 @@ from cepheid.core.event import Event
 from cepheid.core.time import Instant
 from cepheid.core.types import INT, LONG, STRING, Attribute, EventType
 from cepheid.engines.local.session import Session
+from cepheid.io import Decoder, records_of
 from cepheid.program.resolved import ResolvedProgram
 
 FOLDER = Path(__file__).parent / "golden"
@@ -88,6 +89,26 @@ class Example:
     def __str__(self) -> str:
         """In the form of a golden file."""
         return f"events s: {self.events}\n\n[new] s\n{self.text}\n=>"
+
+
+@dataclass(frozen=True, slots=True)
+class FileExample(Example):
+    """A program over the events of files, which `events` names."""
+
+    files: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, program: Path, files: tuple[Path, ...]) -> FileExample:
+        text, names = program.read_text(), " ".join(file.name for file in files)
+        first = cls(text, names, 0, files).items()[0]
+        instant = first.instant if isinstance(first, Event) else first
+        return cls(text, names, instant // 1000, files)
+
+    def items(self) -> list[Event | Instant]:
+        decoder = Decoder(self.resolved.types)
+        records = (record for file in self.files for record in records_of(file))
+        found = [decoder.decode(record, number) for number, record in enumerate(records)]
+        return sorted(found, key=lambda item: item.instant if isinstance(item, Event) else item)
 
 
 @dataclass

@@ -8,9 +8,11 @@ import pytest
 
 from tests.conformance.compare import agree
 from tests.conformance.engines import ENGINES, REFERENCE
-from tests.conformance.scenarios import FOLDER, Example, outcome, read, write
+from tests.conformance.scenarios import FOLDER, Example, FileExample, outcome, read, write
+from tests.examples.test_golden import RUNS, Run
 
 FILES = sorted(FOLDER.glob("*.txt"))
+OTHERS = [name for name in ENGINES if name != REFERENCE.name]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -29,11 +31,18 @@ def test_the_reference_gives_the_golden_rows(file: Path, rewrite: bool) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-@pytest.mark.parametrize("name", [name for name in ENGINES if name != REFERENCE.name])
+@pytest.mark.parametrize("name", OTHERS)
 def test_every_engine_gives_the_rows_of_the_reference(name: str, file: Path) -> None:
     scenarios = read(file)
     for case in scenarios.runnable:
         agree(ENGINES[name], Example(case.text, scenarios.sequences[case.events]))
+
+
+@pytest.mark.parametrize("run", RUNS, ids=str)
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_engine_gives_the_rows_of_an_example(name: str, run: Run) -> None:
+    files = tuple(run.path / name for name in run.events)
+    agree(ENGINES[name], FileExample.of(run.path / run.program, files))
 
 
 def test_golden_files_are_written_as_they_are_read(tmp_path: Path) -> None:

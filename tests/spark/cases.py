@@ -72,6 +72,7 @@ def different(
 
 # Packing --------------------------------------------------------------------------------------
 
+
 def pack_of(cases: Sequence[Case], number: int, size: int) -> Case:
     """The cases of one of several packs of a size, as one."""
     return packed(cases[number * size : (number + 1) * size])
