@@ -505,15 +505,14 @@ class PlainStatements(Statements):
         if self.happens(4):
             atoms.append(f"(timer:interval({self.pick(*PERIODS)}) and not {self.link(bound)})")
             end = ""
-        first, *rest = atoms
-        chain = " -> ".join([first, *rest]) + end
-        return self.pick(f"every {chain}", f"every ({chain})" if rest else f"every {chain}"), seen
+        chain = " -> ".join(atoms)
+        return self.pick(f"every {chain}{end}", f"every ({chain}{end})"), seen
 
     def link(self, bound: Bound) -> str:
         type = self.pick(*self.among)
         own = names_of("", self.types[type], self.types)
         tests = [self.truth(own, 0)] if self.pick(False, True) else []
-        if bound.tags and self.pick(True, False):
+        if self.pick(True, False) and bound.tags:
             earlier = self.pick(*bound.tags)
             before = bound.tags[earlier]
             shared = [a.name for a in self.types[before].attributes if a.name in "kv"]

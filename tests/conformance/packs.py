@@ -83,8 +83,7 @@ class Pack:
         """All events in their order; those of one instant come example by example."""
         found: list[Event | Instant] = []
         for number, example in enumerate(self.examples):
-            for item in example.items():
-                found.append(_moved(item, f"_{number}") if isinstance(item, Event) else item)
+            found += [_moved(item, f"_{number}") for item in example.items()]
         return sorted(found, key=instant_of)
 
     def parted(self, rows: Sequence[Event]) -> list[list[Event]]:
@@ -121,8 +120,10 @@ def _with_name(statement: Statement, name: str) -> Statement:
     return replace(statement, annotations=(named, *statement.annotations))
 
 
-def _moved(event: Event, suffix: str) -> Event:
-    return Event(event.type + suffix, event.instant, event.values_, event.sequence)
+def _moved(item: Event | Instant, suffix: str) -> Event | Instant:
+    if not isinstance(item, Event):
+        return item
+    return Event(item.type + suffix, item.instant, item.values_, item.sequence)
 
 
 def _named_as_before(row: Event) -> Event:
