@@ -32,16 +32,70 @@ class Gap:
 
 
 _MATCHER = "the matcher leaves such statements to the reference semantics, which `local` runs then"
+_NO_TERM = "its terms have no such values"
 
+
+def _matcher(fact: str, text: str) -> Gap:
+    return Gap(_OPERATORS, fact, _MATCHER, text)
+
+
+def _maude(what: str, why: str, text: str) -> Gap:
+    return Gap(("maude",), rf"{what} of '\w+' has no counterpart in Maude", why, text)
+
+
+_PAIRS = "insert into P select * from pattern [every a=A];\n"
 GAPS = (
-    Gap(_OPERATORS, "order by strings and nested values", _MATCHER, "select k from A order by k;"),
-    Gap(_OPERATORS, "min and max of strings", _MATCHER, "select max(k) as k from A;"),
+    _matcher("time windows of months", "select irstream id from A#time(1 month);"),
+    _matcher("groups by nested values", _PAIRS + "select count(*) as n from P group by a;"),
+    _matcher("min and max of strings", "select max(k) as k from A;"),
+    _matcher("aggregates of nested values", _PAIRS + "select last(a) as a from P;"),
+    _matcher(
+        "the clock in what a batch asks of its rows",
+        "select id from A#length_batch(2) where current_timestamp() > 0;",
+    ),
+    _matcher("order by strings and nested values", "select k from A order by k;"),
+    _matcher("distinct rows of nested values", _PAIRS + "select distinct a from P;"),
+    _matcher(
+        "every-distinct with months",
+        "select a.id as id from pattern [every-distinct(a.k, 1 month) a=A];",
+    ),
+    _matcher(
+        "every below every-distinct",
+        "select a.id as id from pattern [every-distinct(a.k) (every a=A)];",
+    ),
+    _matcher(
+        "every-distinct by nested values",
+        _PAIRS + "select 1 as x from pattern [every-distinct(p.a) p=P];",
+    ),
+    _matcher(
+        "timers in a pattern that its own rows reach",
+        "create schema S (id string);\n"
+        "insert into S select s.id as id from pattern [every s=S -> timer:interval(1 sec)];",
+    ),
     Gap(
         ("lanes", "lanes, in batches"),
         "a statement takes events one at a time",
         "lanes are for chains and windows side by side; everything else runs event by event",
         "select * from pattern [every (a=A or b=B)];",
     ),
+    Gap(
+        ("petri",),
+        r"'\w+' has a timer and takes events that it leads to",
+        "the order of such timers depends on the whole way to them, which tokens do not carry",
+        "create schema S (id string);\n"
+        "insert into S select s.id as id from pattern [every s=S -> timer:interval(1 sec)];",
+    ),
+    _maude(
+        "a sum of 32-bit floats",
+        "it has doubles alone",
+        "create schema A (f float);\nselect sum(f) as f from A;",
+    ),
+    _maude(
+        "'order by' an event",
+        "it has no order of terms of events",
+        _PAIRS + "select a from P order by a;",
+    ),
+    _maude("'(min|max)' of events", "the same", _PAIRS + "select max(a) as a from P;"),
 )
 
 
