@@ -32,7 +32,6 @@ class Gap:
 
 
 _MATCHER = "the matcher leaves such statements to the reference semantics, which `local` runs then"
-_NO_TERM = "its terms have no such values"
 
 
 def _matcher(fact: str, text: str) -> Gap:
@@ -94,6 +93,12 @@ GAPS = (
         "'order by' an event",
         "it has no order of terms of events",
         _PAIRS + "select a from P order by a;",
+    ),
+    _maude(
+        "'.+'",
+        "expressions with text functions, doubles as texts or 32-bit floats that are about more than "
+        "one input event; those about one are evaluated beforehand",
+        "select a.k like b.k as x from pattern [every a=A -> b=B];",
     ),
     _maude("'(min|max)' of events", "the same", _PAIRS + "select max(a) as a from P;"),
 )
