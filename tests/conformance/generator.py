@@ -242,7 +242,7 @@ class Patterns(Expressions):
 
     def pattern(self) -> tuple[str, Bound]:
         bound = Bound()
-        top = self.pick(self.every_atom_then, self.every, self.every, self.any)
+        top = self.pick(self.every_atom_then, self.every, self.every_then, self.any)
         return top(bound, self.pick(1, 2, 0, 3)), bound
 
     def names(self, bound: Bound) -> Names:
@@ -287,6 +287,11 @@ class Patterns(Expressions):
         first = f"every {self.atom(bound)}"
         bound.everies -= 1
         return f"({first} -> {self.any(bound, deep)})"
+
+    def every_then(self, bound: Bound, deep: int) -> str:
+        first = self.every(bound, min(deep, 1))
+        last = self.pick(self.any, self.every)
+        return f"({first} -> {last(bound, max(deep - 1, 0))})"
 
     def then(self, bound: Bound, deep: int) -> str:
         return f"({self.any(bound, deep)} -> {self.any(bound, deep)})"
@@ -527,14 +532,15 @@ class PlainStatements(Statements):
         head = f"@Name('Q{self.place}') " if target is None else f"insert into {target} "
         if self.pick(True, False):
             pattern, names = self.chain()
-            shown = [self.pick(*names.values) for _ in range(self.pick(1, 2))]
+            shown = [self.pick(*(names.values or NUMBERS)) for _ in range(self.pick(1, 2))]
             items = ", ".join(f"{x} as {n}{self.place}" for n, x in zip("xyz", shown, strict=False))
             return str(Clauses(head, items, f"pattern [{pattern}]", ""))
         type = self.pick(*self.among)
         names = names_of("", self.types[type], self.types)
         condition = f"({self.truth(names, 0)})" if self.pick(False, True) else ""
         window = self.pick("", f"#time({self.pick(*PERIODS)})", f"#length({self.pick(2, 1, 3)})")
-        by = self.pick(*names.texts, *names.numbers[:1]) if self.pick(False, True) else None
+        keys = (*names.texts, *names.numbers[:1])
+        by = self.pick(*keys) if self.pick(False, True) and keys else None
         number = self.pick(*names.numbers) if names.numbers else "1"
         items = self.pick("count(*)", f"sum({number})", f"avg({number})", f"min({number})")
         key = f", {by} as y{self.place}" if by else ""

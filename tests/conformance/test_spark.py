@@ -18,7 +18,7 @@ from tests.effort import EFFORT
 BATCH = Engine("spark", lambda _: (), names_statements=False)
 STREAM = Engine("spark stream", lambda _: (), names_statements=False, has_order=False)
 PARTITIONS = (1, 3, 7)
-SIZE = 25  # examples of a pack
+SIZE = 20  # examples of a pack
 BATCHES, STREAMS = 3 * EFFORT, 1 * EFFORT
 SHARES = 20  # into so many packs all golden cases go
 GOLDEN = min(EFFORT, SHARES)
@@ -39,21 +39,25 @@ def golden() -> list[Example]:
     return [Example(c.text, f.sequences[c.events]) for f in files for c in f.runnable]
 
 
+def agree(differences: list[str]) -> None:
+    assert not differences, "\n\n".join(differences)
+
+
 @pytest.mark.parametrize("number", range(BATCHES))
 def test_generated_programs_in_a_batch(spark: SparkSession, number: int) -> None:
     run = in_a_batch(PARTITIONS[number % 3])
-    assert not differences(spark, BATCH, run, Pack.of(pack(number)))
+    agree(differences(spark, BATCH, run, Pack.of(pack(number))))
 
 
 @pytest.mark.parametrize("number", range(STREAMS))
 def test_generated_programs_in_a_stream(spark: SparkSession, tmp_path: Path, number: int) -> None:
     examples = [example.later(EPOCH) for example in pack(BATCHES + number)]
     run = in_a_stream(tmp_path, seed=number)
-    assert not differences(spark, STREAM, run, Pack.of(examples))
+    agree(differences(spark, STREAM, run, Pack.of(examples)))
 
 
 @pytest.mark.parametrize("number", range(GOLDEN))
 def test_golden_cases_in_a_batch(spark: SparkSession, number: int) -> None:
     """A sample on each run, all in a sweep."""
     run = in_a_batch(PARTITIONS[number % 3])
-    assert not differences(spark, BATCH, run, Pack.of(golden()[number::SHARES]))
+    agree(differences(spark, BATCH, run, Pack.of(golden()[number::SHARES])))
