@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from difflib import unified_diff
 
+import cepheid as cep
 from tests.conformance.engines import REFERENCE, Engine, Refused
 from tests.conformance.gaps import listed
-from tests.conformance.scenarios import Example, outcome
+from tests.conformance.scenarios import Example, show
 
 
 def agree(engine: Engine, example: Example) -> bool:
@@ -40,5 +41,12 @@ def expected_rows(engine: Engine, example: Example) -> list[str]:
 
 def told(example: Example, fact: str, lines: list[str]) -> str:
     """A failure with a case that can be pasted into a golden file."""
-    rows = outcome(example.text, example.events, engine="reference")
-    return "\n".join([fact, "", str(example), *rows, "", *lines])
+    return "\n".join([fact, "", str(example), *_golden_rows(example), "", *lines])
+
+
+def _golden_rows(example: Example) -> list[str]:
+    is_one = len(example.program.tree.statements) == 1
+    try:
+        return [show(row, with_statement=not is_one) for row in REFERENCE.run(example)]
+    except cep.RunError as problem:
+        return [f"error {d.code}" for d in problem.diagnostics]

@@ -12,8 +12,9 @@ from tests.conformance.engines import Engine
 from tests.conformance.generator import different
 from tests.conformance.on_spark import EPOCH, differences, in_a_batch, in_a_stream
 from tests.conformance.packs import Pack
-from tests.conformance.scenarios import FOLDER, Example, read
+from tests.conformance.scenarios import FOLDER, Example, FileExample, read
 from tests.effort import EFFORT
+from tests.examples.test_golden import RUNS, Run
 
 BATCH = Engine("spark", lambda _: (), names_statements=False)
 STREAM = Engine("spark stream", lambda _: (), names_statements=False, has_order=False)
@@ -61,3 +62,10 @@ def test_golden_cases_in_a_batch(spark: SparkSession, number: int) -> None:
     """A sample on each run, all in a sweep."""
     run = in_a_batch(PARTITIONS[number % 3])
     agree(differences(spark, BATCH, run, Pack.of(golden()[number::SHARES])))
+
+
+@pytest.mark.parametrize("run", RUNS, ids=str)
+def test_examples_in_a_batch(spark: SparkSession, run: Run) -> None:
+    files = tuple(run.path / name for name in run.events)
+    example = FileExample.of(run.path / run.program, files)
+    agree(differences(spark, BATCH, in_a_batch(PARTITIONS[len(run.events)]), Pack((example,))))
