@@ -410,13 +410,20 @@ class Statements(Patterns):
         return self.pick(f"#length({size})", *timed, f"#length_batch({size})", "#keepall")
 
     def item(self, names: Names) -> str:
-        kinds = ["value", "value", "text", "number", "truth", *(["event"] if names.events else [])]
+        kinds = [
+            "value",
+            "value",
+            "text",
+            "number",
+            "truth",
+            *(["event"] * 2 if names.events else []),
+        ]
         kind = self.pick(*kinds)
         return self.pick(*names.events) if kind == "event" else self.expression(kind, names)
 
     def columns(self, names: Names, *, aggregated: bool) -> str:
         """A select list; what it names must differ from one derived type to the other."""
-        if not aggregated and self.happens(3) and names.events + names.values:
+        if not aggregated and self.happens(2 if names.events else 4):
             return "*"
         items = [self.item(names) for _ in range(self.pick(2, 1, 3))]
         if aggregated:
