@@ -182,7 +182,7 @@ def by_operator(
         rows = pa.concat_tables(found)
         keys: list[list[int]] = rows["@key"].to_pylist()  # type: ignore[assignment]
         assert keys == sorted(keys), "the keys of rows say their order"
-        return list(events_of(rows))
+        return list(events_of(rows, program.types))
 
     return run
 

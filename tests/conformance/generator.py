@@ -603,7 +603,7 @@ def examples(draw: DrawFn, *, plain: bool = False) -> Example:
     derived: list[str] = []
     for number in range(1, choice.pick(1, 2, 2, 3, 4) + 1):
         types = _types("\n".join(texts))
-        among = inputs if plain else (*known, *derived, *derived)
+        among = inputs if plain else (*known, *derived * 3)
         target = choice.pick(f"O{number}", f"O{number}", None)
         if has_declared and choice.happens(3):
             target, among = "D", inputs

@@ -63,7 +63,7 @@ def in_a_stream(folder: Path, seed: int, files: int = 3) -> Run:
         query = query.option("checkpointLocation", str(home / "checkpoint"))
         query.trigger(availableNow=True).start().awaitTermination()
         rows = spark.read.schema(found.schema).parquet(str(home / "out")).toArrow()
-        return list(events_of(rows))
+        return list(events_of(rows, pack.program.resolve().types))
 
     return run
 

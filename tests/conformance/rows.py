@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import to_instant
+from cepheid.core.types import EventType
 
 
 def kind_of(row: Event) -> str:
@@ -36,28 +36,29 @@ def _text(value: Value) -> str:
     return "NaN" if isinstance(value, float) and math.isnan(value) else repr(value)
 
 
-def events_of(table: pa.Table) -> Iterator[Event]:
+def events_of(table: pa.Table, types: Mapping[str, EventType]) -> Iterator[Event]:
     """The rows of an operator or of a Spark frame as events."""
     for row in table.to_pylist():
         kind, values = row["@kind"], row.get(row["@type"], {})  # a type may have no attributes
         yield Event(
             row["@type"],
             to_instant(row["@time"]),
-            {name: _value(value) for name, value in values.items()},
+            {name: _value(value, types) for name, value in values.items()},
             is_old=kind == "old",
             is_timeout=kind == "timeout",
         )
 
 
-def _value(stored: Any) -> Value:
-    """Events are structs that have their type and time in front."""
+def _value(stored: Any, types: Mapping[str, EventType]) -> Value:
+    """Events are structs that have their type and time in front, and room for what children have."""
     if isinstance(stored, list):
-        return [_value(item) for item in stored]
+        return [_value(item, types) for item in stored]
     if not isinstance(stored, dict):
         found: Value = stored
         return found
-    values = {name: _value(value) for name, value in stored.items() if name[0] != "@"}
+    values = {name: _value(value, types) for name, value in stored.items()}
     if "@type" not in stored:
         return values
-    time = stored["@time"]
-    return Event(stored["@type"], to_instant(time) if isinstance(time, datetime) else time, values)
+    type = types[stored["@type"]]
+    own = {a.name: values[a.name] for a in type.attributes}
+    return Event(type.name, to_instant(stored["@time"]), own)
