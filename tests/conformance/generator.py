@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -231,6 +231,9 @@ class Bound:
         return Bound(dict(self.tags), self.repeated, rest, self.used, self.read)
 
 
+Maker: TypeAlias = Callable[[Bound, int], str]
+
+
 class Patterns(Expressions):
     """Draws patterns over some types. Each method adds what it binds to the given tags."""
 
@@ -243,7 +246,7 @@ class Patterns(Expressions):
     def pattern(self) -> tuple[str, Bound]:
         bound = Bound()
         top = self.pick(self.every_atom_then, self.every, self.every_then, self.any)
-        return top(bound, self.pick(1, 2, 0, 3)), bound
+        return top(bound, self.pick(1, 0, 2, 1, 0, 3)), bound
 
     def names(self, bound: Bound) -> Names:
         found = Names()
@@ -271,7 +274,7 @@ class Patterns(Expressions):
     def atom(self, bound: Bound) -> str:
         type = self.pick(*self.among)
         condition = ""
-        if self.pick(False, True):
+        if self.pick(False, False, True):
             own = names_of("", self.types[type], self.types, deep=1)
             condition = f"({self.truth(own + own + self.names(bound))})"
         bound.read.add(type)
@@ -289,8 +292,9 @@ class Patterns(Expressions):
         return f"({first} -> {self.any(bound, deep)})"
 
     def every_then(self, bound: Bound, deep: int) -> str:
-        first = self.every(bound, min(deep, 1))
-        last = self.pick(self.any, self.every)
+        """Many instances that wait for the same events, begun by this or that."""
+        first = self.every(bound, 0, self.pick(self.either, self.both, self.any))
+        last = self.pick(self.every, self.any)
         return f"({first} -> {last(bound, max(deep - 1, 0))})"
 
     def then(self, bound: Bound, deep: int) -> str:
@@ -352,20 +356,20 @@ class Patterns(Expressions):
         times = self.pick("", "", "[2:] ", "[:2] ", "[1:3] ", "[2] ")
         return f"({times}{inner} until {last})"
 
-    def every(self, bound: Bound, deep: int) -> str:
-        return f"every {self._in_every(bound, deep)}"
+    def every(self, bound: Bound, deep: int, make: Maker | None = None) -> str:
+        return f"every {self._in_every(bound, deep, make or self.any)}"
 
     def distinct(self, bound: Bound, deep: int) -> str:
         before = self.names(bound).values
-        inner = self._in_every(bound, deep)
+        inner = self._in_every(bound, deep, self.any)
         keys = [name for name in self.names(bound).values if name not in before] or ["1"]
         period = self.pick("", *(f", {p}" for p in PERIODS))
         return f"every-distinct({self.pick(*keys)}{period}) {inner}"
 
-    def _in_every(self, bound: Bound, deep: int) -> str:
+    def _in_every(self, bound: Bound, deep: int, make: Maker) -> str:
         """Every in every doubles with each match, so there is none inside."""
         rest, bound.everies = bound.everies - 1, 0
-        inner = self.any(bound, deep)
+        inner = make(bound, deep)
         bound.everies = max(rest, 0)
         return inner if inner.startswith("(") else f"({inner})"
 
