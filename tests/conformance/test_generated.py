@@ -14,8 +14,8 @@ from tests.conformance.scenarios import Example
 # How many examples each engine gets: the slower it is, the fewer.
 COUNTS = {
     "reference, restarted": 40,
-    "local, records": 200,
-    "local, columns": 120,
+    "local, records": 300,
+    "local, columns": 150,
     "local, restarted": 60,
     "compiled": 80,
     "compiled, in batches": 120,
