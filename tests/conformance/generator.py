@@ -278,7 +278,7 @@ class Patterns(Expressions):
             own = names_of("", self.types[type], self.types, deep=1)
             condition = f"({self.truth(own + own + self.names(bound))})"
         bound.read.add(type)
-        if self.happens(8):
+        if self.happens(3):
             return f"{type}{condition}"
         # No attribute of an earlier statement is called so.
         tag = f"{'abcdefghijkl'[len(bound.used)]}{self.place}"
