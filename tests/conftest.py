@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+import cepheid as cep
 from tests.effort import examples
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 settings.register_profile("cepheid", examples(100))
 settings.load_profile("cepheid")
@@ -33,11 +39,14 @@ WITHOUT_SESSION = tuple(
 )
 
 
+ON_SPARK = ("tests/spark/", "tests/conformance/test_spark")
+
+
 class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]  # its base has no types
     """Tests on Spark run in one process, which starts it once; all others run where there is room."""
 
     def _split_scope(self, nodeid: str) -> str:
-        is_on_session = nodeid.startswith("tests/spark/")
+        is_on_session = nodeid.startswith(ON_SPARK)
         return "spark" if is_on_session and not nodeid.startswith(WITHOUT_SESSION) else nodeid
 
 
@@ -47,7 +56,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkTo
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first, so that all processes end at about the same time."""
-    items.sort(key=lambda item: not item.nodeid.startswith("tests/spark/"))
+    items.sort(key=lambda item: not item.nodeid.startswith(ON_SPARK))
 
 
 @pytest.fixture
@@ -60,3 +69,15 @@ def rewrite(request: pytest.FixtureRequest) -> bool:
 def compiled() -> None:
     """Loads the matcher. Where it was never compiled it says that this takes a while: here, once."""
     import_module("cepheid.matcher.precompiled")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """Two cores, two partitions, and a Java that starts soon rather than runs fast."""
+    quick = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+    session = cep.spark.session(
+        master="local[2]",
+        conf={"spark.driver.extraJavaOptions": quick, "spark.driver.memory": "1g"},
+    )
+    yield session
+    session.stop()

@@ -56,11 +56,11 @@ RUNS = (
 PROGRAMS = sorted(EXAMPLES.glob("*/*.epl"))
 
 
-@pytest.mark.parametrize("engine", ["reference", "local", "petri"])
 @pytest.mark.parametrize("run", RUNS, ids=str)
-def test_an_example_gives_its_rows(run: Run, engine: str, rewrite: bool) -> None:
+def test_an_example_gives_its_rows(run: Run, rewrite: bool) -> None:
+    """On the reference; `tests/conformance` compares all other engines with it."""
     files = (run.path / name for name in run.events)
-    result = cep.run(cep.load(run.path / run.program), *files, engine=engine)
+    result = cep.run(cep.load(run.path / run.program), *files, engine="reference")
     rows = result.of(run.only) if run.only else list(result)
     text = "".join(json.dumps(encode(row), ensure_ascii=False) + "\n" for row in rows)
     golden = run.path / run.expected

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 import cepheid as cep
 from cepheid.core.event import Event, Value
 from cepheid.core.types import BOOLEAN, DOUBLE, INT, LONG, STRING, ArrayType, Attribute
-from cepheid.engines.common.intake import take_in
 from cepheid.errors import ProgramError, RunError, UsageError
 from cepheid.expr.evaluate import Frame, compile_expr
 from cepheid.expr.tree import Aggregate, Expr, Part, Ref, walk
@@ -26,18 +25,14 @@ from cepheid.formal.maude.names import Names, prelude
 from cepheid.formal.maude.process import Maude
 from cepheid.formal.maude.specify import specify
 from cepheid.formal.maude.values import Reader, text_of, text_term, value_of, value_term
-from cepheid.io import fail, records_of
 from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree, Schema, SelectExpr, Statement, StreamSource
 from cepheid.semantics.machine import RUNAWAY
 from tests.effort import examples
-from tests.examples.test_golden import RUNS, Run
 from tests.formal.maudes import agree
 from tests.matcher import expressions
-from tests.semantics import scenarios
-from tests.semantics.drive import end_of, plain, resolved
-from tests.semantics.generators import programs, streams
+from tests.semantics.drive import plain
 
 SECOND = 1_000_000
 
@@ -49,38 +44,6 @@ def maude() -> Iterator[Maude]:
 
 
 # -- equal to the reference ----------------------------------------------------------------------
-
-
-@examples(100)
-@given(data=st.data())
-def test_maude_gives_the_rows_of_the_reference(maude: Maude, data: st.DataObject) -> None:
-    program, stream = resolved(data.draw(programs())), data.draw(streams())
-    agree(maude, program, stream, 0, end_of(stream))
-
-
-@pytest.mark.parametrize("run", RUNS, ids=str)
-def test_an_example_gives_its_rows(run: Run, maude: Maude) -> None:
-    records = (r for name in run.events for r in records_of(run.path / name, on_problem=fail))
-    intake = take_in(cep.load(run.path / run.program).resolve(), records, fail)
-    assert intake.first is not None
-    assert intake.last is not None
-    assert agree(maude, intake.program, intake.events, intake.first, intake.last)
-
-
-GOLDEN = sorted(scenarios.FOLDER.glob("*.txt"))
-
-
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_golden_scenarios(path: Path, maude: Maude) -> None:
-    found = scenarios.read(path)
-    for case in found.cases:
-        if case.expected[:1] and case.expected[0].startswith("=> error"):
-            continue
-        program = cep.parse(case.text, types=scenarios.TYPES).resolve()
-        items = list(scenarios.parse_events(found.sequences[case.events]))
-        events = [item for item in items if isinstance(item, Event)]
-        last = items[-1]
-        agree(maude, program, events, 0, last.instant if isinstance(last, Event) else last)
 
 
 def test_calendar_months_and_schedules(maude: Maude) -> None:

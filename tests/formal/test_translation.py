@@ -20,11 +20,9 @@ from cepheid.formal.petri.nets.invariants import Bounded
 from cepheid.formal.petri.translate import Translation, run, translate
 from cepheid.io import fail, records_of
 from cepheid.program.resolved import ResolvedProgram
-from cepheid.program.tree import ProgramTree
 from cepheid.semantics.machine import Machine
 from tests.effort import examples
-from tests.semantics import generators
-from tests.semantics.drive import end_of, resolved, show
+from tests.semantics.drive import show
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SECOND, MINUTE = MICROSECONDS["seconds"], MICROSECONDS["minutes"]
@@ -105,18 +103,6 @@ def agree(program: ResolvedProgram, events: Sequence[Event], start: int, end: in
     machine.start(start)
     rows = [row for event in events for row in machine.take(event)] + machine.advance(end)
     assert shown(run(program, events, start, end)) == shown(rows)
-
-
-ends = st.sampled_from([0, 6]).map(lambda seconds: seconds * SECOND)
-
-
-@examples(60)
-@given(generators.programs(), generators.streams(), ends)
-def test_a_net_gives_the_rows_of_the_reference_for_all_operators(
-    tree: ProgramTree, stream: list[Event], rest: int
-) -> None:
-    program = resolved(tree)
-    agree(program, stream, 0, end_of(stream, rest))
 
 
 # Small programs over two input types; each statement may read what those before it derive.

@@ -21,11 +21,11 @@ from cepheid.io import columnar, to_arrow, write_file
 from cepheid.io.rows import RowTable
 from cepheid.program.tree import ProgramTree
 from cepheid.result import Result
+from tests.conformance.scenarios import FOLDER, parse_events, read
+from tests.conformance.scenarios import TYPES as GOLDEN_TYPES
 from tests.effort import examples
 from tests.semantics.drive import show
 from tests.semantics.generators import TYPES, programs, streams
-from tests.semantics.scenarios import FOLDER, parse_events, read
-from tests.semantics.scenarios import TYPES as GOLDEN_TYPES
 
 RIDES = pa.table({"@time": [1, 2, 4, 3], "bike": [7, 8, 7, 7], "speed": [90, 60, 0, 80]})
 CRASH = cep.parse(

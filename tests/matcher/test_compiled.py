@@ -2,84 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, note
-from hypothesis import strategies as st
 
 import cepheid as cep
-from cepheid.core.event import Event
 from cepheid.errors import LateEvent, RunError
-from cepheid.matcher.gaps import left_to_reference
 from cepheid.matcher.machine.operator import MachineOperator
-from cepheid.matcher.operator import rows_schema
 from cepheid.matcher.reference import ReferenceOperator
 from cepheid.program.resolved import ResolvedProgram
-from cepheid.program.tree import ProgramTree, Statement
-from tests.effort import examples
-from tests.matcher.test_operator import shown_table, table
-from tests.semantics.drive import end_of, resolved
-from tests.semantics.generators import programs, streams
-
-
-def patterns_only(tree: ProgramTree) -> ProgramTree:
-    """The program without windows and what comes after them."""
-    return ProgramTree(
-        tuple(_bare(d) if isinstance(d, Statement) else d for d in tree.declarations)
-    )
-
-
-def _bare(statement: Statement) -> Statement:
-    return replace(
-        statement,
-        window=None,
-        output=None,
-        group_by=(),
-        having=None,
-        order_by=(),
-        limit=None,
-        distinct=False,
-        stream="istream",
-        insert_stream="istream" if statement.insert_into else statement.insert_stream,
-    )
-
-
-def rows(operators: Sequence[pa.Table]) -> list[tuple[object, ...]]:
-    """Rows without their keys, which need only be in the same order."""
-    return [row[:3] + row[4:] for row in shown_table(operators)]
-
-
-@examples(200)
-@given(programs(), streams(), st.data())
-def test_rows_are_those_of_the_reference(
-    tree: ProgramTree, stream: list[Event], data: st.DataObject
-) -> None:
-    tree = patterns_only(tree)
-    note(cep.Program(tree).to_text())
-    program = resolved(tree)
-    assume(not any(p.severity.name == "ERROR" for p in program.problems))
-    assume(not left_to_reference(program))
-    reference = ReferenceOperator(program)
-    reference.start(0)
-    events = table(program, stream)
-    expected = [reference.take(events), reference.advance(end_of(stream))]
-    operator, found, rest = MachineOperator(program), [], events
-    operator.start(0)
-    while rest.num_rows:
-        size = data.draw(st.integers(1, rest.num_rows))
-        found.append(operator.take(rest.slice(0, size)))
-        state = operator.save()
-        operator, rest = MachineOperator(program), rest.slice(size)
-        operator.load(state)
-    found.append(operator.advance(end_of(stream)))
-    assert all(part.schema == rows_schema(program) for part in found)
-    assert rows(found) == rows(expected)
-    keys: list[list[int]] = pa.concat_tables(found).column("@key").to_pylist()  # type: ignore[assignment]
-    assert keys == sorted(keys)
-
 
 CRASH = """
     create schema Motorbike(id string, speed int);

@@ -22,12 +22,12 @@ from cepheid.matcher.vm.memory.layout import Region
 from cepheid.matcher.vm.memory.tables import ConsumerRow, NodeRow, StatementRow, TypeRow
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree
+from tests.conformance.scenarios import FOLDER, read
+from tests.conformance.scenarios import TYPES as GOLDEN_TYPES
 from tests.effort import examples
 from tests.examples.test_golden import PROGRAMS as EXAMPLES
 from tests.semantics.drive import end_of, resolved, show
 from tests.semantics.generators import TYPES, programs, streams
-from tests.semantics.scenarios import FOLDER, read
-from tests.semantics.scenarios import TYPES as GOLDEN_TYPES
 
 
 def is_matched(program: cep.Program) -> bool:

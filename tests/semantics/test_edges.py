@@ -10,7 +10,7 @@ import pytest
 
 import cepheid as cep
 from cepheid.engines.common.runners import Reference
-from tests.semantics.scenarios import TYPES, outcome
+from tests.conformance.scenarios import TYPES, outcome
 
 PARTIAL = {
     "select a.id as a, b.id as b, c.id as c from pattern"

@@ -16,9 +16,9 @@ from cepheid.semantics import machine as machine_module
 from cepheid.semantics import state
 from cepheid.semantics.machine import Machine
 from cepheid.semantics.pattern import Atom
+from tests.conformance.scenarios import TYPES, outcome, parse_events
 from tests.effort import examples
 from tests.semantics.drive import show
-from tests.semantics.scenarios import TYPES, outcome, parse_events
 
 SECOND = 1_000_000
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.semantics.scenarios import outcome
+from tests.conformance.scenarios import outcome
 
 JANUARY_31 = 30 * 86_400_000  # 1970, in milliseconds
 FEBRUARY_1 = 31 * 86_400_000

@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
 
 import pyarrow as pa
 from hypothesis import Phase, given, settings
@@ -21,22 +20,12 @@ from pyspark.sql import DataFrame, SparkSession
 from cepheid.core.event import Event, Value
 from cepheid.core.time import to_instant
 from cepheid.expr.values import sort_key
-from cepheid.pattern.tree import Atom
 from cepheid.program.resolved import ResolvedProgram
-from cepheid.program.tree import (
-    Annotation,
-    Context,
-    ContextKey,
-    ProgramTree,
-    Schema,
-    Statement,
-    StreamSource,
-)
+from cepheid.program.tree import ProgramTree
 from cepheid.semantics.machine import Machine
+from tests.conformance.packs import renamed
 from tests.effort import examples
 from tests.semantics.generators import ALL, programs, streams
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -82,33 +71,6 @@ def different(
 
 
 # Packing --------------------------------------------------------------------------------------
-
-_NAMES: dict[type, tuple[str, ...]] = {
-    Atom: ("event_type",),
-    StreamSource: ("event_type",),
-    ContextKey: ("event_type",),
-    Schema: ("name",),
-    Context: ("name",),
-    Statement: ("insert_into", "context"),
-}
-
-
-def renamed(value: T, suffix: str) -> T:
-    """A tree in which all types, contexts and statements have another name."""
-    if isinstance(value, tuple):
-        return type(value)(renamed(item, suffix) for item in value)
-    if not is_dataclass(value):
-        return value
-    changes: dict[str, Any] = {}
-    for field in fields(value):
-        before = getattr(value, field.name)
-        if field.name in _NAMES.get(type(value), ()) and before is not None:
-            changes[field.name] = before + suffix
-        elif isinstance(value, Annotation) and value.name == "Name":
-            changes["arguments"] = ((None, f"{value.value()}{suffix}"),)
-        elif isinstance(before, tuple) or is_dataclass(before):
-            changes[field.name] = renamed(before, suffix)
-    return replace(value, **changes)  # type: ignore[type-var]
 
 
 def pack_of(cases: Sequence[Case], number: int, size: int) -> Case:

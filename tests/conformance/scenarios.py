@@ -19,14 +19,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 import cepheid as cep
 from cepheid.core.event import Event
+from cepheid.core.time import Instant
 from cepheid.core.types import INT, LONG, STRING, Attribute, EventType
 from cepheid.engines.common.session import Session
+from cepheid.io import Decoder, records_of
+from cepheid.program.resolved import ResolvedProgram
 
 FOLDER = Path(__file__).parent / "golden"
 ATTRIBUTES = tuple(
@@ -38,6 +42,75 @@ _EVENT = re.compile(r"([A-Z]\w*)?@(\d+)(\{[^}]*\})?")
 _CASE = re.compile(r"\[(\w+)\] (\w+)")
 
 
+@lru_cache(1000)  # each program runs on many engines
+def _parsed(text: str) -> cep.Program:
+    return cep.parse(text, types=TYPES)
+
+
+@lru_cache(1000)
+def _resolved(text: str) -> ResolvedProgram:
+    return _parsed(text).resolve()
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A program and the events that happen to it."""
+
+    text: str
+    events: str
+    start: int = 0  # when the clock starts, in milliseconds
+
+    def later(self, time: int) -> Example:
+        """The same so many milliseconds later."""
+        moved = re.sub(r"@(\d+)(?=[ {]|$)", lambda at: f"@{int(at[1]) + time}", self.events)
+        return Example(self.text, moved, self.start + time)
+
+    def until(self, time: int) -> Example:
+        """The same, and time goes on."""
+        return Example(self.text, f"{self.events} @{time}", self.start)
+
+    @property
+    def end(self) -> int:
+        """The last time in it, in milliseconds."""
+        item = self.items()[-1]
+        return (item.instant if isinstance(item, Event) else item) // 1000
+
+    @property
+    def program(self) -> cep.Program:
+        return _parsed(self.text)
+
+    @property
+    def resolved(self) -> ResolvedProgram:
+        return _resolved(self.text)
+
+    def items(self) -> list[Event | Instant]:
+        return list(parse_events(self.events, self.resolved.types))
+
+    def __str__(self) -> str:
+        """In the form of a golden file."""
+        return f"events s: {self.events}\n\n[new] s\n{self.text}\n=>"
+
+
+@dataclass(frozen=True, slots=True)
+class FileExample(Example):
+    """A program over the events of files, which `events` names."""
+
+    files: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, program: Path, files: tuple[Path, ...]) -> FileExample:
+        text, names = program.read_text(), " ".join(file.name for file in files)
+        first = cls(text, names, 0, files).items()[0]
+        instant = first.instant if isinstance(first, Event) else first
+        return cls(text, names, instant // 1000, files)
+
+    def items(self) -> list[Event | Instant]:
+        decoder = Decoder(self.resolved.types)
+        records = (record for file in self.files for record in records_of(file))
+        found = [decoder.decode(record, number) for number, record in enumerate(records)]
+        return sorted(found, key=lambda item: item.instant if isinstance(item, Event) else item)
+
+
 @dataclass
 class Case:
     name: str
@@ -45,6 +118,10 @@ class Case:
     text: str
     expected: list[str]
     comments: list[str] = field(default_factory=list)
+
+    @property
+    def is_wrong(self) -> bool:
+        return "".join(self.expected[:1]).startswith("=> error")
 
 
 @dataclass
@@ -55,6 +132,11 @@ class Scenarios:
     head: list[str]
     sequences: dict[str, str]
     cases: list[Case]
+
+    @property
+    def runnable(self) -> list[Case]:
+        """Those whose program is not wrong, and which have events."""
+        return [c for c in self.cases if not c.is_wrong and self.sequences[c.events]]
 
 
 def read(path: Path) -> Scenarios:
@@ -94,9 +176,11 @@ def write(scenarios: Scenarios) -> None:
     scenarios.path.write_text("\n\n".join(blocks) + "\n")
 
 
-def parse_events(sequence: str) -> Iterator[Event | int]:
+def parse_events(
+    sequence: str, types: Mapping[str, EventType] = TYPES
+) -> Iterator[Event | Instant]:
     """Events, and instants up to which time passes."""
-    for item in sequence.split(" "):
+    for number, item in enumerate(sequence.split()):
         match = _EVENT.fullmatch(item)
         assert match, item
         name, time, rest = match[1], int(match[2]), match[3]
@@ -104,9 +188,10 @@ def parse_events(sequence: str) -> Iterator[Event | int]:
             yield time * 1000
             continue
         given = re.findall(r'(\w+)=("[^"]*"|[^,}]+)', rest or "")
-        values = {"id": name, "k": None, "v": None, "ts": time}
-        values.update((key, json.loads(value)) for key, value in given)
-        yield Event(name.rstrip("0123456789"), time * 1000, values)
+        type = types[name.rstrip("0123456789")]
+        known = {"id": name, "ts": time, **{key: json.loads(value) for key, value in given}}
+        values = {a.name: known.get(a.name) for a in type.attributes}
+        yield Event(type.name, time * 1000, values, number)
 
 
 def outcome(text: str, sequence: str, *, engine: str = "local", restart: bool = False) -> list[str]:
@@ -142,7 +227,8 @@ def show(row: Event, *, with_statement: bool) -> str:
 
 def show_value(value: object) -> str:
     if isinstance(value, Event):
-        return str(value["id"])
+        inside = ",".join(f"{n}={show_value(v)}" for n, v in value.items())
+        return str(value["id"]) if "id" in value else f"{value.type}({inside})"
     if isinstance(value, list):
         return "[" + ",".join(map(show_value, value)) + "]"
     return json.dumps(value)

@@ -1,0 +1,108 @@
+"""What engines leave out: one list, with reasons.
+
+An engine may refuse a program only for what is listed here. Each gap has a program that shows it:
+once an engine runs that, the gap has closed, a test fails, and the line goes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tests.conformance.scenarios import Example
+
+_OPERATORS = ("compiled", "compiled, in batches", "lanes", "lanes, in batches")
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What some engines refuse, in words of theirs, why, and a program that has it."""
+
+    engines: tuple[str, ...]
+    fact: str  # a regular expression
+    why: str
+    text: str
+
+    @property
+    def example(self) -> Example:
+        return Example(self.text, "A1@0 @1000")
+
+    def explains(self, engine: str, fact: str) -> bool:
+        return engine in self.engines and re.fullmatch(self.fact, fact) is not None
+
+
+_MATCHER = "the matcher leaves such statements to the reference semantics, which `local` runs then"
+
+
+def _matcher(fact: str, text: str) -> Gap:
+    return Gap(_OPERATORS, fact, _MATCHER, text)
+
+
+def _maude(what: str, why: str, text: str) -> Gap:
+    return Gap(("maude",), rf"{what} of '\w+' has no counterpart in Maude", why, text)
+
+
+_PAIRS = "insert into P select * from pattern [every a=A];\n"
+GAPS = (
+    _matcher("time windows of months", "select irstream id from A#time(1 month);"),
+    _matcher("groups by nested values", _PAIRS + "select count(*) as n from P group by a;"),
+    _matcher("min and max of strings", "select max(k) as k from A;"),
+    _matcher("aggregates of nested values", _PAIRS + "select last(a) as a from P;"),
+    _matcher(
+        "the clock in what a batch asks of its rows",
+        "select id from A#length_batch(2) where current_timestamp() > 0;",
+    ),
+    _matcher("order by strings and nested values", "select k from A order by k;"),
+    _matcher("distinct rows of nested values", _PAIRS + "select distinct a from P;"),
+    _matcher(
+        "every-distinct with months",
+        "select a.id as id from pattern [every-distinct(a.k, 1 month) a=A];",
+    ),
+    _matcher(
+        "every or not below every-distinct",
+        "select a.id as id from pattern [every-distinct(a.k) (every a=A)];",
+    ),
+    _matcher(
+        "every-distinct by nested values",
+        _PAIRS + "select 1 as x from pattern [every-distinct(p.a) p=P];",
+    ),
+    _matcher(
+        "timers in a pattern that its own rows reach",
+        "create schema S (id string);\n"
+        "insert into S select s.id as id from pattern [every s=S -> timer:interval(1 sec)];",
+    ),
+    Gap(
+        ("lanes", "lanes, in batches"),
+        "a statement takes events one at a time",
+        "lanes are for chains and windows side by side; everything else runs event by event",
+        "select * from pattern [every (a=A or b=B)];",
+    ),
+    Gap(
+        ("petri",),
+        r"'\w+' has a timer and takes events that it leads to",
+        "the order of such timers depends on the whole way to them, which tokens do not carry",
+        "create schema S (id string);\n"
+        "insert into S select s.id as id from pattern [every s=S -> timer:interval(1 sec)];",
+    ),
+    _maude(
+        "a sum of 32-bit floats",
+        "it has doubles alone",
+        "create schema A (f float);\nselect sum(f) as f from A;",
+    ),
+    _maude(
+        "'order by' an event",
+        "it has no order of terms of events",
+        _PAIRS + "select a from P order by a;",
+    ),
+    _maude(
+        "'.+'",
+        "expressions with text functions, doubles as texts or 32-bit floats that are about more than "
+        "one input event; those about one are evaluated beforehand",
+        "select a.k like b.k as x from pattern [every a=A -> b=B];",
+    ),
+    _maude("'(min|max)' of events", "the same", _PAIRS + "select max(a) as a from P;"),
+)
+
+
+def listed(engine: str, fact: str) -> bool:
+    return any(gap.explains(engine, fact) for gap in GAPS)

@@ -1,0 +1,49 @@
+"""Generated programs give the rows of the reference on every engine."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from tests import effort
+from tests.conformance.compare import agree
+from tests.conformance.engines import ENGINES, REFERENCE
+from tests.conformance.generator import examples
+from tests.conformance.scenarios import Example
+
+# How many examples each engine gets: the slower it is, the fewer.
+COUNTS = {
+    "reference, restarted": 40,
+    "local, records": 300,
+    "local, columns": 150,
+    "local, restarted": 60,
+    "compiled": 80,
+    "compiled, in batches": 120,
+    "petri": 40,
+    "maude": 100,
+}
+IN_LANES = {"local, columns": 100, "lanes": 100, "lanes, in batches": 100}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_generated_programs_give_the_rows_of_the_reference(name: str) -> None:
+    @effort.examples(COUNTS[name])
+    @given(examples())
+    def search(example: Example) -> None:
+        agree(ENGINES[name], example)
+
+    search()
+
+
+@pytest.mark.parametrize("name", IN_LANES)
+def test_statements_side_by_side_give_the_rows_of_the_reference(name: str) -> None:
+    @effort.examples(IN_LANES[name])
+    @given(examples(plain=True))
+    def search(example: Example) -> None:
+        agree(ENGINES[name], example)
+
+    search()
+
+
+def test_every_engine_gets_generated_programs() -> None:
+    assert {*COUNTS, *IN_LANES} == ENGINES.keys() - {REFERENCE.name}

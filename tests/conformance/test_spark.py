@@ -1,0 +1,71 @@
+"""Golden cases and generated programs give the rows of the reference on Spark."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.conformance.engines import Engine
+from tests.conformance.generator import different
+from tests.conformance.on_spark import EPOCH, differences, in_a_batch, in_a_stream
+from tests.conformance.packs import Pack
+from tests.conformance.scenarios import FOLDER, Example, FileExample, read
+from tests.effort import EFFORT
+from tests.examples.test_golden import RUNS, Run
+
+BATCH = Engine("spark", lambda _: (), names_statements=False)
+STREAM = Engine("spark stream", lambda _: (), names_statements=False, has_order=False)
+PARTITIONS = (1, 3, 7)
+SIZE = 20  # examples of a pack
+BATCHES, STREAMS = 3 * EFFORT, 1 * EFFORT
+SHARES = 20  # into so many packs all golden cases go
+GOLDEN = min(EFFORT, SHARES)
+
+
+@cache
+def generated() -> tuple[Example, ...]:
+    return different(SIZE * (BATCHES + STREAMS))
+
+
+def pack(number: int) -> list[Example]:
+    return list(generated()[number * SIZE : (number + 1) * SIZE])
+
+
+@cache
+def golden() -> list[Example]:
+    files = [read(file) for file in sorted(FOLDER.glob("*.txt"))]
+    return [Example(c.text, f.sequences[c.events]) for f in files for c in f.runnable]
+
+
+def agree(differences: list[str]) -> None:
+    assert not differences, "\n\n".join(differences)
+
+
+@pytest.mark.parametrize("number", range(BATCHES))
+def test_generated_programs_in_a_batch(spark: SparkSession, number: int) -> None:
+    run = in_a_batch(PARTITIONS[number % 3])
+    agree(differences(spark, BATCH, run, Pack.of(pack(number))))
+
+
+@pytest.mark.parametrize("number", range(STREAMS))
+def test_generated_programs_in_a_stream(spark: SparkSession, tmp_path: Path, number: int) -> None:
+    examples = [example.later(EPOCH) for example in pack(BATCHES + number)]
+    run = in_a_stream(tmp_path, seed=number)
+    agree(differences(spark, STREAM, run, Pack.of(examples)))
+
+
+@pytest.mark.parametrize("number", range(GOLDEN))
+def test_golden_cases_in_a_batch(spark: SparkSession, number: int) -> None:
+    """A sample on each run, all in a sweep."""
+    run = in_a_batch(PARTITIONS[number % 3])
+    agree(differences(spark, BATCH, run, Pack.of(golden()[number::SHARES])))
+
+
+@pytest.mark.parametrize("run", RUNS, ids=str)
+def test_examples_in_a_batch(spark: SparkSession, run: Run) -> None:
+    files = tuple(run.path / name for name in run.events)
+    example = FileExample.of(run.path / run.program, files)
+    agree(differences(spark, BATCH, in_a_batch(PARTITIONS[len(run.events)]), Pack((example,))))
