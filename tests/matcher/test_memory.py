@@ -6,6 +6,7 @@ import pytest
 
 import cepheid as cep
 from cepheid.errors import RunError
+from cepheid.matcher.compiling import lowering
 from cepheid.matcher.machine import saved_state
 from cepheid.matcher.machine.dump import dump_head, dump_tables
 from cepheid.matcher.machine.operator import MachineOperator
@@ -75,20 +76,29 @@ def test_nodes_of_a_dump_have_the_names_of_their_operators() -> None:
     assert kinds >= {"ROOT", "EVERY", "WAIT", "REPEAT", "ALL"}
 
 
-def test_state_of_another_layout_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+class Moved(Declared):
+    KIND = 1
+
+
+CHANGES: dict[str, tuple[object, str, object]] = {
+    "a declaration": (tables, "NodeRow", Moved),
+    "the rewrites": (saved_state, "rewrites_digest", lambda: "others"),
+    "the lowering": (lowering, "LOWERING_VERSION", -1),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_state_of_another_form_is_refused(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     program = cep.parse(PROGRAM).resolve()
     operator = MachineOperator(program)
     operator.start(0)
     saved = operator.save()
     MachineOperator(program).load(saved)
-
-    class Moved(Declared):
-        KIND = 1
-
-    monkeypatch.setattr(tables, "NodeRow", Moved)
-    saved_state.layout_of.cache_clear()
+    monkeypatch.setattr(*CHANGES[change])
+    saved_state._format.cache_clear()
     try:
-        with pytest.raises(RunError, match="another"):
+        with pytest.raises(RunError, match="another format") as refused:
             MachineOperator(program).load(saved)
     finally:
-        saved_state.layout_of.cache_clear()
+        saved_state._format.cache_clear()
+    assert refused.value.diagnostics[0].code == "bad-state"

@@ -25,7 +25,7 @@ from cepheid.matcher.lanes.chain_lane import ChainLane
 from cepheid.matcher.lanes.chain_plan import Chain, chain_of
 from cepheid.matcher.lanes.window_lane import WindowLane
 from cepheid.matcher.lanes.window_plan import Window, window_of
-from cepheid.matcher.machine.saved_state import layout_of
+from cepheid.matcher.machine.saved_state import format_of
 from cepheid.matcher.operator import Operator, derived_types, rows_schema
 from cepheid.matcher.vm.lanes import chain_runs as chain
 from cepheid.matcher.vm.lanes import window_rows as span
@@ -129,7 +129,7 @@ class LanesOperator(Operator):
         self._clock: Instant | None = None
         self._taken = 0  # events since everything was last restored
         self._rows = _RowMaker(program, keyed=keyed)
-        self._seal = Seal("lanes, form 2", layout_of(chain, span), program)
+        self._seal = Seal("lanes, form 2", format_of(chain, span), program)
 
     # -- time --
 

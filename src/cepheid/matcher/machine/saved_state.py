@@ -15,6 +15,7 @@ from types import ModuleType
 import numpy as np
 
 from cepheid.matcher.columns.interning import Pool
+from cepheid.matcher.compiling import lowering
 from cepheid.matcher.compiling.machine_program import MachineProgram
 from cepheid.matcher.machine.python_calls import forget
 from cepheid.matcher.vm.memory import free_lists, layout, tables
@@ -49,6 +50,7 @@ from cepheid.matcher.vm.memory.tables import (
     LiveRow,
     OutputRow,
 )
+from cepheid.program.normal import digest as rewrites_digest
 from cepheid.program.seal import Seal
 
 # Tables that the program gives anew, or that mean nothing between two calls.
@@ -103,19 +105,26 @@ def _pooled(memory: Memory) -> Words:
 
 
 def _seal(form: MachineProgram) -> Seal:
-    return Seal("matcher", layout_of(tables, layout, free_lists), form.program)
+    return Seal("matcher", format_of(tables, layout, free_lists), form.program)
+
+
+def format_of(*modules: ModuleType) -> str:
+    """Names all that the words of a state depend on: state of another form must never be misread.
+
+    That is where everything lies, what the program was rewritten to, and how that was lowered.
+    """
+    return _format(modules, rewrites_digest(), lowering.LOWERING_VERSION)
 
 
 @cache
-def layout_of(*modules: ModuleType) -> str:
-    """Names the places of everything: state of another layout must never be misread."""
+def _format(modules: tuple[ModuleType, ...], *versions: object) -> str:
     declared = {
         f"{module.__name__}.{name}": _numbers(value)
         for module in modules
         for name, value in vars(module).items()
         if isinstance(value, int) or (isinstance(value, type) and issubclass(value, Declared))
     }
-    return sha256(repr(sorted(declared.items())).encode()).hexdigest()
+    return sha256(repr((versions, sorted(declared.items()))).encode()).hexdigest()
 
 
 def _numbers(declared: int | type[Declared]) -> dict[str, int] | int:
