@@ -133,12 +133,12 @@ class ChainLane:
         for number in view.string_keys:
             other = view.chain.links[number].other
             assert other is not None
-            values = rows[:, vm.R_EVENTS + links + number]
-            is_set = rows[:, vm.R_EVENTS + other.link] != NONE
-            is_set &= (rows[:, vm.R_LOST] >> number) & 1 == 0
+            values = rows[:, vm.RunRow.EVENTS + links + number]
+            is_set = rows[:, vm.RunRow.EVENTS + other.link] != NONE
+            is_set &= (rows[:, vm.RunRow.LOST] >> number) & 1 == 0
             values[is_set] = old.moved(values[is_set], new)
-            mine = lists[:, vm.E_LINK] == number
-            lists[mine, vm.E_VALUE] = old.moved(lists[mine, vm.E_VALUE], new)
+            mine = lists[:, vm.ValueEntry.LINK] == number
+            lists[mine, vm.ValueEntry.VALUE] = old.moved(lists[mine, vm.ValueEntry.VALUE], new)
 
     def restore(self, packed: Mapping[str, Words]) -> None:
         columns = {}

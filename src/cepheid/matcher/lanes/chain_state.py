@@ -14,7 +14,7 @@ from cepheid.matcher.vm.lanes import chain_runs as vm
 from cepheid.matcher.vm.memory.layout import NONE
 
 _FEW = 256
-_LINKS_OF_RUNS = (vm.R_NEXT, vm.R_LATER, vm.R_EARLIER)
+_LINKS_OF_RUNS = (vm.RunRow.NEXT, vm.RunRow.LATER, vm.RunRow.EARLIER)
 
 
 class ChainState:
@@ -23,18 +23,18 @@ class ChainState:
     def __init__(self, chain: Chain) -> None:
         self.chain = chain
         links = len(chain.links)
-        self.width = vm.R_EVENTS + 2 * links
-        self._head = np.zeros(vm.OTHERS + links, dtype=np.int64)
-        self._head[[vm.FREE, vm.FIRST_DUE, vm.LAST_DUE]] = NONE
-        self._head[vm.LINKS] = links
-        self._head[vm.PERIOD] = NONE if chain.period is None else chain.period
-        self._head[vm.IS_ABSENCE] = chain.ending == "absence"
-        self._head[vm.OTHERS :] = [
+        self.width = vm.RunRow.EVENTS + 2 * links
+        self._head = np.zeros(vm.ChainHead.OTHERS + links, dtype=np.int64)
+        self._head[[vm.ChainHead.FREE, vm.ChainHead.FIRST_DUE, vm.ChainHead.LAST_DUE]] = NONE
+        self._head[vm.ChainHead.LINKS] = links
+        self._head[vm.ChainHead.PERIOD] = NONE if chain.period is None else chain.period
+        self._head[vm.ChainHead.IS_ABSENCE] = chain.ending == "absence"
+        self._head[vm.ChainHead.OTHERS :] = [
             NONE if link.other is None else link.other.link for link in chain.links
         ]
         self._runs = np.zeros(0, dtype=np.int64)
         self._table = _empty_table(_FEW)
-        self._head[vm.SIZE] = _FEW
+        self._head[vm.ChainHead.SIZE] = _FEW
         self._found = np.zeros(0, dtype=np.int64)
         self._more_runs()
         self._more_found()
@@ -42,8 +42,8 @@ class ChainState:
 
     def _begin_only_run(self) -> None:
         """Where the whole chain repeats, there is one run, which is free or not."""
-        if self.chain.repeats_whole and not self._head[vm.FRESH]:
-            self._head[vm.FRESH] = self.width
+        if self.chain.repeats_whole and not self._head[vm.ChainHead.FRESH]:
+            self._head[vm.ChainHead.FRESH] = self.width
             self._runs[: self.width] = NONE
 
     # -- events and time --
@@ -52,7 +52,7 @@ class ChainState:
         self, masks: Words, instants: Words, own: Words, given: Words, lost: Words, base: int
     ) -> None:
         """Takes a batch of events, of which the first has the number `base`."""
-        self._head[vm.CURSOR], self._head[vm.BASE] = 0, base
+        self._head[vm.ChainHead.CURSOR], self._head[vm.ChainHead.BASE] = 0, base
         if len(self.chain.links) == 1:
             self._match_alone(np.flatnonzero(masks), base)
         elif self.chain.repeats_whole:
@@ -77,43 +77,43 @@ class ChainState:
     def _match_alone(self, places: Words, base: int) -> None:
         """Each event is a match."""
         self._found = np.column_stack([places + base, places, np.zeros_like(places)]).ravel()
-        self._head[[vm.FOUND, vm.MOST_FOUND]] = len(places)
+        self._head[[vm.ChainHead.FOUND, vm.ChainHead.MOST_FOUND]] = len(places)
 
     def pass_time(self, instant: int) -> None:
         self._until_done(lambda: vm.pass_time(self._head, self._runs, self._found, instant))
 
     def next_due(self) -> int | None:
-        first = int(self._head[vm.FIRST_DUE])
-        return None if first == NONE else int(self._runs[first + vm.R_DUE])
+        first = int(self._head[vm.ChainHead.FIRST_DUE])
+        return None if first == NONE else int(self._runs[first + vm.RunRow.DUE])
 
     def _until_done(self, step: Callable[[], Any]) -> None:
-        more = {
-            vm.MORE_RUNS: self._more_runs,
-            vm.MORE_ENTRIES: self._more_entries,
-            vm.MORE_FOUND: self._more_found,
+        more: dict[int, Callable[[], None]] = {
+            vm.ChainStatus.MORE_RUNS: self._more_runs,
+            vm.ChainStatus.MORE_ENTRIES: self._more_entries,
+            vm.ChainStatus.MORE_FOUND: self._more_found,
         }
-        while (status := int(step())) != vm.DONE:
+        while (status := int(step())) != vm.ChainStatus.DONE:
             more[status]()
 
     # -- matches --
 
     def take_matches(self) -> Words:
         """The matches since the last call, one in a row, as long as no others are found."""
-        links = len(self.chain.links) + vm.M_BEHIND
-        matches = self._found[: int(self._head[vm.FOUND]) * links]
-        self._head[vm.FOUND] = 0
+        links = len(self.chain.links) + vm.MATCH_TAIL
+        matches = self._found[: int(self._head[vm.ChainHead.FOUND]) * links]
+        self._head[vm.ChainHead.FOUND] = 0
         return matches.reshape(-1, links)
 
     # -- room --
 
     def _more_runs(self) -> None:
-        before = int(self._head[vm.MOST_RUNS])
+        before = int(self._head[vm.ChainHead.MOST_RUNS])
         after = max(_FEW, 2 * before)
         runs = np.empty(after * self.width, dtype=np.int64)
-        used = int(self._head[vm.FRESH])
+        used = int(self._head[vm.ChainHead.FRESH])
         runs[:used] = self._runs[:used]
         self._runs = runs
-        self._head[vm.MOST_RUNS] = after
+        self._head[vm.ChainHead.MOST_RUNS] = after
 
     def _more_entries(self) -> None:
         """A table for the lists that are not empty; they may be fewer than it had entries."""
@@ -124,21 +124,21 @@ class ChainState:
 
     def _rehash(self, table: Words, lists: int) -> None:
         """A table in which so many lists have room, and those that runs may go on to at once."""
-        moved = int(self._head[vm.LIVE]) if len(self.chain.links) > 2 else 0
+        moved = int(self._head[vm.ChainHead.LIVE]) if len(self.chain.links) > 2 else 0
         size = max(_FEW, 1 << (3 * (lists + moved + 1)).bit_length())
         fresh = _empty_table(size)
-        self._head[vm.SIZE] = size
+        self._head[vm.ChainHead.SIZE] = size
         vm.rehash(self._head, self._runs, table, fresh)
         self._table = fresh
 
     def _more_found(self) -> None:
-        links = len(self.chain.links) + vm.M_BEHIND
-        count = int(self._head[vm.MOST_FOUND])
-        count = max(4 * _FEW, 2 * count, 2 * int(self._head[vm.LIVE]))
+        links = len(self.chain.links) + vm.MATCH_TAIL
+        count = int(self._head[vm.ChainHead.MOST_FOUND])
+        count = max(4 * _FEW, 2 * count, 2 * int(self._head[vm.ChainHead.LIVE]))
         found = np.empty(count * links, dtype=np.int64)
         found[: len(self._found)] = self._found
         self._found = found
-        self._head[vm.MOST_FOUND] = count
+        self._head[vm.ChainHead.MOST_FOUND] = count
 
     # -- the state between two batches --
 
@@ -153,34 +153,34 @@ class ChainState:
 
     def _bound(self) -> Words:
         """Of all runs that were ever used, the numbers of their events."""
-        return self._used()[:, vm.R_EVENTS : vm.R_EVENTS + len(self.chain.links)]
+        return self._used()[:, vm.RunRow.EVENTS : vm.RunRow.EVENTS + len(self.chain.links)]
 
     def _is_bound(self) -> Bits:
-        is_live = self._used()[:, vm.R_LOST] != NONE
+        is_live = self._used()[:, vm.RunRow.LOST] != NONE
         is_bound: Bits = (self._bound() != NONE) & is_live[:, None]
         return is_bound
 
     def _used(self) -> Words:
-        return self._runs[: self._head[vm.FRESH]].reshape(-1, self.width)
+        return self._runs[: self._head[vm.ChainHead.FRESH]].reshape(-1, self.width)
 
     def pack(self, numbers: Words) -> tuple[Words, Words, Words]:
         """Single words, live runs and lists; events have other numbers in them."""
         self._cut()
         rows = self._used()
-        live = np.flatnonzero(rows[:, vm.R_LOST] != NONE)
+        live = np.flatnonzero(rows[:, vm.RunRow.LOST] != NONE)
         places = np.full(len(rows) + 1, NONE, dtype=np.int64)  # one more, as there may be none
         places[live] = np.arange(len(live)) * self.width
         packed = rows[live]
         for word in _LINKS_OF_RUNS:
             packed[:, word] = self._moved(packed[:, word], places)
-        bound = packed[:, vm.R_EVENTS : vm.R_EVENTS + len(self.chain.links)]
+        bound = packed[:, vm.RunRow.EVENTS : vm.RunRow.EVENTS + len(self.chain.links)]
         bound[bound != NONE] = numbers[bound[bound != NONE]]
-        lists = self._table.reshape(-1, vm.E_WIDTH)
-        lists = lists[lists[:, vm.E_FIRST] != NONE]
-        lists[:, vm.E_FIRST] = self._moved(lists[:, vm.E_FIRST], places)
+        lists = self._table.reshape(-1, vm.ValueEntry.WIDTH)
+        lists = lists[lists[:, vm.ValueEntry.FIRST] != NONE]
+        lists[:, vm.ValueEntry.FIRST] = self._moved(lists[:, vm.ValueEntry.FIRST], places)
         head = self._head.copy()
-        for word in (vm.FIRST_DUE, vm.LAST_DUE):
-            head[word] = self._moved(head[word : word + 1], places)[0]
+        for end in (vm.ChainHead.FIRST_DUE, vm.ChainHead.LAST_DUE):
+            head[end] = self._moved(head[end : end + 1], places)[0]
         return head, packed, lists
 
     def _moved(self, links: Words, places: Words) -> Words:
@@ -190,11 +190,11 @@ class ChainState:
     def restore(self, head: Words, rows: Words, lists: Words) -> None:
         """Goes on from what `pack` gave."""
         self._head[:] = head
-        self._head[vm.FREE] = NONE
-        self._head[vm.FRESH] = rows.size
-        self._head[vm.MOST_RUNS] = len(rows)
-        self._head[vm.LIVE] = 0 if self.chain.repeats_whole else len(rows)
-        self._head[[vm.FOUND, vm.MOST_FOUND]] = 0
+        self._head[vm.ChainHead.FREE] = NONE
+        self._head[vm.ChainHead.FRESH] = rows.size
+        self._head[vm.ChainHead.MOST_RUNS] = len(rows)
+        self._head[vm.ChainHead.LIVE] = 0 if self.chain.repeats_whole else len(rows)
+        self._head[[vm.ChainHead.FOUND, vm.ChainHead.MOST_FOUND]] = 0
         self._runs = rows.ravel()
         self._found = np.zeros(0, dtype=np.int64)
         self._more_runs()
@@ -204,4 +204,4 @@ class ChainState:
 
 
 def _empty_table(size: int) -> Words:
-    return np.full(size * vm.E_WIDTH, NONE, dtype=np.int64)
+    return np.full(size * vm.ValueEntry.WIDTH, NONE, dtype=np.int64)

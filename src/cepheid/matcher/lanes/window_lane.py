@@ -29,7 +29,12 @@ from cepheid.matcher.vm.memory.tables import (
 )
 
 _FEW = 256
-_NUMBERS_OF_ROWS = [vm.FIRST_ROW, vm.GATHERED, vm.CURSOR, vm.END]
+_NUMBERS_OF_ROWS = [
+    vm.WindowHead.FIRST_ROW,
+    vm.WindowHead.GATHERED,
+    vm.WindowHead.CURSOR,
+    vm.WindowHead.END,
+]
 _EVENT_KEY, _TIMER_KEY = 6, 18  # words of the keys of results
 
 
@@ -48,15 +53,15 @@ class WindowLane:
         ]
         self._start: Instant = 0
         self.needed = 0  # rows and groups when last restored
-        self._rows = np.empty((_FEW, self._head[vm.WIDTH]), dtype=np.int64)
+        self._rows = np.empty((_FEW, self._head[vm.WindowHead.WIDTH]), dtype=np.int64)
         self._groups = self._fresh_groups(_FEW)
-        self._head[[vm.GROUPS, vm.MOST_GROUPS]] = int(not window.keys), _FEW
-        self._found = np.empty((vm.F_VALUES + len(self._aggregates), 0), dtype=np.int64)
+        self._head[[vm.WindowHead.GROUPS, vm.WindowHead.MOST_GROUPS]] = int(not window.keys), _FEW
+        self._found = np.empty((vm.StreamResult.VALUES + len(self._aggregates), 0), dtype=np.int64)
         self._rehash()
 
     @property
     def _aggregates(self) -> Words:
-        return self._head[vm.HEAD_WIDTH :].reshape(-1, AggregateRow.WIDTH)
+        return self._head[vm.WindowHead.HEAD_WIDTH :].reshape(-1, AggregateRow.WIDTH)
 
     # -- events and time --
 
@@ -64,10 +69,15 @@ class WindowLane:
         self._start = instant
 
     def next_due(self) -> Instant | None:
-        first = int(self._head[vm.FIRST_ROW])
-        if self._head[vm.KIND] == WindowKind.TIME and first < self._head[vm.CURSOR]:
-            return int(self._rows[first, vm.W_INSTANT] + self._head[vm.LIMIT])
-        return None if self._head[vm.DUE] == NEVER else int(self._head[vm.DUE])
+        first = int(self._head[vm.WindowHead.FIRST_ROW])
+        if (
+            self._head[vm.WindowHead.KIND] == WindowKind.TIME
+            and first < self._head[vm.WindowHead.CURSOR]
+        ):
+            return int(self._rows[first, vm.StreamRow.INSTANT] + self._head[vm.WindowHead.LIMIT])
+        return (
+            None if self._head[vm.WindowHead.DUE] == NEVER else int(self._head[vm.WindowHead.DUE])
+        )
 
     def pass_time(self, instant: Instant) -> None:
         self._follow(instant)
@@ -80,24 +90,27 @@ class WindowLane:
 
     def _add_rows(self, batch: Batch, places: Any, count: int, pool: Pool) -> None:
         self._make_room(count)
-        begin = int(self._head[vm.END])
+        begin = int(self._head[vm.WindowHead.END])
         rows = self._rows[begin : begin + count]
-        rows[:, vm.W_INSTANT] = batch.instants[places]
-        rows[:, vm.W_SEQUENCE] = batch.sequences[places]
-        rows[:, vm.W_NULLS] = 0
-        rows[:, vm.W_VALUES + len(self._columns) :] = NONE
+        rows[:, vm.StreamRow.INSTANT] = batch.instants[places]
+        rows[:, vm.StreamRow.SEQUENCE] = batch.sequences[places]
+        rows[:, vm.StreamRow.NULLS] = 0
+        rows[:, vm.StreamRow.VALUES + len(self._columns) :] = NONE
         for slot, column in enumerate(self._columns):
             values = batch.values(column, pool)
-            rows[:, vm.W_VALUES + slot] = _words(values.words[places])
+            rows[:, vm.StreamRow.VALUES + slot] = _words(values.words[places])
             if values.nulls is not None:
                 is_null = values.nulls[places]
-                rows[is_null, vm.W_VALUES + slot] = 0
-                rows[:, vm.W_NULLS] |= is_null.astype(np.int64) << slot
-        self._head[vm.END] += count
+                rows[is_null, vm.StreamRow.VALUES + slot] = 0
+                rows[:, vm.StreamRow.NULLS] |= is_null.astype(np.int64) << slot
+        self._head[vm.WindowHead.END] += count
 
     def _follow(self, until: Instant) -> None:
-        self._more_found(2 * int(self._head[vm.END] - self._head[vm.CURSOR]))
-        more = {vm.MORE_GROUPS: self._more_groups, vm.MORE_FOUND: self._more_found}
+        self._more_found(2 * int(self._head[vm.WindowHead.END] - self._head[vm.WindowHead.CURSOR]))
+        more = {
+            vm.WindowStatus.MORE_GROUPS: self._more_groups,
+            vm.WindowStatus.MORE_FOUND: self._more_found,
+        }
         while (
             status := vm.follow(
                 self._head,
@@ -107,20 +120,20 @@ class WindowLane:
                 self._found.reshape(-1),
                 until,
             )
-        ) != vm.DONE:
+        ) != vm.WindowStatus.DONE:
             more[status]()
 
     def take_rows(self, batch: Batch | None) -> list[_Results]:
         del batch
-        found = self._found[:, : int(self._head[vm.FOUND])]
-        self._head[vm.FOUND] = 0
+        found = self._found[:, : int(self._head[vm.WindowHead.FOUND])]
+        self._head[vm.WindowHead.FOUND] = 0
         return [_Results(self, found)] if found.size else []
 
     # -- room --
 
     def _make_room(self, count: int) -> None:
         """For so many rows more; those that have left give way."""
-        first, end = int(self._head[vm.FIRST_ROW]), int(self._head[vm.END])
+        first, end = int(self._head[vm.WindowHead.FIRST_ROW]), int(self._head[vm.WindowHead.END])
         if end + count <= len(self._rows):
             return
         rows = self._rows[first:end]
@@ -132,34 +145,34 @@ class WindowLane:
         self._head[_NUMBERS_OF_ROWS] -= first
 
     def _more_found(self, count: int = 0) -> None:
-        filled = int(self._head[vm.FOUND])
-        wanted = filled + max(count, int(self._head[vm.WANTED]))
+        filled = int(self._head[vm.WindowHead.FOUND])
+        wanted = filled + max(count, int(self._head[vm.WindowHead.WANTED]))
         if wanted > self._found.shape[1]:
             found = np.empty((len(self._found), max(_FEW, 2 * wanted)), dtype=np.int64)
             found[:, :filled] = self._found[:, :filled]
             self._found = found
-            self._head[vm.MOST_FOUND] = found.shape[1]
+            self._head[vm.WindowHead.MOST_FOUND] = found.shape[1]
 
     def _more_groups(self) -> None:
         count = len(self._groups)
         self._groups = np.concatenate([self._groups, self._fresh_groups(count)])
-        self._head[vm.MOST_GROUPS] = 2 * count
+        self._head[vm.WindowHead.MOST_GROUPS] = 2 * count
         self._rehash()
 
     def _fresh_groups(self, count: int) -> Words:
-        groups = np.zeros((count, self._head[vm.GROUP_WIDTH]), dtype=np.int64)
+        groups = np.zeros((count, self._head[vm.WindowHead.GROUP_WIDTH]), dtype=np.int64)
         for place in self._places_of_extremes():
             groups[:, place : place + 2] = NONE
         return groups
 
     def _places_of_extremes(self) -> list[int]:
         """Where groups have the first and the last row of an extreme."""
-        begin = vm.G_KEYS + len(self.window.keys)
+        begin = vm.StreamGroup.KEYS + len(self.window.keys)
         return [begin + 2 * number for number, _ in self._extremes]
 
     def _rehash(self) -> None:
-        self._head[vm.SIZE] = 1 << (4 * len(self._groups) - 1).bit_length()
-        self._table = np.full(self._head[vm.SIZE], NONE, dtype=np.int64)
+        self._head[vm.WindowHead.SIZE] = 1 << (4 * len(self._groups) - 1).bit_length()
+        self._table = np.full(self._head[vm.WindowHead.SIZE], NONE, dtype=np.int64)
         vm.rehash(self._head, self._groups.reshape(-1), self._table)
 
     # -- results --
@@ -168,7 +181,7 @@ class WindowLane:
         """The keys of results."""
         import pyarrow as pa
 
-        count, events = found.shape[1], int(found[vm.F_PHASE].sum())
+        count, events = found.shape[1], int(found[vm.StreamResult.PHASE].sum())
         words = np.empty(_EVENT_KEY * events + _TIMER_KEY * (count - events), dtype=np.int64)
         ends = np.zeros(count + 1, dtype=np.int32)
         vm.write_keys(
@@ -194,32 +207,35 @@ class WindowLane:
     def _values(self, found: Words, shown: Shown) -> Values:
         if isinstance(shown, Aggregate):
             place = self.window.aggregates.index(shown)
-            words, nulls = found[vm.F_VALUES + place].copy(), found[vm.F_NULLS]
+            words, nulls = (
+                found[vm.StreamResult.VALUES + place].copy(),
+                found[vm.StreamResult.NULLS],
+            )
         else:
             place = self.window.attributes.index(shown)
-            rows = found[vm.F_ROW]
-            words = self._rows[rows, vm.W_VALUES + place]
-            nulls = self._rows[rows, vm.W_NULLS]
+            rows = found[vm.StreamResult.ROW]
+            words = self._rows[rows, vm.StreamRow.VALUES + place]
+            nulls = self._rows[rows, vm.StreamRow.NULLS]
         is_null = (nulls >> place) & 1 != 0 if nulls.any() else None
         return Values(words, is_null)
 
     # -- the state between two batches --
 
     def pack(self, old: Pool, new: Pool) -> dict[str, Words]:
-        first, end = int(self._head[vm.FIRST_ROW]), int(self._head[vm.END])
+        first, end = int(self._head[vm.WindowHead.FIRST_ROW]), int(self._head[vm.WindowHead.END])
         rows = self._rows[first:end].copy()
-        groups = self._groups[: int(self._head[vm.GROUPS])]
-        is_used = groups[:, vm.G_SIZE] > 0
-        is_used[rows[:, vm.W_GROUP]] = True
+        groups = self._groups[: int(self._head[vm.WindowHead.GROUPS])]
+        is_used = groups[:, vm.StreamGroup.SIZE] > 0
+        is_used[rows[:, vm.StreamRow.GROUP]] = True
         is_used[: int(not self.window.keys)] = True
         groups = groups[is_used]
-        rows[:, vm.W_GROUP] = (np.cumsum(is_used) - 1)[rows[:, vm.W_GROUP]]
+        rows[:, vm.StreamRow.GROUP] = (np.cumsum(is_used) - 1)[rows[:, vm.StreamRow.GROUP]]
         self._move_links(rows, groups, first)
         for slot, column in enumerate(self._columns):
             if column.data_type == STRING:
-                _move_strings(rows, vm.W_NULLS, vm.W_VALUES, slot, old, new)
+                _move_strings(rows, vm.StreamRow.NULLS, vm.StreamRow.VALUES, slot, old, new)
                 if slot < len(self.window.keys):
-                    _move_strings(groups, vm.G_NULLS, vm.G_KEYS, slot, old, new)
+                    _move_strings(groups, vm.StreamGroup.NULLS, vm.StreamGroup.KEYS, slot, old, new)
         start = np.array([self._start], dtype=np.int64)
         return {"start": start, "head": self._head.copy(), "rows": rows, "groups": groups}
 
@@ -235,12 +251,12 @@ class WindowLane:
         rows, groups = packed["rows"], packed["groups"]
         self._start = int(packed["start"][0])
         self._head[:] = packed["head"]
-        self._head[_NUMBERS_OF_ROWS] -= packed["head"][vm.FIRST_ROW]
-        self._head[[vm.FOUND, vm.WANTED]] = 0
-        self._head[vm.MOST_FOUND] = self._found.shape[1]
+        self._head[_NUMBERS_OF_ROWS] -= packed["head"][vm.WindowHead.FIRST_ROW]
+        self._head[[vm.WindowHead.FOUND, vm.WindowHead.WANTED]] = 0
+        self._head[vm.WindowHead.MOST_FOUND] = self._found.shape[1]
         self._rows = np.ascontiguousarray(rows)
-        self._head[vm.GROUPS] = len(groups)
-        self._head[vm.MOST_GROUPS] = len(groups) + _FEW
+        self._head[vm.WindowHead.GROUPS] = len(groups)
+        self._head[vm.WindowHead.MOST_GROUPS] = len(groups) + _FEW
         self._groups = np.concatenate([groups, self._fresh_groups(_FEW)])
         self.needed = len(rows) + len(groups)
         self._rehash()
@@ -254,7 +270,7 @@ def _head(window: Window) -> Words:
     described = [NONE] * WindowRow.WIDTH
     describe_window(described, window.statement.tree.window)
     rows_leave = described[WindowRow.KIND] != WindowKind.UNLIMITED
-    width = vm.W_VALUES + len(window.attributes)
+    width = vm.StreamRow.VALUES + len(window.attributes)
     aggregates: list[int] = []
     for aggregate in window.aggregates:
         argument = argument_of(aggregate)
@@ -263,17 +279,19 @@ def _head(window: Window) -> Words:
         if words[AggregateRow.KIND] in (AggregateKind.LEAST, AggregateKind.GREATEST):
             words[AggregateRow.OWNER], width = width, width + 2
         aggregates += words
-    head = np.zeros(vm.HEAD_WIDTH + len(aggregates), dtype=np.int64)
-    head[vm.HEAD_WIDTH :] = aggregates
-    head[vm.KIND] = described[WindowRow.KIND]
-    head[vm.LIMIT] = described[WindowRow.SIZE] or described[WindowRow.PERIOD]
-    head[vm.SHAPE] = SHAPES[window.statement.shape]
-    head[vm.KEYS] = len(window.keys)
-    head[vm.AGGREGATES] = len(window.aggregates)
-    head[vm.WIDTH] = width
-    head[vm.GROUP_WIDTH] = vm.G_KEYS + len(window.keys) + 2 * len(window.aggregates)
-    head[vm.ANCHOR] = described[WindowRow.REFERENCE]
-    head[vm.DUE] = NEVER
+    head = np.zeros(vm.WindowHead.HEAD_WIDTH + len(aggregates), dtype=np.int64)
+    head[vm.WindowHead.HEAD_WIDTH :] = aggregates
+    head[vm.WindowHead.KIND] = described[WindowRow.KIND]
+    head[vm.WindowHead.LIMIT] = described[WindowRow.SIZE] or described[WindowRow.PERIOD]
+    head[vm.WindowHead.SHAPE] = SHAPES[window.statement.shape]
+    head[vm.WindowHead.KEYS] = len(window.keys)
+    head[vm.WindowHead.AGGREGATES] = len(window.aggregates)
+    head[vm.WindowHead.WIDTH] = width
+    head[vm.WindowHead.GROUP_WIDTH] = (
+        vm.StreamGroup.KEYS + len(window.keys) + 2 * len(window.aggregates)
+    )
+    head[vm.WindowHead.ANCHOR] = described[WindowRow.REFERENCE]
+    head[vm.WindowHead.DUE] = NEVER
     return head
 
 
@@ -307,8 +325,8 @@ class _Results:
     def __init__(self, lane: WindowLane, found: Words) -> None:
         self.statement = lane.window.statement
         self._lane, self._found = lane, found
-        self.instants = found[vm.F_INSTANT]
-        self.phases, self.sequences = found[vm.F_PHASE], found[vm.F_SEQUENCE]
+        self.instants = found[vm.StreamResult.INSTANT]
+        self.phases, self.sequences = found[vm.StreamResult.PHASE], found[vm.StreamResult.SEQUENCE]
 
     def __len__(self) -> int:
         return len(self.instants)
