@@ -85,7 +85,10 @@ def plan(program: ResolvedProgram) -> tuple[StatementPlan, ...]:
 
 
 def lower(program: ResolvedProgram) -> MachineProgram:
-    """`--stage matcher`: the code of the compiled matcher, for programs of which it lacks nothing."""
+    """`--stage matcher` and `memory`: the code of the compiled matcher, and what it begins with.
+
+    Only for programs of which the matcher lacks nothing.
+    """
     from cepheid.matcher.compiling.lowering import lower as lower_program
 
     return lower_program(program)
