@@ -1,10 +1,10 @@
 """The way of a program, from its texts to its rows.
 
-    texts --parse--> tree --resolve--> typed program --plan----> keys, retention, stages
-                                          |   |
-                                          |   +------check---> findings
-                                          +----------lower---> machine code
-                                          +----------run-----> rows
+    texts --parse--> tree --resolve--> typed program --check--> findings
+                                          |
+                                          +--normalize--> normal form --plan---> keys, retention, stages
+                                          |                           --lower--> machine code
+                                          +--run--> rows
 
 Each step is a function here; `cepheid explain --stage` prints what it gives. Nothing is kept
 between steps: a program is its tree, and everything else is worked out from that.
@@ -26,6 +26,8 @@ from cepheid.formal import witnesses
 from cepheid.lang.language import Language
 from cepheid.matcher.gaps import left_to_reference
 from cepheid.program.graph import Graph, graph_of
+from cepheid.program.normal import NormalProgram
+from cepheid.program.normal import normalize as normal_form
 from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree
@@ -74,6 +76,11 @@ def check(
     if RACES not in without and not any(f.severity is Severity.ERROR for f in findings):
         findings += witnesses.find(depend(resolve(tree, types)))
     return findings
+
+
+def normalize(program: ResolvedProgram) -> NormalProgram:
+    """`--stage normal`: the sources of statements in few kinds of nodes that say what they do."""
+    return normal_form(program)
 
 
 def plan(program: ResolvedProgram) -> tuple[StatementPlan, ...]:

@@ -8,10 +8,10 @@ from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from cepheid.program.normal import normalize
 from cepheid.program.normal.nodes import Awaited, Node, Wait, children
 from cepheid.program.normal.printing import conditions, headline
 from cepheid.verbs import Program
+from cepheid.verbs.pipeline import normalize
 
 
 def text(program: Program) -> Iterator[RenderableType]:
