@@ -15,6 +15,7 @@ from cepheid.cli.stages import (
     declarations,
     graph,
     matcher,
+    memory,
     normal,
     overview,
     plan,
@@ -39,4 +40,5 @@ STAGES = {
     "normal": Stage(normal.text, normal.data),
     "plan": Stage(plan.text, plan.data),
     "matcher": Stage(matcher.text, matcher.data),
+    "memory": Stage(memory.text, memory.data),
 }
