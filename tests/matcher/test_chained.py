@@ -50,11 +50,14 @@ def chain_texts(draw: DrawFn) -> str:
         *before, last = atoms
         period = draw(st.sampled_from(PERIODS))
         if ending == "within":
-            last = f"({last} where timer:within({period}))"
+            limit = draw(st.sampled_from((f"within({period})", f"withinmax({period}, 2)")))
+            last = f"({last} where timer:{limit})"
         elif ending == "absence":
             last = f"(timer:interval({period}) and not {last.partition('=')[2]})"
             shown = shown[:-1]
         whole = " -> ".join([*before, last])
+        if draw(st.booleans()):
+            whole = " -> (".join([*before, last]) + ")" * len(before)
         pattern = f"every ({whole})" if ending == "whole" else f"every {whole}"
     names = ", ".join(f"{path} as x{place}" for place, path in enumerate(shown))
     return f"select {names} from pattern [{pattern}]"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Literal as OneOf
 from typing import TypeGuard
 
@@ -192,8 +193,15 @@ class Aggregate(Expr):
 
 def children(expr: Expr) -> Iterator[Expr]:
     """The direct parts of an expression, from left to right."""
-    for f in fields(expr):
-        yield from _expressions(getattr(expr, f.name))
+    kind: type = type(expr)
+    for name in _names_of_parts(kind):
+        yield from _expressions(getattr(expr, name))
+
+
+@cache
+def _names_of_parts(kind: type) -> tuple[str, ...]:
+    """The fields that can hold expressions; looked up once, because trees are walked often."""
+    return tuple(f.name for f in fields(kind) if f.name not in ("type", "span"))
 
 
 def _expressions(value: object) -> Iterator[Expr]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
+from functools import cache
 
 from cepheid.core.checks import need
 from cepheid.core.time import Period
@@ -134,11 +135,18 @@ class At(Pattern):
 
 def children(pattern: Pattern) -> Iterator[Pattern]:
     """The direct sub-patterns, from left to right."""
-    for f in fields(pattern):
-        value = getattr(pattern, f.name)
+    kind: type = type(pattern)
+    for name in _names_of_parts(kind):
+        value = getattr(pattern, name)
         for item in value if isinstance(value, tuple) else (value,):
             if isinstance(item, Pattern):
                 yield item
+
+
+@cache
+def _names_of_parts(kind: type) -> tuple[str, ...]:
+    """The fields that can hold patterns; looked up once, because trees are walked often."""
+    return tuple(f.name for f in fields(kind) if f.name != "span")
 
 
 def walk(pattern: Pattern) -> Iterator[Pattern]:

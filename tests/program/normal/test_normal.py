@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -184,7 +186,7 @@ def test_the_normal_form_is_normal_already(pattern: tree.Pattern) -> None:
 
 def test_the_digest_knows_names_versions_and_order() -> None:
     first, second, *rest = REWRITES
-    newer = type(first)(first.name, first.version + 1, first.change)
+    newer = replace(first, version=first.version + 1)
     lists = [(second, first, *rest), (newer, second, *rest), (first, *rest)]
     assert len({digest(), *map(digest, lists)}) == 4
 

@@ -25,7 +25,7 @@ from tests.semantics.generators import programs, select_everything, streams
 
 
 @pytest.mark.parametrize("rewrite", REWRITES, ids=lambda rewrite: rewrite.name)
-def test_a_rewrite_changes_no_row(rewrite: Rewrite) -> None:
+def test_a_rewrite_changes_no_row(rewrite: Rewrite[Any]) -> None:
     @examples(150)
     @given(patterns_with(SHAPES[rewrite.name]), streams())
     def rewritten_rows_are_the_rows(pattern: Pattern, stream: list[Event]) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
 from cepheid.pattern.policy import Policy
 from cepheid.pattern.tree import Atom, Every, Pattern
 from cepheid.program.normal.embedding import EMBEDDING_VERSION, embed
-from cepheid.program.normal.nodes import Awaited, Node, events
+from cepheid.program.normal.nodes import Awaited, Node, events, walk
 from cepheid.program.normal.rewrites import REWRITES
 from cepheid.program.normal.rewrites.rewrite import Rewrite
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
@@ -48,8 +49,10 @@ def normalize(program: ResolvedProgram) -> NormalProgram:
 
 def normalize_statement(statement: ResolvedStatement) -> NormalStatement:
     node = embed(_pattern(statement))
+    kinds = set(map(type, walk(node)))  # few, and no rewrite adds one that others change
     for rewrite in REWRITES:
-        node = rewrite(node)
+        if rewrite.kind in kinds:
+            node = rewrite(node)
     return NormalStatement(statement, node)
 
 
@@ -65,7 +68,7 @@ def _pattern(statement: ResolvedStatement) -> Pattern:
     return Every(Atom(statement.event_type, None, statement.condition))
 
 
-def digest(rewrites: Sequence[Rewrite] = REWRITES) -> str:
+def digest(rewrites: Sequence[Rewrite[Any]] = REWRITES) -> str:
     """Changes with the list of rewrites, their order and their versions."""
     listed = [f"{rewrite.name}:{rewrite.version}" for rewrite in rewrites]
     return sha256(",".join([f"embed:{EMBEDDING_VERSION}", *listed]).encode()).hexdigest()

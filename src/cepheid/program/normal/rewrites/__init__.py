@@ -5,6 +5,8 @@ They are applied in the order of `REWRITES`, each to every node of a pattern, pa
 
 from __future__ import annotations
 
+from typing import Any
+
 from cepheid.program.normal.rewrites.absence import AWAIT_ABSENCE
 from cepheid.program.normal.rewrites.choices import FLATTEN_CHOICES
 from cepheid.program.normal.rewrites.conditions import SPLIT_CONDITIONS
@@ -13,7 +15,7 @@ from cepheid.program.normal.rewrites.lines import JOIN_LINES
 from cepheid.program.normal.rewrites.rewrite import Rewrite
 from cepheid.program.normal.rewrites.sequences import FLATTEN_SEQUENCES
 
-REWRITES: tuple[Rewrite, ...] = (
+REWRITES: tuple[Rewrite[Any], ...] = (
     FLATTEN_SEQUENCES,
     FLATTEN_CHOICES,
     SET_DEADLINES,

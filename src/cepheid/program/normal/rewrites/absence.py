@@ -15,7 +15,7 @@ from cepheid.program.normal.nodes import Absent, AllOf, Awaited, Node, Passing, 
 from cepheid.program.normal.rewrites.rewrite import Rewrite
 
 
-def _change(node: Node) -> Node:
+def _change(node: AllOf) -> Node:
     match node:
         case AllOf(
             (Wait(None, Passing() as time), Absent(Wait(Awaited() as event, None)))
@@ -25,4 +25,4 @@ def _change(node: Node) -> Node:
     return node
 
 
-AWAIT_ABSENCE = Rewrite("await-absence", 1, _change)
+AWAIT_ABSENCE = Rewrite("await-absence", 1, AllOf, _change)

@@ -15,11 +15,11 @@ from cepheid.program.normal.nodes import AnyOf, Node
 from cepheid.program.normal.rewrites.rewrite import Rewrite
 
 
-def _change(node: Node) -> Node:
-    if not isinstance(node, AnyOf) or not any(isinstance(p, AnyOf) for p in node.parts):
+def _change(node: AnyOf) -> Node:
+    if not any(isinstance(side, AnyOf) for side in node.parts):
         return node
     sides = [p.parts if isinstance(p, AnyOf) else (p,) for p in node.parts]
     return replace(node, parts=tuple(side for inner in sides for side in inner))
 
 
-FLATTEN_CHOICES = Rewrite("flatten-choices", 1, _change)
+FLATTEN_CHOICES = Rewrite("flatten-choices", 1, AnyOf, _change)

@@ -21,8 +21,8 @@ from cepheid.program.normal.nodes import Awaited, Equality, Node, Wait
 from cepheid.program.normal.rewrites.rewrite import Rewrite
 
 
-def _change(node: Node) -> Node:
-    if not isinstance(node, Wait) or node.event is None or not node.event.conditions:
+def _change(node: Wait) -> Node:
+    if node.event is None or not node.event.conditions:
         return node
     return replace(node, event=split(node.event))
 
@@ -77,4 +77,4 @@ def _equality(expr: Expr) -> Equality | None:
     return None
 
 
-SPLIT_CONDITIONS = Rewrite("split-conditions", 1, _change)
+SPLIT_CONDITIONS = Rewrite("split-conditions", 1, Wait, _change)

@@ -13,11 +13,11 @@ from cepheid.program.normal.nodes import Node, Passing, Wait, Within
 from cepheid.program.normal.rewrites.rewrite import Rewrite
 
 
-def _change(node: Node) -> Node:
+def _change(node: Within) -> Node:
     match node:
         case Within(Wait(event, None, "event"), period, most) if not period.is_zero and most != 0:
             return Wait(event, Passing(period, span=node.span), span=node.span)
     return node
 
 
-SET_DEADLINES = Rewrite("set-deadlines", 1, _change)
+SET_DEADLINES = Rewrite("set-deadlines", 1, Within, _change)

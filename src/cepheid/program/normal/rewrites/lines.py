@@ -15,9 +15,7 @@ from cepheid.program.normal.nodes import Line, Node, Sequence, Wait
 from cepheid.program.normal.rewrites.rewrite import Rewrite
 
 
-def _change(node: Node) -> Node:
-    if not isinstance(node, Sequence):
-        return node
+def _change(node: Sequence) -> Node:
     parts: list[Node] = []
     for is_wait, group in groupby(node.parts, lambda part: isinstance(part, Wait)):
         members = list(group)
@@ -31,4 +29,4 @@ def _line(members: list[Node]) -> Line:
     return Line(tuple(m for m in members if isinstance(m, Wait)), span=members[0].span)
 
 
-JOIN_LINES = Rewrite("join-lines", 1, _change)
+JOIN_LINES = Rewrite("join-lines", 1, Sequence, _change)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from cepheid.program.normal.nodes import Node, with_children
 
+N = TypeVar("N", bound=Node)
+
 
 @dataclass(frozen=True, slots=True)
-class Rewrite:
-    """`change` gets a node whose parts have been changed already, and gives what replaces it.
+class Rewrite(Generic[N]):
+    """`change` gets nodes of a kind, their parts changed already, and gives what replaces them.
 
     `version` grows whenever the rewrite gives something else than before: saved states hold live
     runs of what it gave.
@@ -18,7 +21,9 @@ class Rewrite:
 
     name: str
     version: int
-    change: Callable[[Node], Node]
+    kind: type[N]
+    change: Callable[[N], Node]
 
     def __call__(self, node: Node) -> Node:
-        return self.change(with_children(node, self))
+        changed = with_children(node, self)
+        return self.change(changed) if isinstance(changed, self.kind) else changed

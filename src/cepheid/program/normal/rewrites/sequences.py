@@ -17,11 +17,11 @@ from cepheid.program.normal.nodes import Node, Sequence
 from cepheid.program.normal.rewrites.rewrite import Rewrite
 
 
-def _change(node: Node) -> Node:
-    if not isinstance(node, Sequence) or not any(isinstance(p, Sequence) for p in node.parts):
+def _change(node: Sequence) -> Node:
+    if not any(isinstance(part, Sequence) for part in node.parts):
         return node
     parts = [p.parts if isinstance(p, Sequence) else (p,) for p in node.parts]
     return replace(node, parts=tuple(part for inner in parts for part in inner))
 
 
-FLATTEN_SEQUENCES = Rewrite("flatten-sequences", 1, _change)
+FLATTEN_SEQUENCES = Rewrite("flatten-sequences", 1, Sequence, _change)
