@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cepheid.expr.functions import FUNCTIONS
-from cepheid.expr.tree import Aggregate, Binary, Call, Column, Expr, Ref, conjuncts, walk
+from cepheid.expr.functions import reads_clock
+from cepheid.expr.tree import Aggregate, Binary, Column, Expr, Ref, conjuncts, walk
 from cepheid.program.normal.nodes import Awaited, Equality, Node, Wait
 from cepheid.program.normal.rewrites.rewrite import Rewrite
 
@@ -49,18 +49,15 @@ _NONE, _EVENT, _BOUND, _BOTH = 0, 1, 2, 3
 
 def _names_in(expr: Expr) -> int | None:
     """Whether it names the event, bound ones, or both; None if it looks at anything else."""
+    if reads_clock(expr):
+        return None
     found = _NONE
     for node in walk(expr):
         if isinstance(node, Column):
             found |= _EVENT if node.tag is None else _BOUND
-        elif isinstance(node, Aggregate | Ref) or (isinstance(node, Call) and _reads_clock(node)):
+        elif isinstance(node, Aggregate | Ref):
             return None
     return found
-
-
-def _reads_clock(call: Call) -> bool:
-    known = FUNCTIONS.get(call.function)
-    return known is None or known.of_frame
 
 
 def is_own(expr: Expr) -> bool:
