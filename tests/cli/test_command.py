@@ -15,7 +15,7 @@ import pytest
 
 import cepheid as cep
 from cepheid.cli.main import main
-from cepheid.cli.progress import ProgressBar
+from cepheid.cli.terminal.progress import ProgressBar
 from tests.cli.conftest import EVENTS, Run
 
 COMMAND = [sys.executable, "-m", "cepheid"]

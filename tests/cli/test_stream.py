@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cepheid.cli.monitor import Status
 from cepheid.cli.stream import period
+from cepheid.cli.terminal.stream_monitor import Status
 from cepheid.core.time import SECOND, Period
 from cepheid.engines.spark.session.failures import failure_of
 from cepheid.engines.spark.stream.job import INPUT, ROWS

@@ -34,9 +34,9 @@ from cepheid.core.types import (
 )
 from cepheid.errors import CepheidError, Diagnostic, InputError
 from cepheid.io import Decoder, fail, infer_types, read_records
-from cepheid.io.column_types import found_type
-from cepheid.io.columnar import pieces_of, read_piece
-from cepheid.io.exact_columns import NotPlain
+from cepheid.io.columns.exact import NotPlain
+from cepheid.io.columns.inference import found_type
+from cepheid.io.columns.reading import pieces_of, read_piece
 from tests.effort import examples
 
 SCALARS: dict[str, DataType] = {

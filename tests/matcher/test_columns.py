@@ -17,7 +17,8 @@ import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.core.types import EventType
 from cepheid.engines.common import intake
-from cepheid.io import columnar, to_arrow, write_file
+from cepheid.io import to_arrow, write_file
+from cepheid.io.columns import reading as columnar
 from cepheid.io.rows import RowTable
 from cepheid.program.tree import ProgramTree
 from cepheid.result import Result

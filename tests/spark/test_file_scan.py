@@ -16,7 +16,7 @@ import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.engines.common import intake
 from cepheid.errors import InputError, UsageError
-from cepheid.io import columnar
+from cepheid.io.columns import reading as columnar
 
 MANY = 1 << 13
 

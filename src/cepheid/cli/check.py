@@ -135,8 +135,8 @@ def _place(finding: Diagnostic, programs: Sequence[str]) -> tuple[int, int, int]
 
 
 def _show(findings: Sequence[Diagnostic], program: Program | None, programs: Sequence[str]) -> None:
-    from cepheid.cli.console import out
-    from cepheid.cli.show import show
+    from cepheid.cli.terminal.console import out
+    from cepheid.cli.terminal.diagnostics import show
 
     console = out()
     show(findings, console)
@@ -148,7 +148,7 @@ def _show(findings: Sequence[Diagnostic], program: Program | None, programs: Seq
 
 def summary(findings: Sequence[Diagnostic]) -> str:
     """`2 errors, 1 warning`, the worst first."""
-    from cepheid.cli.console import counted
+    from cepheid.cli.terminal.console import counted
 
     counts = Counter(finding.severity for finding in findings)
     worst_first = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
@@ -159,7 +159,7 @@ def summary(findings: Sequence[Diagnostic]) -> str:
 
 
 def _extent(program: Program, findings: Sequence[Diagnostic]) -> str:
-    from cepheid.cli.console import counted
+    from cepheid.cli.terminal.console import counted
 
     statements = counted(len(program.tree.statements), "statement")
     if findings:

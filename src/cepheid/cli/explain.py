@@ -87,8 +87,8 @@ def _explain(program: Program, stage: Stage, *, as_json: bool) -> None:
     """A wrong program is explained, too, as far as it goes, and then what is wrong with it."""
     from rich.text import Text
 
-    from cepheid.cli.console import err, out
-    from cepheid.cli.show import show
+    from cepheid.cli.terminal.console import err, out
+    from cepheid.cli.terminal.diagnostics import show
     from cepheid.verbs import CHECKS
 
     if as_json:

@@ -98,7 +98,7 @@ def export(
       cepheid export alarms.epl --to svg --out alarms.svg
       cepheid export alarms.epl --to cpn --events monday.jsonl -o alarms.cpn
     """
-    from cepheid.cli.output import STANDARD_OUTPUT, spare
+    from cepheid.cli.terminal.output import STANDARD_OUTPUT, spare
     from cepheid.io import expand
 
     form = FORMATS[one_of(tuple(FORMATS), to, "--to")]

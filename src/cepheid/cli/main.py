@@ -12,18 +12,18 @@ from typing import Annotated
 import typer
 
 from cepheid.cli.check import check
-from cepheid.cli.console import err
 from cepheid.cli.exits import FOUND, GOOD, code_of_failure
 from cepheid.cli.explain import explain
 from cepheid.cli.export import ExportCommand, export
 from cepheid.cli.format import format_programs
-from cepheid.cli.help import PlainCommand, PlainGroup
 from cepheid.cli.new import new
 from cepheid.cli.petri import app as petri
 from cepheid.cli.run import RunCommand, run
 from cepheid.cli.search import search
 from cepheid.cli.simulate import simulate
 from cepheid.cli.stream import run_stream
+from cepheid.cli.terminal.console import err
+from cepheid.cli.terminal.help import PlainCommand, PlainGroup
 from cepheid.cli.test import run_cases
 from cepheid.cli.verify import verify
 from cepheid.errors import CepheidError, Diagnostic, error, reason_of
@@ -136,7 +136,7 @@ def _run(args: Sequence[str] | None) -> int:
 
 
 def _failed(*problems: Diagnostic) -> int:
-    from cepheid.cli.show import show
+    from cepheid.cli.terminal.diagnostics import show
 
     sys.stdout.flush()
     show(problems, err())

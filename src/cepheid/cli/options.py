@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
-from cepheid.cli.help import PlainCommand
+from cepheid.cli.terminal.help import PlainCommand
 from cepheid.errors import UsageError, error, reason_of
 
 if TYPE_CHECKING:

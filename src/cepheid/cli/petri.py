@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from cepheid.cli.export import take_in_files
-from cepheid.cli.help import PlainCommand, PlainGroup
 from cepheid.cli.options import ManyValues, Programs
+from cepheid.cli.terminal.help import PlainCommand, PlainGroup
 from cepheid.errors import CepheidError, UsageError, error
 
 app = typer.Typer(cls=PlainGroup, rich_markup_mode=None, no_args_is_help=True)
@@ -53,8 +53,8 @@ def step(
       cepheid petri step alarms.epl --events monday.jsonl
       echo run | cepheid petri step alarms.epl --events monday.jsonl
     """
-    from cepheid.cli.console import err, out
-    from cepheid.cli.show import show
+    from cepheid.cli.terminal.console import err, out
+    from cepheid.cli.terminal.diagnostics import show
     from cepheid.formal.petri.firing.stepping import Stepping
 
     if "-" in events:

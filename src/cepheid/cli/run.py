@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cepheid.cli.options import ManyValues, Programs, load, one_of
-from cepheid.cli.spark import Conf, Master, Remote, Verbose, spark_session
+from cepheid.cli.spark_options import Conf, Master, Remote, Verbose, spark_session
 from cepheid.engines.registry import DEFAULT, ENGINES
 from cepheid.errors import InputError, UsageError, error
 
 if TYPE_CHECKING:
-    from cepheid.cli.output import Output
+    from cepheid.cli.terminal.output import Output
     from cepheid.result import Result
     from cepheid.verbs import Program
 
@@ -134,7 +134,7 @@ def run(
       tail -f log.jsonl | cepheid run alarms.epl --events - --on-error skip
     """
     from cepheid import verbs
-    from cepheid.cli.output import FORMATS, output_of, spare_inputs
+    from cepheid.cli.terminal.output import FORMATS, output_of, spare_inputs
     from cepheid.engines.common.table_names import is_table
     from cepheid.io import expand
 
@@ -157,8 +157,8 @@ def run(
         feed = Feed(program, session, skips_errors=skips_errors, drops_late=drops_late)
         print_stream(feed, chosen, output)
         return
-    from cepheid.cli import run_messages
-    from cepheid.cli.progress import ProgressBar
+    from cepheid.cli.terminal import run_messages
+    from cepheid.cli.terminal.progress import ProgressBar
 
     with ExitStack() as stack:
         if name == "spark":
@@ -219,8 +219,8 @@ def _chosen_types(program: Program, names: Sequence[str] | None) -> list[str]:
 
 
 def _report(result: Result, chosen: Sequence[str], output: Output) -> None:
-    from cepheid.cli import run_messages
-    from cepheid.cli.output import write
+    from cepheid.cli.terminal import run_messages
+    from cepheid.cli.terminal.output import write
 
     is_all = set(chosen) >= set(result.derived)
     rows = result.events if is_all else [row for row in result if row.type in chosen]

@@ -119,7 +119,7 @@ class _Watch:
 
     def __enter__(self) -> _Watch:
         if sys.stderr.isatty():
-            from cepheid.cli.console import err
+            from cepheid.cli.terminal.console import err
 
             self._status = err().status("starting Maude")
             self._status.start()
@@ -140,7 +140,7 @@ class _Watch:
 
 
 def _report(answer: Answer, goal: str, within: str, out: str | None) -> None:
-    from cepheid.cli.console import counted
+    from cepheid.cli.terminal.console import counted
 
     states = counted(answer.states, "state")
     if not answer.traces:
@@ -155,7 +155,7 @@ def _report(answer: Answer, goal: str, within: str, out: str | None) -> None:
 def _report_difference(
     difference: Difference | None, states: int, length: int, within: str, out: str | None
 ) -> None:
-    from cepheid.cli.console import counted
+    from cepheid.cli.terminal.console import counted
     from cepheid.io.encode import encode, to_json
 
     seen = counted(states, "state")

@@ -20,7 +20,7 @@ from cepheid.cli.simulation_options import (
     Workers,
     doing_runs,
 )
-from cepheid.cli.spark import Conf, Master, Remote, Verbose
+from cepheid.cli.spark_options import Conf, Master, Remote, Verbose
 
 if TYPE_CHECKING:
     from cepheid.simulation.simulate import Simulation
@@ -81,7 +81,7 @@ def simulate(
 
         require_matplotlib()
     if save_run is not None:
-        from cepheid.cli.output import spare
+        from cepheid.cli.terminal.output import spare
 
         expect_run(save_run[0], runs)
         spare("--save-run", [save_run[1]], [*programs, scenario])
@@ -122,9 +122,9 @@ def _print(found: Simulation, form: str) -> None:
 
 
 def _print_table(found: Simulation) -> None:
-    from cepheid.cli.console import out
-    from cepheid.cli.show import one_line
-    from cepheid.cli.text_table import Column, TextTable
+    from cepheid.cli.terminal.console import out
+    from cepheid.cli.terminal.diagnostics import one_line
+    from cepheid.cli.terminal.text_table import Column, TextTable
 
     percent = f"{100 * found.confidence:g} %"
     heads = ("min", "max", "median", "mean", f"{percent} interval", "sd", "ratio")
@@ -150,8 +150,8 @@ def _short(number: float) -> str:
 
 def _remark(found: Simulation, taken: float) -> None:
     """What the table is made of; how long it took, for those who have waited."""
-    from cepheid.cli.console import counted, err
-    from cepheid.cli.run_messages import remark
+    from cepheid.cli.terminal.console import counted, err
+    from cepheid.cli.terminal.run_messages import remark
 
     simple = int(found.counts[:, : len(found.job.scenario.types)].sum())
     made = f"{counted(found.runs, 'run')}, {counted(simple, 'simple event')}, seed {found.seed}"

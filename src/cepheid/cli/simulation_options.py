@@ -12,7 +12,7 @@ from cepheid.cli.options import one_of
 from cepheid.engines.registry import Offer, either, engines_that
 
 if TYPE_CHECKING:
-    from cepheid.cli.progress import ProgressBar
+    from cepheid.cli.terminal.progress import ProgressBar
 
 ScenarioFile: TypeAlias = Annotated[
     str,
@@ -67,8 +67,8 @@ def doing_runs(
     verbose: bool,
 ) -> Iterator[ProgressBar]:
     """With a Spark session where one is asked for, and a progress bar that counts runs."""
-    from cepheid.cli.progress import ProgressBar
-    from cepheid.cli.spark import spark_session
+    from cepheid.cli.spark_options import spark_session
+    from cepheid.cli.terminal.progress import ProgressBar
 
     with ExitStack() as stack:
         if one_of(_ABLE, engine, "--engine") == "spark":

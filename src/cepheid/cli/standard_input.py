@@ -6,10 +6,10 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from cepheid.cli import run_messages
-from cepheid.cli.console import err
-from cepheid.cli.output import Output, line_of, write
-from cepheid.cli.show import show
+from cepheid.cli.terminal import run_messages
+from cepheid.cli.terminal.console import err
+from cepheid.cli.terminal.diagnostics import show
+from cepheid.cli.terminal.output import Output, line_of, write
 from cepheid.core.event import Event
 from cepheid.engines.common.session import Session
 from cepheid.errors import Diagnostic, InputError, LateEvent, error, reason_of

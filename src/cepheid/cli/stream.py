@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cepheid.cli.options import Programs, load, one_of
-from cepheid.cli.spark import Conf, Master, Verbose, spark_session
+from cepheid.cli.spark_options import Conf, Master, Verbose, spark_session
 from cepheid.errors import UsageError, error
 
 if TYPE_CHECKING:
-    from cepheid.cli.monitor import Status
+    from cepheid.cli.terminal.stream_monitor import Status
     from cepheid.core.event import Event
     from cepheid.core.time import Period
     from cepheid.engines.spark.stream.job import Job, Query, Spark
@@ -132,7 +132,7 @@ def period(text: str, option: str) -> Period:
 
 def run(job: Job, spark: Spark) -> None:
     """Starts the queries of a job, shows what they do, and ends them."""
-    from cepheid.cli.monitor import Status
+    from cepheid.cli.terminal.stream_monitor import Status
     from cepheid.engines.spark.session.failures import failure_of
     from cepheid.engines.spark.stream.job import start
 
@@ -197,7 +197,7 @@ class _Screen:
     def __init__(self, job: Job) -> None:
         from rich.live import Live
 
-        from cepheid.cli.console import err
+        from cepheid.cli.terminal.console import err
         from cepheid.engines.spark.stream.job import derived_types
 
         self._types = derived_types(job.program)
@@ -216,7 +216,7 @@ class _Screen:
             self._live.stop()
 
     def show(self, rows: list[Event]) -> None:
-        from cepheid.cli.tables import print_tables
+        from cepheid.cli.terminal.tables import print_tables
         from cepheid.io import write_jsonl
 
         with self._lock:

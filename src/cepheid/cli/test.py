@@ -69,7 +69,7 @@ def run_cases(
 
 
 def _show(verdicts: Sequence[Verdict]) -> None:
-    from cepheid.cli.console import out
+    from cepheid.cli.terminal.console import out
 
     console = out()
     for verdict in verdicts:
@@ -83,7 +83,7 @@ def _show(verdicts: Sequence[Verdict]) -> None:
 def _show_failure(verdict: Verdict, console: Console) -> None:
     from rich.text import Text
 
-    from cepheid.cli.show import one_line, show
+    from cepheid.cli.terminal.diagnostics import one_line, show
     from cepheid.cli.test_cases import shown
 
     console.print(Text(shown(verdict.case.folder), "bold"))
@@ -99,8 +99,8 @@ def _show_failure(verdict: Verdict, console: Console) -> None:
 def _show_table(verdicts: Sequence[Verdict], console: Console) -> None:
     from rich.text import Text
 
+    from cepheid.cli.terminal.text_table import Column, TextTable
     from cepheid.cli.test_cases import shown
-    from cepheid.cli.text_table import Column, TextTable
 
     table = TextTable([Column("case"), Column("outcome"), Column("rows", "right")])
     for verdict in verdicts:

@@ -20,7 +20,7 @@ from cepheid.cli.simulation_options import (
     Workers,
     doing_runs,
 )
-from cepheid.cli.spark import Conf, Master, Remote, Verbose
+from cepheid.cli.spark_options import Conf, Master, Remote, Verbose
 
 if TYPE_CHECKING:
     from cepheid.simulation.statistics import Plan
@@ -113,7 +113,7 @@ def verify(
       cepheid verify alarms.epl --scenario day.toml --bound 0.1 --sequential --until 1d
     """
     from cepheid import verbs
-    from cepheid.cli.output import spare
+    from cepheid.cli.terminal.output import spare
     from cepheid.simulation.properties import property_of
     from cepheid.simulation.scenario import read_scenario
     from cepheid.simulation.statistics import METHODS, QUANTILES
@@ -170,7 +170,7 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
 
 
 def _print(found: Verdict, *, is_planned: bool, trace: str | None) -> None:
-    from cepheid.cli.console import counted, out
+    from cepheid.cli.terminal.console import counted, out
     from cepheid.simulation.wording import answer, comparison, reasons
 
     console = out()

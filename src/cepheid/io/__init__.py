@@ -4,7 +4,7 @@ Reading has two steps. Readers turn any source into records, which hold raw valu
 place; the decoder checks a record against its type and makes an event of it. So a broken line and
 a wrong value are found where they are, and a reader needs no schema.
 
-Where there is nothing to find, files and tables are read in columns at once (`columnar`); this takes the
+Where there is nothing to find, files and tables are read in columns at once (`columns`); this takes the
 types, and gives way to records wherever it could differ from them.
 """
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from cepheid.cli.console import counted
+from cepheid.cli.terminal.console import counted
 from cepheid.engines.common.intake import runnable, with_schemas
 from cepheid.errors import ProgramError
 from cepheid.matcher.compiling.listing import Code, ListedNode, ListedStatement, list_form

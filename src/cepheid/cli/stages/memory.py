@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from rich.console import RenderableType
 from rich.text import Text
 
-from cepheid.cli.console import counted
 from cepheid.cli.stages.matcher import machine_program
+from cepheid.cli.terminal.console import counted
 from cepheid.matcher.machine.dump import DumpedTable, dump_head, dump_tables
 from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.vm.memory.access import Memory

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from cepheid.cli.console import counted
 from cepheid.cli.stages.statements import context_of, window_of
-from cepheid.cli.text_table import Column, TextTable
+from cepheid.cli.terminal.console import counted
+from cepheid.cli.terminal.text_table import Column, TextTable
 from cepheid.program.resolved import ResolvedStatement
 from cepheid.verbs import Program
 

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from cepheid.analysis.keys import Path
 from cepheid.analysis.plan import StatementPlan
 from cepheid.analysis.stages import Stage, stages
-from cepheid.cli.text_table import Column, TextTable
+from cepheid.cli.terminal.text_table import Column, TextTable
 from cepheid.core.time import Period
 from cepheid.expr.printing import print_expr
 from cepheid.program.resolved import ResolvedProgram

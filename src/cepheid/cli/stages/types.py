@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 
-from cepheid.cli.text_table import Column, TextTable
+from cepheid.cli.terminal.text_table import Column, TextTable
 from cepheid.core.types import EventType
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import Program

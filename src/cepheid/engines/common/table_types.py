@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from cepheid.core.types import EventType
 from cepheid.engines.common.intake import with_types
-from cepheid.io.column_types import found_type
-from cepheid.io.exact_columns import refuse
+from cepheid.io.columns.exact import refuse
+from cepheid.io.columns.inference import found_type
 from cepheid.io.sources import Table
 from cepheid.program.resolved import ResolvedProgram
 

@@ -18,8 +18,8 @@ from cepheid.engines.common.runners import Runner
 from cepheid.engines.common.table_types import typed_by_tables
 from cepheid.errors import Severity
 from cepheid.io.arrow import arrow_type, is_stored
-from cepheid.io.columnar import at_once, batches_of, event_columns, pieces_of, read_piece
-from cepheid.io.exact_columns import Array, NotPlain, Words
+from cepheid.io.columns.exact import Array, NotPlain, Words
+from cepheid.io.columns.reading import at_once, batches_of, event_columns, pieces_of, read_piece
 from cepheid.io.rows import RowTable, Shape
 from cepheid.io.sources import Table
 from cepheid.matcher.columns.texts import encoded

@@ -43,8 +43,8 @@ from cepheid.engines.spark.session.workers import check_workers, wake_workers
 from cepheid.errors import UsageError, error
 from cepheid.io import Record
 from cepheid.io.arrow import to_column
-from cepheid.io.columnar import Piece, at_once, read_piece
-from cepheid.io.exact_columns import INSTANT, NotPlain
+from cepheid.io.columns.exact import INSTANT, NotPlain
+from cepheid.io.columns.reading import Piece, at_once, read_piece
 from cepheid.io.sources import Table
 from cepheid.program.resolved import ResolvedProgram
 

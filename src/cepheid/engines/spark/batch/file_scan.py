@@ -32,9 +32,9 @@ from cepheid.engines.spark.shuffle.partitioner import Partitioner, partitioner_o
 from cepheid.errors import InputError, UsageError, error
 from cepheid.expr.tree import Column, Expr, walk
 from cepheid.io.arrow import attribute_types, to_arrow
-from cepheid.io.columnar import Piece, pieces_of, read_piece
+from cepheid.io.columns.exact import Array, NotPlain, refuse
+from cepheid.io.columns.reading import Piece, pieces_of, read_piece
 from cepheid.io.encode import MARKS
-from cepheid.io.exact_columns import Array, NotPlain, refuse
 from cepheid.io.read import expand
 from cepheid.matcher.lanes.predicates import Bits, Values, can_test, truth_of
 from cepheid.program.resolved import ResolvedProgram

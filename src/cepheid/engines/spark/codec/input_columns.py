@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from cepheid.core.time import TimeUnit
-    from cepheid.io.columnar import Piece
+    from cepheid.io.columns.reading import Piece
 
 Frames: TypeAlias = DataFrame | Mapping[str, DataFrame]
 

@@ -19,8 +19,8 @@ from cepheid.engines.spark.codec.packed_program import PackedProgram
 from cepheid.engines.spark.codec.rows import decode_rows
 from cepheid.errors import Diagnostic, InputError, UsageError, error
 from cepheid.io.arrow import attribute_types, to_arrow
+from cepheid.io.columns.exact import refuse
 from cepheid.io.encode import encode, to_json
-from cepheid.io.exact_columns import refuse
 from cepheid.io.jsonl import line_records
 from cepheid.io.records import Decoder, Record
 from cepheid.program.resolved import ResolvedProgram

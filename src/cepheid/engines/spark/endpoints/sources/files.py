@@ -16,9 +16,9 @@ from urllib.parse import unquote
 from cepheid.engines.spark.codec.text import Intake, read_events, read_lines
 from cepheid.engines.spark.endpoints.uri import FileSource
 from cepheid.errors import Diagnostic, InputError, UsageError, error
-from cepheid.io.columnar import read_text
+from cepheid.io.columns.exact import NotPlain
+from cepheid.io.columns.reading import read_text
 from cepheid.io.csv_records import cell_records
-from cepheid.io.exact_columns import NotPlain
 from cepheid.program.resolved import ResolvedProgram
 
 if TYPE_CHECKING:

@@ -27,9 +27,9 @@ import pyarrow.parquet as pq
 from cepheid.core.time import TimeUnit
 from cepheid.core.types import BOOLEAN, DataType, EventTime, EventType
 from cepheid.io.arrow import series_array
-from cepheid.io.csv_columns import cell_columns, check_quotes, types_in
+from cepheid.io.columns.csv import cell_columns, check_quotes, types_in
+from cepheid.io.columns.exact import Array, NotPlain, Words, attribute, instants, is_text, refuse
 from cepheid.io.encode import MARKS
-from cepheid.io.exact_columns import Array, NotPlain, Words, attribute, instants, is_text, refuse
 from cepheid.io.jsonl import BYTE_ORDER_MARK
 from cepheid.io.read import COLUMNAR
 

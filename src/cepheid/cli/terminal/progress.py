@@ -56,7 +56,7 @@ class ProgressBar:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
         from rich.progress import TimeRemainingColumn as Remaining
 
-        from cepheid.cli.console import err
+        from cepheid.cli.terminal.console import err
 
         words = TextColumn("{task.description}")
         columns = (words, BarColumn(), MofNCompleteColumn(), Remaining())

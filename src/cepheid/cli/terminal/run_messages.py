@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
-from cepheid.cli.console import counted, err
-from cepheid.cli.show import one_line, show
-from cepheid.cli.tables import print_steps
+from cepheid.cli.terminal.console import counted, err
+from cepheid.cli.terminal.diagnostics import one_line, show
+from cepheid.cli.terminal.tables import print_steps
 from cepheid.errors import Diagnostic
 from cepheid.result import Step
 

@@ -14,8 +14,8 @@ import pyarrow.csv as pa_csv
 from cepheid.core.time import SECOND
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
 from cepheid.core.values import number_from
+from cepheid.io.columns.exact import EXACT, INSTANT, Array, refuse, stored, timestamp_type
 from cepheid.io.encode import MARKS
-from cepheid.io.exact_columns import EXACT, INSTANT, Array, refuse, stored, timestamp_type
 
 _TYPE = pa.dictionary(pa.int32(), pa.string())
 # Numbers of more digits than people write; the decoder refuses them, leading zeros or not.

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 
 from cepheid.core.types import ANY, DOUBLE, LONG, STRING, DataType, EventType
 from cepheid.io.arrow import data_type
-from cepheid.io.columnar import META, Piece, arrow_table, bytes_of, pieces_of, reading
-from cepheid.io.csv_columns import looks
-from cepheid.io.exact_columns import refuse
+from cepheid.io.columns.csv import looks
+from cepheid.io.columns.exact import refuse
+from cepheid.io.columns.reading import META, Piece, arrow_table, bytes_of, pieces_of, reading
 from cepheid.io.infer import type_of_columns
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from cepheid.cli.console import counted
+from cepheid.cli.terminal.console import counted
 from cepheid.core.time import Instant, format_instant, parse_instant
 from cepheid.engines.spark.stream.job import INPUT, ROWS
 

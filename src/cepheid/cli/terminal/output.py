@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 from urllib.parse import quote
 
-from cepheid.cli.tables import print_tables, print_trees
-from cepheid.cli.why import encode_with_causes
+from cepheid.cli.terminal.causes import encode_with_causes
+from cepheid.cli.terminal.tables import print_tables, print_trees
 from cepheid.core.event import Event
 from cepheid.core.types import EventType
 from cepheid.errors import UsageError, error, reason_of
@@ -144,7 +144,7 @@ def line_of(row: Event, output: Output) -> str:
 
 
 def _print_table(rows: Sequence[Event], chosen: Sequence[str], output: Output) -> None:
-    from cepheid.cli.console import out
+    from cepheid.cli.terminal.console import out
 
     if output.why:
         print_trees(rows, out())

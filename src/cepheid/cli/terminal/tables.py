@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from cepheid.cli.console import counted
-from cepheid.cli.show import one_line
-from cepheid.cli.text_table import Column, TextTable
-from cepheid.cli.why import causes_of
+from cepheid.cli.terminal.causes import causes_of
+from cepheid.cli.terminal.console import counted
+from cepheid.cli.terminal.diagnostics import one_line
+from cepheid.cli.terminal.text_table import Column, TextTable
 from cepheid.core.event import Event, Value
 from cepheid.core.time import format_instant
 from cepheid.io.encode import encode_value, to_json

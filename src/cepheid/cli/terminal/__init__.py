@@ -1,0 +1,1 @@
+"""What the commands print: tables, trees, progress, findings, help."""

@@ -1,0 +1,1 @@
+"""Files and tables as columns: the quick way of reading, where nothing has to be said about single events."""
