@@ -94,7 +94,10 @@ class RowDecoder:
 
 
 def _parsed(stored: Any) -> Any:
-    return parse_json(stored) if isinstance(stored, str) else stored
+    """No nested value is a text; one that came as JSON and goes as JSON is one twice."""
+    while isinstance(stored, str):
+        stored = parse_json(stored)
+    return stored
 
 
 class RowTable(Sequence[Event]):
