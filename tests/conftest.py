@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 
 import pytest
@@ -17,6 +18,19 @@ settings.load_profile("cepheid")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="rewrite the golden files")
+
+
+# What tests need, by where they stand; `make quick` leaves them out.
+NEEDS = {
+    "spark": re.compile(r"^tests/spark/|^tests/conformance/test_spark|page_shows\[spark\]"),
+    "maude": re.compile(r"^tests/formal/test_maude|^tests/conformance/.*\[maude|page_shows\[maude\]"),
+}
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    for name, places in NEEDS.items():
+        if places.search(item.nodeid):
+            item.add_marker(name)
 
 
 # They start Spark themselves, or pretend it, and take long.
