@@ -23,7 +23,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 # What tests need, by where they stand; `make quick` leaves them out.
 NEEDS = {
     "spark": re.compile(r"^tests/spark/|^tests/conformance/test_spark|page_shows\[spark\]"),
-    "maude": re.compile(r"^tests/formal/test_maude|^tests/conformance/.*\[maude|page_shows\[maude\]"),
+    "maude": re.compile(
+        r"^tests/formal/test_maude|^tests/conformance/.*\[maude|page_shows\[maude\]"
+    ),
 }
 
 
