@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
 
 import pytest
@@ -20,18 +19,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="rewrite the golden files")
 
 
-# What tests need, by where they stand; `make quick` leaves them out.
-NEEDS = {
-    "spark": re.compile(r"^tests/spark/|^tests/conformance/test_spark|page_shows\[spark\]"),
-    "maude": re.compile(
-        r"^tests/formal/test_maude|^tests/conformance/.*\[maude|page_shows\[maude\]"
-    ),
-}
-
-
 def pytest_itemcollected(item: pytest.Item) -> None:
-    for name, places in NEEDS.items():
-        if places.search(item.nodeid):
+    """Marks what needs Spark or Maude, by where it stands; `make quick` leaves it out."""
+    for name in ("spark", "maude"):
+        places = tuple(f"tests/{place}{name}" for place in ("", "formal/test_", "conformance/test_"))
+        is_case = item.nodeid.startswith("tests/conformance/") and f"[{name}" in item.nodeid
+        is_page = f"page_shows[{name}]" in item.nodeid
+        if is_case or is_page or item.nodeid.startswith(places):
             item.add_marker(name)
 
 
