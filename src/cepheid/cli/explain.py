@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cepheid.cli.stages import Stage
     from cepheid.verbs import Program
 
-STAGES = "parse, program, types, graph, plan or matcher"
+STAGES = "parse, program, types, graph, plan, matcher or memory"
 
 
 def explain(
@@ -45,7 +45,8 @@ def explain(
     of each statement can be split without changing its rows, how long they
     matter, what it keeps, and which statements run together; matcher, the
     machine form that the compiled matcher runs, and what it leaves to the
-    reference semantics.
+    reference semantics; memory, what lies in the memory of the machine
+    when the program has begun.
 
       cepheid explain alarms.epl
       cepheid explain alarms.epl --stage graph

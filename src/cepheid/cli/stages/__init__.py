@@ -11,7 +11,16 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from cepheid.cli.stages import declarations, graph, matcher, overview, plan, statements, types
+from cepheid.cli.stages import (
+    declarations,
+    graph,
+    matcher,
+    memory,
+    overview,
+    plan,
+    statements,
+    types,
+)
 from cepheid.verbs import Program
 
 
@@ -29,4 +38,5 @@ STAGES = {
     "graph": Stage(graph.text, graph.data),
     "plan": Stage(plan.text, plan.data),
     "matcher": Stage(matcher.text, matcher.data),
+    "memory": Stage(memory.text, memory.data),
 }

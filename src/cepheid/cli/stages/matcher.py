@@ -29,7 +29,7 @@ def text(program: Program) -> Iterator[RenderableType]:
         yield Text(f"{name} is left to the reference semantics: {', '.join(reasons)}")
     count = f"{len(left)} of {counted(len(resolved.statements), 'statement')}"
     yield Text(f"left to the reference semantics: {count}")
-    form = _form(resolved)
+    form = machine_program(resolved)
     if form is None:
         return
     if lanes := _lanes(resolved):
@@ -41,7 +41,7 @@ def text(program: Program) -> Iterator[RenderableType]:
         yield Text("\n".join(_lines(statement)))
 
 
-def _form(program: ResolvedProgram) -> MachineProgram | None:
+def machine_program(program: ResolvedProgram) -> MachineProgram | None:
     """Of the statements that the matcher can run, once their types are known."""
     try:
         with_schemas(runnable(program))
@@ -88,7 +88,7 @@ def _steps(node: ListedNode) -> list[str]:
 def data(program: Program) -> dict[str, object]:
     resolved = program.resolve()
     left = left_to_reference(resolved)
-    form = _form(resolved)
+    form = machine_program(resolved)
     return {
         "reference": left,
         "lanes": _lanes(resolved) if form else {},

@@ -246,6 +246,11 @@ class MachineOperator(Operator):
 
     # -- reading --
 
+    @property
+    def memory(self) -> Memory:
+        """The memory as it is; `dump` makes it readable."""
+        return self._memory
+
     def _row(self, region: int, row: int) -> int:
         entry = TABLE + 4 * region
         return int(self._memory[entry + BEGIN] + row * self._memory[entry + WIDTH])

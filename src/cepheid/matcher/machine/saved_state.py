@@ -91,7 +91,7 @@ def _pooled(memory: Memory) -> Words:
     slots = int(memory[Head.SLOTS])
     events = rows_of(memory, EVENT)
     words = [
-        events[_in_use(EVENT, events) != 0, slots:],
+        events[in_use(EVENT, events) != 0, slots:],
         rows_of(memory, Region.TABLE_ENTRY)[:, EntryRow.KEYS :],
         rows_of(memory, Region.CELL)[:, CellRow.VALUE],
         rows_of(memory, Region.GROUP)[:, GroupRow.STATE :],
@@ -140,7 +140,7 @@ def _tables(memory: Memory) -> Iterator[Words]:
         if region in _LEFT_OUT or not used:
             continue
         rows = rows_of(memory, region)
-        numbers = np.flatnonzero(_in_use(region, rows)).astype(np.int64)
+        numbers = np.flatnonzero(in_use(region, rows)).astype(np.int64)
         pool = memory[POOLS + 2 * region : POOLS + 2 * region + 2]
         yield np.array([region, used, len(numbers), rows.shape[1]], dtype=np.int64)
         yield pool if region not in _FLAGS else np.array([NONE, 0], dtype=np.int64)
@@ -159,7 +159,8 @@ _FLAGS = {
 }
 
 
-def _in_use(region: int, rows: Words) -> Words:
+def in_use(region: int, rows: Words) -> Words:
+    """Which rows of a table are in use, as far as the rows themselves tell."""
     if region not in _FLAGS:
         return np.ones(len(rows), dtype=np.int64)
     place, free = _FLAGS[region]

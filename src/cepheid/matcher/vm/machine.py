@@ -31,6 +31,7 @@ from cepheid.matcher.vm.memory.tables import (
     LiveRow,
     NodeRow,
     RunningRow,
+    StartingLive,
     StatementRow,
     Status,
     StepKind,
@@ -108,7 +109,7 @@ def do(memory, step, a, b, c, d):
     elif step == StepKind.ABSENT_STARTED:
         absent_started(memory, a)
     elif step == StepKind.ROOT_STARTED:
-        memory[live_at(memory, a) + LiveRow.A] = 0
+        memory[live_at(memory, a) + StartingLive.IS_STARTING] = 0
     elif step == StepKind.BODY:
         start_body(memory, a)
     elif step == StepKind.BODY_STARTED:

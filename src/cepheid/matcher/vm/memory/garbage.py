@@ -35,6 +35,7 @@ from cepheid.matcher.vm.memory.tables import (
     NEVER,
     SEEN_KEYS,
     START,
+    AndLive,
     EntryRow,
     GroupRow,
     ItemRow,
@@ -43,8 +44,10 @@ from cepheid.matcher.vm.memory.tables import (
     NodeKind,
     NodeRow,
     OutputRow,
+    RepeatLive,
     ResultRow,
     RunningRow,
+    StartingLive,
     StatementRow,
     TruthRow,
     TypeRow,
@@ -198,9 +201,9 @@ def mark_live(memory):
         if memory[live + LiveRow.DUE] != NEVER:
             mark_event(memory, memory[live + LiveRow.ORIGIN_EVENT])
         if kind == NodeKind.REPEAT:
-            mark_binding(memory, memory[live + LiveRow.B], statement)
+            mark_binding(memory, memory[live + RepeatLive.COLLECTED], statement)
         elif kind == NodeKind.ALL:
-            truth = memory[live + LiveRow.A]
+            truth = memory[live + AndLive.FIRST_TRUTH]
             while truth != NONE:
                 cell = at(memory, Region.TRUTH, truth)
                 mark_binding(memory, memory[cell + TruthRow.BINDING], statement)
@@ -266,7 +269,9 @@ def is_forgotten(memory, entry):
         is_same = (
             memory[live + LiveRow.ALIVE] == 1 and memory[live + LiveRow.NODE] == SEEN_KEYS - owner
         )
-        is_seen = is_same and memory[live + LiveRow.C] == memory[entry + EntryRow.PART]
+        is_seen = (
+            is_same and memory[live + StartingLive.GENERATION] == memory[entry + EntryRow.PART]
+        )
         return not is_seen or content <= memory[CLOCK]
     if not DISTINCT_VALUES < owner <= GROUPS:
         return False

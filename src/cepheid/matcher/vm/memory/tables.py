@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import auto
 
 from cepheid.matcher.vm.memory.declared import Declared
-from cepheid.matcher.vm.memory.layout import HEAD_SIZE, REGIONS
+from cepheid.matcher.vm.memory.layout import HEAD_SIZE, REGIONS, EventRow, Region
 
 
 class Status(Declared):
@@ -27,7 +27,7 @@ class NodeRow(Declared):
     """What never changes about an operator, and the lists of its live instances."""
 
     KIND = auto()
-    CHILD = auto()  # the first child; the others follow at N_NEXT
+    CHILD = auto()  # the first child; the others follow at NodeRow.NEXT
     CHILDREN = auto()
     NEXT = auto()
     PLACE = auto()
@@ -52,13 +52,11 @@ class NodeRow(Declared):
     IS_ONE_LIST = auto()
     KEY_DOUBLE = auto()  # bits: which key parts are doubles
     FIRED = auto()
-    EVENT_DOES = (
-        auto()
-    )  # what the event of a wait brings: COMES_TRUE, FAILS; NONE where it waits for none
+    # what the event of a wait brings: COMES_TRUE, FAILS; NONE where it waits for none
+    EVENT_DOES = auto()
     TIMER_DOES = auto()  # the same for its timer
-    STARTS_RUNS = (
-        auto()
-    )  # 1: its instances are the `a=A` of `every a=A -> ...` and hear an event first
+    # 1: its instances are the `a=A` of `every a=A -> ...` and hear an event first
+    STARTS_RUNS = auto()
     TWIN = auto()  # where those wait for which nothing is bound yet, if that is not so for all
     WIDTH = auto()
 
@@ -192,9 +190,8 @@ class WindowRow(Declared):
     OWNER = auto()  # of the groups' entries
     NEEDS_OLD = auto()
     READS_ROWS = auto()  # whether results show anything of an item but its arguments
-    IS_QUICK = (
-        auto()
-    )  # whether rows that come or go one by one give one result each, without questions
+    # whether rows that come or go one by one give one result each, without questions
+    IS_QUICK = auto()
     TAKES_CELLS = auto()  # whether aggregates keep single values
     COLLECTS = auto()  # whether results wait for the end of the delta
     RATE = auto()
@@ -380,9 +377,9 @@ class LiveRow(Declared):
     PREV = auto()
     NEXT = auto()
     RUNNING = auto()
-    A = auto()
-    B = auto()
-    C = auto()
+    OWN_1 = auto()  # three words for the operator itself, which names them below
+    OWN_2 = auto()
+    OWN_3 = auto()
     WAIT = auto()  # the node of the wait at hand
     BOUND = auto()  # what is bound by then
     ORDER = auto()  # its place among those that listen
@@ -392,12 +389,46 @@ class LiveRow(Declared):
     DUE = auto()  # when the timer falls due; NEVER: none is armed
     EARLIER = auto()  # neighbours in the list of armed timers
     LATER = auto()
-    ORIGIN = (
-        auto()
-    )  # of the timer: the ordinal and the row of the event that armed it, and its number
+    # of the timer: the ordinal and the row of the event that armed it, and its number
+    ORIGIN = auto()
     ORIGIN_EVENT = auto()
     ARMED = auto()
     WIDTH = auto()
+
+
+class StartingLive(Declared):
+    """The own words of what must know that it is being started: the root, `or`, and `every`."""
+
+    IS_STARTING = LiveRow.OWN_1
+    IS_TRUE_AT_ONCE = LiveRow.OWN_2  # of `every`: it would repeat for ever at one instant
+    GENERATION = LiveRow.OWN_3  # of `every-distinct`: of the keys that it has seen
+
+
+class AndLive(Declared):
+    """The own words of `and`: the list of what its sides have brought."""
+
+    FIRST_TRUTH = LiveRow.OWN_1
+    LAST_TRUTH = LiveRow.OWN_2
+
+
+class RepeatLive(Declared):
+    """The own words of a repeat."""
+
+    COUNT = LiveRow.OWN_1  # how often its body was true
+    COLLECTED = LiveRow.OWN_2  # the binding of all that was collected
+    IS_STARTING = LiveRow.OWN_3  # whether its body is being started
+
+
+class WithinLive(Declared):
+    """The own words of `timer:within`."""
+
+    MATCHES = LiveRow.OWN_1
+
+
+class DeadLive(Declared):
+    """The own words of an instance that is over and waits to be given back."""
+
+    NEXT = LiveRow.OWN_3
 
 
 class TruthRow(Declared):
@@ -515,3 +546,46 @@ HEARS_FIRST = 1 << 62  # what is taken off the order of those that hear an event
 GROUPS, DISTINCT_VALUES, DISTINCT_ROWS = -(1 << 40), -(1 << 41), -(1 << 42)
 SEEN_KEYS = -(1 << 43)  # of `every-distinct`, one owner for each node
 KEY_WORDS = KeyRow.MARK + 1  # where the further words of a piece of a key begin
+
+# The words of the rows of each table that has more than one kind of them.
+ROWS: dict[Region, type[Declared]] = {
+    Region.EVENT: EventRow,
+    Region.NODE: NodeRow,
+    Region.STATEMENT: StatementRow,
+    Region.CONSUMER: ConsumerRow,
+    Region.TYPE: TypeRow,
+    Region.LIVE: LiveRow,
+    Region.TRUTH: TruthRow,
+    Region.ROW: ResultRow,
+    Region.TABLE_ENTRY: EntryRow,
+    Region.KEY: KeyRow,
+    Region.RUNNING: RunningRow,
+    Region.WINDOW: WindowRow,
+    Region.AGGREGATE: AggregateRow,
+    Region.ITEM: ItemRow,
+    Region.GROUP: GroupRow,
+    Region.CELL: CellRow,
+    Region.OUTPUT: OutputRow,
+}
+# Words whose numbers stand for names.
+NAMES: dict[type[Declared], dict[int, type[Declared]]] = {
+    NodeRow: {NodeRow.KIND: NodeKind, NodeRow.EVENT_DOES: Effect, NodeRow.TIMER_DOES: Effect},
+    WindowRow: {
+        WindowRow.KIND: WindowKind,
+        WindowRow.RATE: RateKind,
+        WindowRow.SHAPE: RowShape,
+    },
+    AggregateRow: {AggregateRow.KIND: AggregateKind, AggregateRow.NUMBER: Rounding},
+    ResultRow: {ResultRow.KIND: ResultKind},
+    KeyRow: {KeyRow.TIMER: KeyOrigin},
+}
+# The own words of instances, by the kind of their operators.
+OWN_WORDS: dict[NodeKind, type[Declared]] = {
+    NodeKind.ROOT: StartingLive,
+    NodeKind.EVERY: StartingLive,
+    NodeKind.DISTINCT: StartingLive,
+    NodeKind.ANY: StartingLive,
+    NodeKind.ALL: AndLive,
+    NodeKind.REPEAT: RepeatLive,
+    NodeKind.WITHIN: WithinLive,
+}

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from cepheid.matcher.vm.jit import part
 from cepheid.matcher.vm.memory.free_lists import give_back, live_at, node_at, take_row
-from cepheid.matcher.vm.memory.layout import NONE, Region, at
-from cepheid.matcher.vm.memory.tables import LiveRow, NodeRow, TruthRow
+from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, Region, at
+from cepheid.matcher.vm.memory.linked_lists import append
+from cepheid.matcher.vm.memory.tables import AndLive, LiveRow, NodeRow, TruthRow
 from cepheid.matcher.vm.patterns.bindings import copy_binding, merge
 
 
 @part
 def count_truths(memory, row, place):
     count = 0
-    truth = memory[live_at(memory, row) + LiveRow.A]
+    truth = memory[live_at(memory, row) + AndLive.FIRST_TRUTH]
     while truth != NONE:
         cell = at(memory, Region.TRUTH, truth)
         count += memory[cell + TruthRow.PLACE] == place
@@ -37,28 +38,25 @@ def add_truth(memory, row, place, binding):
     cell = at(memory, Region.TRUTH, truth)
     memory[cell + TruthRow.BINDING] = binding
     memory[cell + TruthRow.PLACE] = place
-    memory[cell + TruthRow.NEXT] = NONE
-    if memory[live + LiveRow.B] == NONE:
-        memory[live + LiveRow.A] = truth
-    else:
-        memory[at(memory, Region.TRUTH, memory[live + LiveRow.B]) + TruthRow.NEXT] = truth
-    memory[live + LiveRow.B] = truth
+    first, last = live + AndLive.FIRST_TRUTH, live + AndLive.LAST_TRUTH
+    begin = memory[TABLE + 4 * Region.TRUTH + BEGIN]
+    append(memory, begin, TruthRow.WIDTH, TruthRow.NEXT, first, last, truth)
 
 
 @part
 def forget_truths_of(memory, row, place):
     live = live_at(memory, row)
-    truth, before = memory[live + LiveRow.A], NONE
+    truth, before = memory[live + AndLive.FIRST_TRUTH], NONE
     while truth != NONE:
         cell = at(memory, Region.TRUTH, truth)
         after = memory[cell + TruthRow.NEXT]
         if memory[cell + TruthRow.PLACE] == place:
             if before == NONE:
-                memory[live + LiveRow.A] = after
+                memory[live + AndLive.FIRST_TRUTH] = after
             else:
                 memory[at(memory, Region.TRUTH, before) + TruthRow.NEXT] = after
             if after == NONE:
-                memory[live + LiveRow.B] = before
+                memory[live + AndLive.LAST_TRUTH] = before
             give_back(memory, Region.TRUTH, truth)
         else:
             before = truth
@@ -68,13 +66,13 @@ def forget_truths_of(memory, row, place):
 @part
 def forget_truths(memory, row):
     live = live_at(memory, row)
-    truth = memory[live + LiveRow.A]
+    truth = memory[live + AndLive.FIRST_TRUTH]
     while truth != NONE:
         after = memory[at(memory, Region.TRUTH, truth) + TruthRow.NEXT]
         give_back(memory, Region.TRUTH, truth)
         truth = after
-    memory[live + LiveRow.A] = NONE
-    memory[live + LiveRow.B] = NONE
+    memory[live + AndLive.FIRST_TRUTH] = NONE
+    memory[live + AndLive.LAST_TRUTH] = NONE
 
 
 @part
@@ -96,7 +94,7 @@ def combination(memory, row, place, binding, number, total):
 
 @part
 def truth_number(memory, row, place, number):
-    truth = memory[live_at(memory, row) + LiveRow.A]
+    truth = memory[live_at(memory, row) + AndLive.FIRST_TRUTH]
     while True:
         cell = at(memory, Region.TRUTH, truth)
         if memory[cell + TruthRow.PLACE] == place:

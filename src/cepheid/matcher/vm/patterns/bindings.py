@@ -5,7 +5,7 @@ from __future__ import annotations
 from cepheid.matcher.vm.jit import part
 from cepheid.matcher.vm.memory.free_lists import BINDING, LINK, live_at, node_at, take_collected
 from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, WIDTH, Region, at
-from cepheid.matcher.vm.memory.tables import LiveRow, NodeRow
+from cepheid.matcher.vm.memory.tables import LiveRow, NodeRow, RepeatLive
 
 
 @part
@@ -65,7 +65,7 @@ def collect_events(memory, row, binding):
     node = node_at(memory, memory[live + LiveRow.NODE])
     if binding == NONE or memory[node + NodeRow.TAG_COUNT] == 0:
         return
-    collected = copy_binding(memory, memory[live + LiveRow.B])
+    collected = copy_binding(memory, memory[live + RepeatLive.COLLECTED])
     source, place = at(memory, BINDING, binding), at(memory, BINDING, collected)
     tags = memory[TABLE + 4 * Region.LIST + BEGIN] + memory[node + NodeRow.TAGS]
     for i in range(memory[node + NodeRow.TAG_COUNT]):
@@ -78,7 +78,7 @@ def collect_events(memory, row, binding):
             memory[place + tag] = extend(memory, memory[place + tag], bound)
         else:
             memory[place + tag] = link(memory, memory[place + tag], bound)
-    memory[live + LiveRow.B] = collected
+    memory[live + RepeatLive.COLLECTED] = collected
 
 
 @part

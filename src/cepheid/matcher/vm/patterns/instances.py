@@ -16,10 +16,12 @@ from cepheid.matcher.vm.memory.free_lists import (
     take_row,
 )
 from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, Head, Region, at
+from cepheid.matcher.vm.memory.linked_lists import insert, remove
 from cepheid.matcher.vm.memory.tables import (
     HEARS_FIRST,
     NEVER,
     UNLISTED,
+    DeadLive,
     EntryRow,
     LiveRow,
     NodeKind,
@@ -30,6 +32,9 @@ from cepheid.matcher.vm.patterns.and_state import forget_truths
 from cepheid.matcher.vm.patterns.bindings import is_empty
 
 CLOCK = int(Head.CLOCK)
+
+
+LIVES = TABLE + 4 * Region.LIVE + BEGIN  # where instances begin
 
 
 @part
@@ -46,22 +51,29 @@ def new_live(memory, node, parent, binding, running):
     memory[live + LiveRow.NEXT] = NONE
     memory[live + LiveRow.PREV] = NONE
     memory[live + LiveRow.RUNNING] = running
-    memory[live + LiveRow.A] = 0
-    memory[live + LiveRow.B] = NONE
-    memory[live + LiveRow.C] = 0
+    memory[live + LiveRow.OWN_1] = 0
+    memory[live + LiveRow.OWN_2] = NONE
+    memory[live + LiveRow.OWN_3] = 0
     memory[live + LiveRow.WAIT] = NONE
     memory[live + LiveRow.BOUND] = NONE
     memory[live + LiveRow.LIST] = UNLISTED
     memory[live + LiveRow.DUE] = NEVER
     if parent != NONE:
         above = live_at(memory, parent)
-        last = memory[above + LiveRow.LAST]
-        memory[live + LiveRow.PREV] = last
-        if last == NONE:
-            memory[above + LiveRow.FIRST] = row
-        else:
-            memory[live_at(memory, last) + LiveRow.NEXT] = row
-        memory[above + LiveRow.LAST] = row
+        first, last = above + LiveRow.FIRST, above + LiveRow.LAST
+        begin = memory[LIVES]
+        insert(
+            memory,
+            begin,
+            LiveRow.WIDTH,
+            LiveRow.PREV,
+            LiveRow.NEXT,
+            first,
+            last,
+            row,
+            memory[last],
+            NONE,
+        )
     return row
 
 
@@ -75,15 +87,8 @@ def unlink(memory, row):
     """Takes an instance from its parent's children."""
     live = live_at(memory, row)
     above = live_at(memory, memory[live + LiveRow.PARENT])
-    before, after = memory[live + LiveRow.PREV], memory[live + LiveRow.NEXT]
-    if before == NONE:
-        memory[above + LiveRow.FIRST] = after
-    else:
-        memory[live_at(memory, before) + LiveRow.NEXT] = after
-    if after == NONE:
-        memory[above + LiveRow.LAST] = before
-    else:
-        memory[live_at(memory, after) + LiveRow.PREV] = before
+    first, last = above + LiveRow.FIRST, above + LiveRow.LAST
+    remove(memory, memory[LIVES], LiveRow.WIDTH, LiveRow.PREV, LiveRow.NEXT, first, last, row)
 
 
 @part
@@ -96,7 +101,7 @@ def end(memory, row):
     stop_waiting(memory, row)
     if kind_of(memory, row) == NodeKind.ALL:
         forget_truths(memory, row)
-    memory[live + LiveRow.C] = memory[Head.DEAD]
+    memory[live + DeadLive.NEXT] = memory[Head.DEAD]
     memory[Head.DEAD] = row
 
 
@@ -121,7 +126,7 @@ def bury(memory):
     """Gives back the rows of instances that are over; only between two events."""
     row = memory[Head.DEAD]
     while row != NONE:
-        after = memory[live_at(memory, row) + LiveRow.C]
+        after = memory[live_at(memory, row) + DeadLive.NEXT]
         give_back(memory, Region.LIVE, row)
         row = after
     memory[Head.DEAD] = NONE
@@ -209,36 +214,22 @@ def bound_key(memory, node, binding):
 
 @part
 def append(memory, row, number, head, tail):
-    """An instance waits behind all others of its node, so that each list is in the order of L_ORDER."""
+    """An instance waits behind all others of its node, so that each list is in the order of LiveRow.ORDER."""
     memory[Head.LISTENED] += 1
     live = live_at(memory, row)
     order = memory[Head.LISTENED]
     if memory[node_at(memory, number) + NodeRow.STARTS_RUNS] == 1:
         order -= HEARS_FIRST
     memory[live + LiveRow.ORDER] = order
-    last = memory[tail]
-    memory[live + LiveRow.BEFORE] = last
-    memory[live + LiveRow.AFTER] = NONE
-    if last == NONE:
-        memory[head] = row
-    else:
-        memory[live_at(memory, last) + LiveRow.AFTER] = row
-    memory[tail] = row
+    begin, before, after = memory[LIVES], LiveRow.BEFORE, LiveRow.AFTER
+    insert(memory, begin, LiveRow.WIDTH, before, after, head, tail, row, memory[tail], NONE)
 
 
 @part
 def detach(memory, row, head, tail):
-    """Takes a row from a list; it still knows what came after it."""
-    live = live_at(memory, row)
-    before, after = memory[live + LiveRow.BEFORE], memory[live + LiveRow.AFTER]
-    if before == NONE:
-        memory[head] = after
-    else:
-        memory[live_at(memory, before) + LiveRow.AFTER] = after
-    if after == NONE:
-        memory[tail] = before
-    else:
-        memory[live_at(memory, after) + LiveRow.BEFORE] = before
+    """An instance waits no more; it still knows who waits behind it."""
+    before, after = LiveRow.BEFORE, LiveRow.AFTER
+    remove(memory, memory[LIVES], LiveRow.WIDTH, before, after, head, tail, row)
 
 
 # -- timers ----------------------------------------------------------------------------------------
@@ -260,16 +251,9 @@ def arm(memory, row, number, due):
     earlier, later = memory[node + NodeRow.LAST_TIMER], NONE
     while earlier != NONE and fires_after(memory, earlier, due):
         earlier, later = memory[live_at(memory, earlier) + LiveRow.EARLIER], earlier
-    memory[live + LiveRow.EARLIER] = earlier
-    memory[live + LiveRow.LATER] = later
-    if earlier == NONE:
-        memory[node + NodeRow.TIMERS] = row
-    else:
-        memory[live_at(memory, earlier) + LiveRow.LATER] = row
-    if later == NONE:
-        memory[node + NodeRow.LAST_TIMER] = row
-    else:
-        memory[live_at(memory, later) + LiveRow.EARLIER] = row
+    begin, before, after = memory[LIVES], LiveRow.EARLIER, LiveRow.LATER
+    first, last = node + NodeRow.TIMERS, node + NodeRow.LAST_TIMER
+    insert(memory, begin, LiveRow.WIDTH, before, after, first, last, row, earlier, later)
     memory[Head.NEXT_DUE] = min(memory[Head.NEXT_DUE], due)
 
 
@@ -286,13 +270,7 @@ def fires_after(memory, row, due):
 def disarm(memory, row):
     live = live_at(memory, row)
     node = node_at(memory, memory[live + LiveRow.WAIT])
-    earlier, later = memory[live + LiveRow.EARLIER], memory[live + LiveRow.LATER]
-    if earlier == NONE:
-        memory[node + NodeRow.TIMERS] = later
-    else:
-        memory[live_at(memory, earlier) + LiveRow.LATER] = later
-    if later == NONE:
-        memory[node + NodeRow.LAST_TIMER] = earlier
-    else:
-        memory[live_at(memory, later) + LiveRow.EARLIER] = earlier
+    before, after = LiveRow.EARLIER, LiveRow.LATER
+    first, last = node + NodeRow.TIMERS, node + NodeRow.LAST_TIMER
+    remove(memory, memory[LIVES], LiveRow.WIDTH, before, after, first, last, row)
     memory[live + LiveRow.DUE] = NEVER

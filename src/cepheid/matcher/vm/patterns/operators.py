@@ -17,12 +17,16 @@ from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, Head, Region, a
 from cepheid.matcher.vm.memory.tables import (
     NEVER,
     SEEN_KEYS,
+    AndLive,
     Effect,
     EntryRow,
     LiveRow,
     NodeKind,
     NodeRow,
+    RepeatLive,
+    StartingLive,
     StepKind,
+    WithinLive,
 )
 from cepheid.matcher.vm.patterns.and_state import (
     add_truth,
@@ -102,7 +106,7 @@ def came_true(memory, row, number, binding):
     parent = memory[live + LiveRow.PARENT]
     above = live_at(memory, parent)
     kind = memory[node_at(memory, memory[above + LiveRow.NODE]) + NodeRow.KIND]
-    if kind != NodeKind.EVERY or memory[above + LiveRow.A] == 1:
+    if kind != NodeKind.EVERY or memory[above + StartingLive.IS_STARTING] == 1:
         end(memory, row)
         rise(memory, row, binding, 1)
         return
@@ -139,7 +143,7 @@ def rise(memory, row, binding, finished):
         if kind == NodeKind.ROOT:
             if finished == 1:
                 unlink(memory, row)
-            if memory[above + LiveRow.A] == 0:
+            if memory[above + StartingLive.IS_STARTING] == 0:
                 push(memory, StepKind.MATCHED, memory[above + LiveRow.RUNNING], NONE, binding, 0)
             return
         if kind != NodeKind.FOLLOWED:
@@ -193,11 +197,11 @@ def begin_live(memory, row):
     elif kind in (NodeKind.FOLLOWED, NodeKind.WHILE):
         begin_child(memory, row, memory[node + NodeRow.CHILD], memory[live + LiveRow.BEGIN])
     elif kind == NodeKind.ALL:
-        memory[live + LiveRow.A] = NONE  # first and last truth
-        memory[live + LiveRow.B] = NONE
+        memory[live + AndLive.FIRST_TRUTH] = NONE
+        memory[live + AndLive.LAST_TRUTH] = NONE
         push(memory, StepKind.START_SIDE, row, memory[node + NodeRow.CHILD], 0, 0)
     elif kind == NodeKind.ANY:
-        memory[live + LiveRow.A] = 1  # starting
+        memory[live + StartingLive.IS_STARTING] = 1
         push(memory, StepKind.SIDES_STARTED, row, 0, 0, 0)
         push(memory, StepKind.START_SIDE, row, memory[node + NodeRow.CHILD], 0, 0)
     elif kind == NodeKind.ABSENT:
@@ -213,7 +217,7 @@ def begin_live(memory, row):
     elif kind == NodeKind.AT:
         return begin_at(memory, row, number)
     elif kind == NodeKind.ROOT:
-        memory[live + LiveRow.A] = 1
+        memory[live + StartingLive.IS_STARTING] = 1
         push(memory, StepKind.ROOT_STARTED, row, 0, 0, 0)
         begin_child(memory, row, memory[node + NodeRow.CHILD], NONE)
     return 0
@@ -297,7 +301,7 @@ def fail(memory, row):
     above = live_at(memory, parent)
     kind = memory[node_at(memory, memory[above + LiveRow.NODE]) + NodeRow.KIND]
     if kind in (NodeKind.EVERY, NodeKind.DISTINCT):
-        if memory[above + LiveRow.A] == 0:
+        if memory[above + StartingLive.IS_STARTING] == 0:
             unlink(memory, row)
             if kind == NodeKind.DISTINCT:
                 forget_keys(memory, parent)
@@ -308,7 +312,7 @@ def fail(memory, row):
         if memory[above + LiveRow.FIRST] == NONE:
             push(memory, StepKind.FAIL, parent, 0, 0, 0)
     elif kind == NodeKind.ANY:
-        if memory[above + LiveRow.FIRST] == NONE and memory[above + LiveRow.A] == 0:
+        if memory[above + LiveRow.FIRST] == NONE and memory[above + StartingLive.IS_STARTING] == 0:
             push(memory, StepKind.FAIL, parent, 0, 0, 0)
     elif kind not in (NodeKind.ROOT, NodeKind.ABSENT):
         push(memory, StepKind.FAIL, parent, 0, 0, 0)
@@ -317,8 +321,10 @@ def fail(memory, row):
 @part
 def every_true(memory, parent, row, binding, finished):
     above = live_at(memory, parent)
-    if memory[above + LiveRow.A] == 1:
-        memory[above + LiveRow.B] = 1  # true at once: it would repeat for ever at one instant
+    if memory[above + StartingLive.IS_STARTING] == 1:
+        memory[above + StartingLive.IS_TRUE_AT_ONCE] = (
+            1  # true at once: it would repeat for ever at one instant
+        )
         return
     if finished == 1:
         unlink(memory, row)
@@ -327,14 +333,14 @@ def every_true(memory, parent, row, binding, finished):
 
 
 # -- `every-distinct` ------------------------------------------------------------------------------
-# The keys that an instance has seen are entries of the table, of the generation that it has in L_C.
+# The keys that an instance has seen are entries of the table, of the generation that it has in LiveRow.C.
 
 
 @part
 def forget_keys(memory, row):
     """The instance begins to remember keys anew; the old ones are collected."""
     memory[Head.GENERATION] += 1
-    memory[live_at(memory, row) + LiveRow.C] = memory[Head.GENERATION]
+    memory[live_at(memory, row) + StartingLive.GENERATION] = memory[Head.GENERATION]
 
 
 @part
@@ -343,8 +349,8 @@ def distinct_true(memory, parent, row, binding, finished):
     above = live_at(memory, parent)
     number = memory[above + LiveRow.NODE]
     node = node_at(memory, number)
-    if memory[above + LiveRow.A] == 1:
-        memory[above + LiveRow.B] = 1  # true at once, as for `every`
+    if memory[above + StartingLive.IS_STARTING] == 1:
+        memory[above + StartingLive.IS_TRUE_AT_ONCE] = 1  # true at once, as for `every`
         return 0
     status, nulls = distinct_key(memory, node, binding)
     if status != 0:
@@ -381,7 +387,7 @@ def distinct_key(memory, node, binding):
 def see_key(memory, node, owner, row, nulls):
     """Whether the key in SCRATCH has not been seen, or its time is over; from now on it has."""
     count = memory[node + NodeRow.KEYS]
-    generation = memory[live_at(memory, row) + LiveRow.C]
+    generation = memory[live_at(memory, row) + StartingLive.GENERATION]
     found = find(memory, owner, generation, nulls, count)
     if (
         found != NONE
@@ -401,8 +407,8 @@ def see_key(memory, node, owner, row, nulls):
 @part
 def spawn(memory, row):
     live = live_at(memory, row)
-    memory[live + LiveRow.A] = 1
-    memory[live + LiveRow.B] = 0
+    memory[live + StartingLive.IS_STARTING] = 1
+    memory[live + StartingLive.IS_TRUE_AT_ONCE] = 0
     node = memory[node_at(memory, memory[live + LiveRow.NODE]) + NodeRow.CHILD]
     child = new_live(
         memory, node, row, memory[live + LiveRow.BEGIN], memory[live + LiveRow.RUNNING]
@@ -414,8 +420,11 @@ def spawn(memory, row):
 @part
 def spawned(memory, row, child):
     live = live_at(memory, row)
-    memory[live + LiveRow.A] = 0
-    if memory[live + LiveRow.B] == 1 or memory[live_at(memory, child) + LiveRow.ALIVE] == 0:
+    memory[live + StartingLive.IS_STARTING] = 0
+    if (
+        memory[live + StartingLive.IS_TRUE_AT_ONCE] == 1
+        or memory[live_at(memory, child) + LiveRow.ALIVE] == 0
+    ):
         quit(memory, child)
         unlink(memory, child)
 
@@ -423,9 +432,9 @@ def spawned(memory, row, child):
 @part
 def within_true(memory, parent, row, binding, finished):
     above = live_at(memory, parent)
-    memory[above + LiveRow.A] += 1
+    memory[above + WithinLive.MATCHES] += 1
     most = memory[node_at(memory, memory[above + LiveRow.NODE]) + NodeRow.HIGH]
-    if most != NONE and memory[above + LiveRow.A] > most:
+    if most != NONE and memory[above + WithinLive.MATCHES] > most:
         push(memory, StepKind.FAIL, parent, 0, 0, 0)
         return
     if finished == 1:
@@ -469,7 +478,7 @@ def start_side(memory, row, node):
 @part
 def sides_started(memory, row):
     live = live_at(memory, row)
-    memory[live + LiveRow.A] = 0
+    memory[live + StartingLive.IS_STARTING] = 0
     if memory[live + LiveRow.ALIVE] == 1 and memory[live + LiveRow.FIRST] == NONE:
         push(memory, StepKind.FAIL, row, 0, 0, 0)
 
@@ -554,12 +563,12 @@ def start_body(memory, row):
     if (
         memory[live + LiveRow.ALIVE] == 0
         or body_of(memory, row) != NONE
-        or (high != NONE and memory[live + LiveRow.A] >= high)
+        or (high != NONE and memory[live + RepeatLive.COUNT] >= high)
     ):
         if memory[live + LiveRow.ALIVE] == 1:
-            memory[live + LiveRow.C] = 0
+            memory[live + RepeatLive.IS_STARTING] = 0
         return
-    memory[live + LiveRow.C] = 1
+    memory[live + RepeatLive.IS_STARTING] = 1
     push(memory, StepKind.BODY_STARTED if high == NONE else StepKind.BODY, row, 0, 0, 0)
     begin_child(memory, row, memory[node + NodeRow.CHILD], memory[live + LiveRow.BEGIN])
 
@@ -568,7 +577,7 @@ def start_body(memory, row):
 def body_started(memory, row):
     live = live_at(memory, row)
     if memory[live + LiveRow.ALIVE] == 1:
-        memory[live + LiveRow.C] = 0
+        memory[live + RepeatLive.IS_STARTING] = 0
 
 
 @part
@@ -578,14 +587,14 @@ def repeat_true(memory, parent, row, binding, finished):
     if memory[node_at(memory, memory[live_at(memory, row) + LiveRow.NODE]) + NodeRow.PLACE] == 1:
         repeat_ended(memory, parent, row, binding, finished)
         return
-    memory[above + LiveRow.A] += 1
+    memory[above + RepeatLive.COUNT] += 1
     collect_events(memory, parent, binding)
     if finished == 1:
         unlink(memory, row)
     low, high, count = (
         memory[node + NodeRow.LOW],
         memory[node + NodeRow.HIGH],
-        memory[above + LiveRow.A],
+        memory[above + RepeatLive.COUNT],
     )
     if low != NONE and low == high and high == count:
         repeat_done(memory, parent, binding)
@@ -594,7 +603,7 @@ def repeat_true(memory, parent, row, binding, finished):
         if body != NONE:
             quit(memory, body)
             unlink(memory, body)
-    elif body_of(memory, parent) == NONE and memory[above + LiveRow.C] == 0:
+    elif body_of(memory, parent) == NONE and memory[above + RepeatLive.IS_STARTING] == 0:
         push(memory, StepKind.BODY, parent, 0, 0, 0)
 
 
@@ -604,7 +613,7 @@ def repeat_ended(memory, parent, row, binding, finished):
     low = memory[node_at(memory, memory[above + LiveRow.NODE]) + NodeRow.LOW]
     if finished == 1:
         unlink(memory, row)
-    if low != NONE and memory[above + LiveRow.A] < low:
+    if low != NONE and memory[above + RepeatLive.COUNT] < low:
         push(memory, StepKind.FAIL, parent, 0, 0, 0)
     else:
         repeat_done(memory, parent, binding)
@@ -614,6 +623,6 @@ def repeat_ended(memory, parent, row, binding, finished):
 def repeat_done(memory, row, binding):
     """True with what was collected, and over."""
     merged = copy_binding(memory, binding)
-    merge(memory, merged, memory[live_at(memory, row) + LiveRow.B])
+    merge(memory, merged, memory[live_at(memory, row) + RepeatLive.COLLECTED])
     quit(memory, row)
     push(memory, StepKind.TRUE, row, merged, 1, 0)

@@ -15,6 +15,8 @@ from cepheid.matcher.vm.expressions.evaluate import real, to_float, word, wrap_i
 from cepheid.matcher.vm.jit import part
 from cepheid.matcher.vm.memory.free_lists import enter, find, forget, give_back, take_row
 from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, Region, at
+from cepheid.matcher.vm.memory.linked_lists import insert as link
+from cepheid.matcher.vm.memory.linked_lists import remove as unlink
 from cepheid.matcher.vm.memory.tables import (
     STATE_WIDTH,
     AggregateKind,
@@ -29,6 +31,7 @@ from cepheid.matcher.vm.memory.tables import (
 # cell, and how many values have entered and left. Of one value: whether it is there, it, its null.
 COUNTED, TOTAL = 0, 1
 HEAD, TAIL, ENTERED, LEFT = 0, 1, 2, 3
+CELLS = TABLE + 4 * Region.CELL + BEGIN  # where cells begin
 IS_SET, VALUE, IS_NULL = 0, 1, 2
 
 
@@ -231,31 +234,17 @@ def insert_behind(memory, state, before, value, is_null):
         if before == NONE
         else memory[at(memory, Region.CELL, before) + CellRow.NEXT]
     )
-    memory[cell + CellRow.BEFORE] = before
-    memory[cell + CellRow.NEXT] = after
-    if before == NONE:
-        memory[state + HEAD] = row
-    else:
-        memory[at(memory, Region.CELL, before) + CellRow.NEXT] = row
-    if after == NONE:
-        memory[state + TAIL] = row
-    else:
-        memory[at(memory, Region.CELL, after) + CellRow.BEFORE] = row
+    begin, first, last = memory[CELLS], state + HEAD, state + TAIL
+    link(
+        memory, begin, CellRow.WIDTH, CellRow.BEFORE, CellRow.NEXT, first, last, row, before, after
+    )
     return row
 
 
 @part
 def remove(memory, state, row):
-    cell = at(memory, Region.CELL, row)
-    before, after = memory[cell + CellRow.BEFORE], memory[cell + CellRow.NEXT]
-    if before == NONE:
-        memory[state + HEAD] = after
-    else:
-        memory[at(memory, Region.CELL, before) + CellRow.NEXT] = after
-    if after == NONE:
-        memory[state + TAIL] = before
-    else:
-        memory[at(memory, Region.CELL, after) + CellRow.BEFORE] = before
+    first, last = state + HEAD, state + TAIL
+    unlink(memory, memory[CELLS], CellRow.WIDTH, CellRow.BEFORE, CellRow.NEXT, first, last, row)
     give_back(memory, Region.CELL, row)
 
 

@@ -19,7 +19,8 @@ from cepheid.matcher.vm.memory.free_lists import (
     take_collected,
     take_row,
 )
-from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, EventRow, Head, Region, at
+from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, WIDTH, EventRow, Head, Region, at
+from cepheid.matcher.vm.memory.linked_lists import append
 from cepheid.matcher.vm.memory.tables import (
     NEVER,
     START,
@@ -69,12 +70,9 @@ def free_output(memory, row):
 @part
 def append_output(memory, head, tail, row):
     """Adds to the list that begins and ends at two words."""
-    memory[at(memory, Region.OUTPUT, row) + OutputRow.NEXT] = NONE
-    if memory[head] == NONE:
-        memory[head] = row
-    else:
-        memory[at(memory, Region.OUTPUT, memory[tail]) + OutputRow.NEXT] = row
-    memory[tail] = row
+    table = TABLE + 4 * Region.OUTPUT
+    begin, width = memory[table + BEGIN], memory[table + WIDTH]
+    append(memory, begin, width, OutputRow.NEXT, head, tail, row)
 
 
 @part

@@ -9,6 +9,7 @@ from __future__ import annotations
 from cepheid.matcher.vm.expressions.calendar import add_months
 from cepheid.matcher.vm.jit import part
 from cepheid.matcher.vm.memory.layout import NONE, Head, Region, at
+from cepheid.matcher.vm.memory.linked_lists import insert, remove
 from cepheid.matcher.vm.memory.tables import NEVER, RunningRow, TimerStage, WindowRow
 
 _DAY = 86_400_000_000
@@ -17,14 +18,14 @@ _SHORT_MONTH, _LONG_MONTH = 28 * _DAY, 31 * _DAY
 
 @part
 def timer_of(memory, running, stage):
-    """The place of the words of a timer, which are like those from R_DUE on."""
+    """The place of the words of a timer, which are like those from RunningRow.DUE on."""
     words = RunningRow.DUE if stage == TimerStage.WINDOW else RunningRow.RATE_DUE
     return at(memory, Region.RUNNING, running) + words - RunningRow.DUE
 
 
 @part
 def list_of(window, stage):
-    """The place of the list of timers, whose words are like those from V_TIMERS on."""
+    """The place of the list of timers, whose words are like those from WindowRow.TIMERS on."""
     return window if stage == TimerStage.WINDOW else window + WindowRow.RATES - WindowRow.TIMERS
 
 
@@ -36,16 +37,9 @@ def arm_running(memory, window, running, due, stage):
         earlier, later = memory[timer_of(memory, earlier, stage) + RunningRow.EARLIER], earlier
     timer = timer_of(memory, running, stage)
     memory[timer + RunningRow.DUE] = due
-    memory[timer + RunningRow.EARLIER] = earlier
-    memory[timer + RunningRow.LATER] = later
-    if earlier == NONE:
-        memory[timers + WindowRow.TIMERS] = running
-    else:
-        memory[timer_of(memory, earlier, stage) + RunningRow.LATER] = running
-    if later == NONE:
-        memory[timers + WindowRow.LAST_TIMER] = running
-    else:
-        memory[timer_of(memory, later, stage) + RunningRow.EARLIER] = running
+    first, last = timers + WindowRow.TIMERS, timers + WindowRow.LAST_TIMER
+    begin, before, after = timer_of(memory, 0, stage), RunningRow.EARLIER, RunningRow.LATER
+    insert(memory, begin, RunningRow.WIDTH, before, after, first, last, running, earlier, later)
     memory[Head.NEXT_DUE] = min(memory[Head.NEXT_DUE], due)
 
 
@@ -60,14 +54,10 @@ def disarm_first(memory, window, stage):
     """The running statement whose timer fires."""
     timers = list_of(window, stage)
     running = memory[timers + WindowRow.TIMERS]
-    timer = timer_of(memory, running, stage)
-    later = memory[timer + RunningRow.LATER]
-    memory[timers + WindowRow.TIMERS] = later
-    if later == NONE:
-        memory[timers + WindowRow.LAST_TIMER] = NONE
-    else:
-        memory[timer_of(memory, later, stage) + RunningRow.EARLIER] = NONE
-    memory[timer + RunningRow.DUE] = NEVER
+    first, last = timers + WindowRow.TIMERS, timers + WindowRow.LAST_TIMER
+    begin, before, after = timer_of(memory, 0, stage), RunningRow.EARLIER, RunningRow.LATER
+    remove(memory, begin, RunningRow.WIDTH, before, after, first, last, running)
+    memory[timer_of(memory, running, stage) + RunningRow.DUE] = NEVER
     return running
 
 

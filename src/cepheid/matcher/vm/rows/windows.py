@@ -9,7 +9,8 @@ from __future__ import annotations
 from cepheid.matcher.vm.expressions.evaluate import holds
 from cepheid.matcher.vm.jit import part
 from cepheid.matcher.vm.memory.free_lists import take_row
-from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, USED, Head, Region, at
+from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, USED, WIDTH, Head, Region, at
+from cepheid.matcher.vm.memory.linked_lists import append
 from cepheid.matcher.vm.memory.tables import (
     NEVER,
     START,
@@ -218,12 +219,10 @@ def enter_window(memory, running, row):
 
 @part
 def append_item(memory, running, row):
-    last = memory[running + RunningRow.LAST]
-    if last == NONE:
-        memory[running + RunningRow.FIRST] = row
-    else:
-        memory[at(memory, Region.ITEM, last) + ItemRow.NEXT] = row
-    memory[running + RunningRow.LAST] = row
+    table = TABLE + 4 * Region.ITEM
+    begin, width = memory[table + BEGIN], memory[table + WIDTH]
+    first, last = running + RunningRow.FIRST, running + RunningRow.LAST
+    append(memory, begin, width, ItemRow.NEXT, first, last, row)
     memory[running + RunningRow.COUNT] += 1
 
 
@@ -264,7 +263,6 @@ def add_due(memory, window, row):
     item = at(memory, Region.ITEM, row)
     due = memory[CLOCK] + memory[window + WindowRow.PERIOD]
     memory[item + ItemRow.DUE] = due
-    memory[item + ItemRow.LATER] = NONE
     memory[Head.NEXT_DUE] = min(memory[Head.NEXT_DUE], due)
     if (
         memory[
@@ -274,12 +272,10 @@ def add_due(memory, window, row):
         == 0
     ):
         return
-    last = memory[window + WindowRow.LAST_ITEM]
-    if last == NONE:
-        memory[window + WindowRow.ITEMS] = row
-    else:
-        memory[at(memory, Region.ITEM, last) + ItemRow.LATER] = row
-    memory[window + WindowRow.LAST_ITEM] = row
+    table = TABLE + 4 * Region.ITEM
+    begin, width = memory[table + BEGIN], memory[table + WIDTH]
+    first, last = window + WindowRow.ITEMS, window + WindowRow.LAST_ITEM
+    append(memory, begin, width, ItemRow.LATER, first, last, row)
 
 
 @part
