@@ -24,6 +24,12 @@ demo: .venv/.installed
 
 test: lint types unit
 
+# While one works: no Spark, no Maude, fewer examples.
+.PHONY: quick
+quick: lint types
+	$(COMPILED)
+	QUICK=1 $(BIN)/pytest -n 2 -m 'not spark and not maude'
+
 lint: .venv/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -34,7 +40,7 @@ types: .venv/.installed-test
 # The matcher is compiled once, before the tests are spread.
 unit: .venv/.installed-test
 	$(COMPILED)
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --durations=30
 
 # What must hold on the oldest Spark as well, in an environment of its own.
 test-oldest: .venv-oldest/.installed

@@ -25,6 +25,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="rewrite the golden files")
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Marks what needs Spark or Maude, by where it stands; `make quick` leaves it out."""
+    for name in ("spark", "maude"):
+        places = tuple(
+            f"tests/{place}{name}" for place in ("", "formal/test_", "conformance/test_")
+        )
+        is_case = item.nodeid.startswith("tests/conformance/") and f"[{name}" in item.nodeid
+        is_page = f"page_shows[{name}]" in item.nodeid
+        if is_case or is_page or item.nodeid.startswith(places):
+            item.add_marker(name)
+
+
 # They start Spark themselves, or pretend it, and take long.
 WITHOUT_SESSION = tuple(
     f"tests/spark/{name}"

@@ -1,0 +1,50 @@
+"""What the suite says of its own tests is true: which need Spark or Maude, and which run beside others."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.conftest import WITHOUT_SESSION
+from tests.docs.pages import PAGES, ROOT, blocks
+
+# What starts them, in the code of a test or on a page.
+STARTS = {
+    "spark": re.compile(r"cep\.spark\.session\(|spark: SparkSession\b|--engine spark"),
+    "maude": re.compile(r"\bMaude\(\)|--engine maude|\$ cepheid search"),
+}
+FILES = {
+    "spark": re.compile(
+        r"tests/spark/\w+\.py|tests/conformance/(test|on)_spark\.py|tests/conftest\.py"
+    ),
+    "maude": re.compile(r"tests/formal/\w*maude\w*\.py|tests/conformance/engines\.py"),
+}
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_only_files_with_its_mark_start(name: str) -> None:
+    starting = {
+        str(file.relative_to(ROOT))
+        for file in (ROOT / "tests").rglob("*.py")
+        if STARTS[name].search(file.read_text(encoding="utf-8")) and file.name != "test_suite.py"
+    }
+    assert starting
+    assert not [file for file in starting if not FILES[name].fullmatch(file)]
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_only_the_page_with_its_name_starts(name: str) -> None:
+    starting = {
+        page.stem
+        for page in PAGES
+        for block in blocks(page)
+        if block.kind in ("python", "console") and STARTS[name].search(block.body)
+    }
+    assert starting == {name}
+
+
+@pytest.mark.parametrize("place", WITHOUT_SESSION)
+def test_what_runs_beside_the_session_exists(place: str) -> None:
+    file, _, test = place.partition("::")
+    assert test in (ROOT / file).read_text(encoding="utf-8")
