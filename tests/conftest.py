@@ -41,12 +41,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 WITHOUT_SESSION = tuple(
     f"tests/spark/{name}"
     for name in (
-        "test_buckets.py",
+        "test_state.py",
         "test_faults.py::test_a_stream_that_is_killed_again_and_again",
-        "test_relays.py::test_relays_of_passes",
+        "test_pipelines.py::test_pipelines_of_passes",
         "test_session.py::test_a_connect_session",
         "test_session.py::test_spark_runs_where_there_is_no_java",
-        "test_stream_relays.py::test_operators_in_a_row",
+        "test_stream_pipelines.py::test_operators_in_a_row",
     )
 )
 
