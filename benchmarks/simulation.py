@@ -24,7 +24,7 @@ from cepheid.core.event import Event
 from cepheid.formal.maude.process import Maude
 from cepheid.matcher.operator import open_operator
 from cepheid.simulation.factories import Maker
-from cepheid.simulation.runs import Counter, Job
+from cepheid.simulation.runs import RowCounter, SimulationJob
 from cepheid.simulation.scenario import read_scenario
 from cepheid.simulation.simulate import job_of
 
@@ -42,7 +42,7 @@ def run(sizes: Sizes) -> Iterator[Figure]:
     yield from beside_maude()
 
 
-def job(days: int = 1, scenario: Path = PAPER) -> Job:
+def job(days: int = 1, scenario: Path = PAPER) -> SimulationJob:
     program = cep.load(FOLDER / "motorbike.epl").resolve()
     until = f"{days} days"
     return job_of(program, read_scenario(scenario), until=until, events=None, seed=0)
@@ -51,7 +51,7 @@ def job(days: int = 1, scenario: Path = PAPER) -> Job:
 def beside_one_pass(runs: int) -> Iterator[Figure]:
     for scenario in (PAPER, CALIBRATED):
         work = job(scenario=scenario)
-        counter, table = Counter(work), one_table(work, runs)
+        counter, table = RowCounter(work), one_table(work, runs)
         counter.counts(0)
         found = paired(
             partial(cpu_seconds, partial(counter.table, range(runs))),
@@ -61,7 +61,7 @@ def beside_one_pass(runs: int) -> Iterator[Figure]:
         yield Figure.of_pairs(name, found, Goal("at most", 3))
 
 
-def one_table(work: Job, runs: int) -> pa.Table:
+def one_table(work: SimulationJob, runs: int) -> pa.Table:
     """The events of all runs, each on a day of its own."""
     maker = Maker(work.scenario, work.program)
     tables, taken = [], 0
@@ -75,7 +75,7 @@ def one_table(work: Job, runs: int) -> pa.Table:
     return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
 
 
-def one_pass(work: Job, table: pa.Table) -> None:
+def one_pass(work: SimulationJob, table: pa.Table) -> None:
     operator = open_operator(work.program)
     operator.start(work.span.start)
     operator.take(table)
@@ -85,7 +85,7 @@ def growth(sizes: Sizes) -> Iterator[Figure]:
     """Table 1 of the paper, scaled down: time grows with days and with runs as they do."""
     few = max(int(16 * sizes.scale), 4)
     grid = [(days, runs) for days in (1, 4) for runs in (few, 4 * few)]
-    counters = {days: Counter(job(days)) for days in (1, 4)}
+    counters = {days: RowCounter(job(days)) for days in (1, 4)}
     for counter in counters.values():
         counter.counts(0)
     taken = in_turn(
@@ -112,7 +112,7 @@ def beside_maude() -> Iterator[Figure]:
             yield Figure(name=name, ratio=None, note="pip install 'cepheid[maude]' first")
         return
     work = job()
-    counter = Counter(work)
+    counter = RowCounter(work)
     events = int(counter.table(range(16))[:, 0].sum())
     simulated = in_turn({"ours": partial(counter.table, range(16))})["ours"] / events
     day = work.run(0).events()

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import cepheid as cep
-from cepheid.analysis.lifetimes import Span
+from cepheid.analysis.lifetimes import Bound
 from cepheid.analysis.retention import Retention, needs_start, retention_of, speaks_with_time
 from cepheid.core.event import Event
 from cepheid.core.types import DOUBLE
@@ -178,7 +178,7 @@ def rows_from(tree: ProgramTree, stream: Sequence[Event], instant: int, end: int
     return [row for row in run(tree, stream, end=end) if row.instant >= instant]
 
 
-def without_old(stream: Sequence[Event], spans: Mapping[str, Span], instant: int) -> list[Event]:
+def without_old(stream: Sequence[Event], spans: Mapping[str, Bound], instant: int) -> list[Event]:
     def matters(event: Event) -> bool:
         span = spans[event.type]
         return span is None or event.instant + span >= instant

@@ -34,7 +34,7 @@ from cepheid.core.types import (
 )
 from cepheid.errors import CepheidError, Diagnostic, InputError
 from cepheid.io import Decoder, fail, infer_types, read_records
-from cepheid.io.columns.exact import NotPlain
+from cepheid.io.columns.exact import NeedsRecords
 from cepheid.io.columns.inference import found_type
 from cepheid.io.columns.reading import pieces_of, read_piece
 from tests.effort import examples
@@ -108,7 +108,7 @@ def compare(path: Path, size: int = 1 << 24) -> bool:
     """Whether the file is plain; then it has the same events either way and no problems."""
     try:
         found = in_columns(path, size)
-    except NotPlain:
+    except NeedsRecords:
         return False
     assert (found, []) == decoded(path)
     return True
@@ -188,14 +188,14 @@ ODD = [
 def test_an_odd_file_is_left_to_records(text: str, tmp_path: Path) -> None:
     path = tmp_path / "A.csv"
     path.write_bytes(text.encode())
-    with pytest.raises(NotPlain):
+    with pytest.raises(NeedsRecords):
         in_columns(path)
 
 
 def test_bytes_that_are_no_text_are_left_to_records(tmp_path: Path) -> None:
     path = tmp_path / "A.csv"
     path.write_bytes(b"@time,s,nobody\n1,a,\xff\n")
-    with pytest.raises(NotPlain):
+    with pytest.raises(NeedsRecords):
         in_columns(path)
 
 
@@ -410,7 +410,7 @@ def test_pieces_of_parquet_are_row_groups(tmp_path: Path) -> None:
 def test_what_has_no_columns_has_no_pieces(name: str, tmp_path: Path) -> None:
     if not name.startswith("gone"):
         (tmp_path / name).write_text("@time,i\n1,2\n")
-    with pytest.raises(NotPlain):
+    with pytest.raises(NeedsRecords):
         pieces_of(tmp_path / name)
 
 
@@ -440,7 +440,7 @@ def test_cells_without_a_schema_look_as_they_do_in_records(
     path.write_bytes("\n".join(lines).encode("utf-8", "replace"))
     try:
         found = found_type(str(path), None, {"A"})
-    except NotPlain:
+    except NeedsRecords:
         return
     assert found == inferred(path)
 
@@ -468,5 +468,5 @@ def test_what_cells_without_a_schema_are(cells: list[str], type: DataType, tmp_p
 def test_cells_that_need_a_closer_look(cell: str, tmp_path: Path) -> None:
     path = tmp_path / "A.csv"
     path.write_text(f"@time,x\n1,{cell}\n")
-    with pytest.raises(NotPlain):
+    with pytest.raises(NeedsRecords):
         found_type(str(path), None, {"A"})

@@ -56,7 +56,7 @@ from cepheid.expr.tree import (
     negate,
 )
 from cepheid.expr.typing import Scope, resolve
-from cepheid.matcher.columns.interning import Pool, Rows, Words
+from cepheid.matcher.columns.interning import EventReader, Pool, Words
 from cepheid.matcher.compiling.bytecode import Site, compile_expression
 from cepheid.matcher.compiling.disassembly import check_code, deepest
 from cepheid.matcher.machine.python_calls import MEMO_WIDTH, answer, linked, remember
@@ -527,7 +527,7 @@ class Memory:
 
     def decode(self, memory: Words, bits: int, type: DataType) -> Value:
         event_of = self.events.__getitem__
-        rows = Rows(event_of, lambda link: [event_of(row) for row in linked(memory, link)])
+        rows = EventReader(event_of, lambda link: [event_of(row) for row in linked(memory, link)])
         return self.pool.decode(bits, type, rows)
 
 

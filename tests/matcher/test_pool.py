@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cepheid.core.event import Event, Value
 from cepheid.core.types import DOUBLE, ArrayType, DataType, EventRef
 from cepheid.expr.values import group_key
-from cepheid.matcher.columns.interning import Pool, Rows
+from cepheid.matcher.columns.interning import EventReader, Pool
 from tests.matcher.expressions import ATTRIBUTES, exactly, make_value
 
 SEEDS = st.integers(0, 10**9)
@@ -75,7 +75,7 @@ def test_chunks_and_sparse_dictionaries_are_taken_too() -> None:
 
 def test_rows_of_the_memory_are_events_and_lists() -> None:
     events = [Event("A", 0, {}), Event("A", 1, {})]
-    rows = Rows(events.__getitem__, lambda link: events[: link + 1])
+    rows = EventReader(events.__getitem__, lambda link: events[: link + 1])
     pool = Pool()
     assert pool.decode(1, EventRef("A"), rows) is events[1]
     assert pool.decode(1, ArrayType(EventRef("A")), rows) == events

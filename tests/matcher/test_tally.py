@@ -15,7 +15,7 @@ from cepheid.errors import RunError
 from cepheid.matcher.lanes.operator import LanesOperator
 from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.reference import ReferenceOperator
-from cepheid.matcher.row_counts import open_tally
+from cepheid.matcher.row_counts import open_row_counts
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree
 from cepheid.semantics.machine import Machine
@@ -36,7 +36,7 @@ def alone(program: ResolvedProgram, stream: Sequence[Event], end: int) -> list[i
 
 
 def assert_each_alone(program: ResolvedProgram, runs: Sequence[list[Event]]) -> None:
-    tally = open_tally(program)
+    tally = open_row_counts(program)
     for stream in runs:
         end = end_of(stream)
         found = tally.run(table(program, stream), 0, end).tolist()
@@ -66,7 +66,7 @@ def test_so_does_every_run_of_chains(text: str, runs: list[list[Event]]) -> None
 def test_all_kinds_of_operators_count(text: str, kind: type) -> None:
     """A run that needs more room than those before it, and a small one after it."""
     program = cep.parse(text, types=TYPES).resolve()
-    tally = open_tally(program)
+    tally = open_row_counts(program)
     assert isinstance(tally, kind)
     sizes = (3, 6 if kind is ReferenceOperator else 6_000, 5)
     assert_each_alone(program, [made(size) for size in sizes])
@@ -79,7 +79,7 @@ def made(size: int) -> list[Event]:
 def test_a_run_that_had_to_end_does_not_end_the_next() -> None:
     text = "insert into A select id, k, v + 1 as v, w, ts from A(v >= 100)"
     program = cep.parse(text, types=TYPES).resolve()
-    tally = open_tally(program)
+    tally = open_row_counts(program)
     endless = table(program, [make_event("A", 0, 0, v=100)])
     with pytest.raises(RunError):
         tally.run(endless, 0, 1)

@@ -13,7 +13,7 @@ import cepheid as cep
 from cepheid.core.time import Period, parse_instant
 from cepheid.errors import InputError, UsageError
 from cepheid.simulation.distributions import distribution
-from cepheid.simulation.factories import Maker, Span
+from cepheid.simulation.factories import Maker, TimeRange
 from cepheid.simulation.fit import fitting
 from cepheid.simulation.scenario import Factory, Scenario, scenario_of
 from cepheid.simulation.sources import Constant, Drawn, Faulty, Index, Limited
@@ -43,10 +43,12 @@ PROGRAM = cep.parse(
     @Name('Big') insert into Big select o.x as x from pattern [every o=Other(x > 0)];
     """
 )
-DAY = Span(parse_instant("2026-01-01"), parse_instant("2026-01-02"))
+DAY = TimeRange(parse_instant("2026-01-01"), parse_instant("2026-01-02"))
 
 
-def made(*factories: dict[str, Any], number: int = 0, seed: int = 0, span: Span = DAY) -> list[Any]:
+def made(
+    *factories: dict[str, Any], number: int = 0, seed: int = 0, span: TimeRange = DAY
+) -> list[Any]:
     scenario = scenario_of({"factory": list(factories)})
     maker = Maker(scenario, PROGRAM.resolve(), all_attributes=True)
     return maker.run(seed, number, span).events()
@@ -199,9 +201,9 @@ def test_the_end_belongs_to_the_run_and_limits_cut_it() -> None:
     minute = {"type": "Bike", "every": 60, "count": 2}
     assert len(made(minute)) == 2 * 1_440
     assert len(made({**minute, "max_events": 5})) == 10
-    assert len(made(minute, span=Span(DAY.start, DAY.end, most=7))) == 7
-    assert len(made(minute, span=Span(DAY.start, None, most=7))) == 7
-    assert len(made({**minute, "max_events": 70_000}, span=Span(DAY.start, None))) == 140_000
+    assert len(made(minute, span=TimeRange(DAY.start, DAY.end, most=7))) == 7
+    assert len(made(minute, span=TimeRange(DAY.start, None, most=7))) == 7
+    assert len(made({**minute, "max_events": 70_000}, span=TimeRange(DAY.start, None))) == 140_000
     assert made({**minute, "every": 1e9}) == []
 
 
@@ -219,7 +221,7 @@ def test_no_time_is_beyond_the_calendar() -> None:
     assert DAY.end is not None
     assert DAY.start <= min(instants) <= max(instants) <= DAY.end
     with pytest.raises(cep.InputError, match="events of Bike come after the year 9999"):
-        made({"type": "Bike", "every": 1e9, "max_events": 500}, span=Span(DAY.start, None))
+        made({"type": "Bike", "every": 1e9, "max_events": 500}, span=TimeRange(DAY.start, None))
 
 
 def test_modes_join_gaps_and_attributes() -> None:

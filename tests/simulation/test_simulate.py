@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import cepheid as cep
 from cepheid.errors import InputError, RunError, UsageError
 from cepheid.simulation import runs
-from cepheid.simulation.runs import Job, Processes
+from cepheid.simulation.runs import Processes, SimulationJob
 from cepheid.simulation.scenario import scenario_of
 from cepheid.simulation.simulate import Where, job_of
 from tests.effort import examples
@@ -120,7 +120,7 @@ def test_runs_of_one_seed_are_the_first_of_more_runs() -> None:
     )
 
 
-def small_job() -> Job:
+def small_job() -> SimulationJob:
     return job_of(TIMED.resolve(), scenario_of(ONE), until="1 minute", events=None, seed=0)
 
 
@@ -137,7 +137,7 @@ def test_processes_change_nothing_even_if_they_die() -> None:
             os.kill(process.pid or 0, signal.SIGKILL)
             process.join()
         assert np.array_equal(spread.counts(range(40)), whole)
-    assert np.array_equal(whole, runs.Here(job).counts(range(40)))
+    assert np.array_equal(whole, runs.InProcess(job).counts(range(40)))
 
 
 def test_processes_that_always_die_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from cepheid.simulation.distributions import distribution
 from cepheid.simulation.reading import read_source
-from cepheid.simulation.sources import ByMode, Drawable, Source
+from cepheid.simulation.sources import ByMode, Drawable, ValueSource
 
 SHAPE = (3, 4_000)
 
@@ -24,7 +24,7 @@ def drawn(given: object, shape: tuple[int, int] = SHAPE, seed: int = 1) -> Any:
 
 
 def test_a_source_says_how_it_is_drawn() -> None:
-    assert isabstract(Source)
+    assert isabstract(ValueSource)
     assert isabstract(Drawable)
     assert not isabstract(ByMode)
     assert not issubclass(ByMode, Drawable)

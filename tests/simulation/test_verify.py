@@ -9,7 +9,7 @@ import pytest
 
 import cepheid as cep
 from cepheid.errors import UsageError
-from cepheid.simulation.runs import Counter
+from cepheid.simulation.runs import RowCounter
 from cepheid.simulation.scenario import scenario_of
 from cepheid.simulation.simulate import job_of
 from cepheid.simulation.statistics import proportion
@@ -188,7 +188,7 @@ def test_a_ghost_rider_is_as_probable_as_it_should_be() -> None:
     scenario = {"factory": [{"type": "Motorbike", "every": 20, "attributes": seat}]}
     truth = 1 - (1 - 0.0001) ** readings
     job = job_of(program.resolve(), scenario_of(scenario), until=20 * readings, events=None, seed=0)
-    counter, inside, hits = Counter(job), 0, 0
+    counter, inside, hits = RowCounter(job), 0, 0
     for seed in range(400):
         counter.job = replace(job, seed=seed)
         counts = counter.table(range(8))

@@ -17,7 +17,7 @@ from cepheid.engines.spark.batch.query import batch_rows
 from cepheid.engines.spark.codec.input_columns import Frames, Options, sources_of, with_types_of
 from cepheid.engines.spark.plan.passes import pipelines_of
 from cepheid.engines.spark.plan.plan import plan_of
-from cepheid.engines.spark.plan.request import Request
+from cepheid.engines.spark.plan.request import SparkRequest
 from cepheid.engines.spark.plan.run_warnings import SAMPLE, CepheidWarning
 from cepheid.program.resolved import ResolvedProgram
 from tests.effort import EFFORT
@@ -46,7 +46,7 @@ def rows_of(
 ) -> list[str]:
     """All rows in the order of their keys."""
     sources = sources_of(events, program)
-    request = Request(
+    request = SparkRequest(
         program=with_types_of(program, sources),
         sources=sources,
         options=Options(sequence=sequence),

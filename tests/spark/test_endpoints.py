@@ -15,7 +15,7 @@ from cepheid.engines.spark.endpoints.uri import (
     MqttSource,
     RateSource,
     Sink,
-    Source,
+    SourceUri,
     WebHook,
     parse_sink,
     parse_source,
@@ -53,7 +53,7 @@ LOCAL = Broker("localhost", 1883)
         ("rate:100", RateSource(100)),
     ],
 )
-def test_a_source_is_what_its_text_says(text: str, source: Source) -> None:
+def test_a_source_is_what_its_text_says(text: str, source: SourceUri) -> None:
     assert parse_source(text) == source
 
 

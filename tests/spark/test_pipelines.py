@@ -22,7 +22,7 @@ from cepheid.engines.spark.codec.event_layout import TIME
 from cepheid.engines.spark.codec.input_columns import Options, named, sources_of
 from cepheid.engines.spark.plan.passes import Pass, Pipeline, events_among_rows, pipelines_of
 from cepheid.engines.spark.plan.plan import plan_of
-from cepheid.engines.spark.plan.request import Request
+from cepheid.engines.spark.plan.request import SparkRequest
 from cepheid.expr.values import group_key
 from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.operator import Operator, open_operator
@@ -341,7 +341,7 @@ def test_without_a_sequence_all_passes_order_events_alike(spark: SparkSession) -
 def test_each_pass_runs_once(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     program = resolved(cep.parse(SCHEMAS + TWO_KEYS).tree)
     sources = sources_of(frame_of(spark, SAMPLE), program)
-    request = Request(program=program, sources=sources, options=Options(sequence="seq"))
+    request = SparkRequest(program=program, sources=sources, options=Options(sequence="seq"))
     batch_rows(plan_of(request)).explain()
     plan = capsys.readouterr().out
     assert plan.count("MapInArrow") == 3  # the first pass takes packs, which are made once

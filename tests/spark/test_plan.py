@@ -14,7 +14,7 @@ from cepheid.engines.spark.codec.event_layout import TIME, TYPE, EventLayout
 from cepheid.engines.spark.codec.input_columns import Options
 from cepheid.engines.spark.codec.packed_program import PackedProgram
 from cepheid.engines.spark.plan.plan import UNORDERED, Plan, plan_of
-from cepheid.engines.spark.plan.request import Request, WatermarkPolicy
+from cepheid.engines.spark.plan.request import SparkRequest, WatermarkPolicy
 from cepheid.engines.spark.plan.run_warnings import warnings_on
 from cepheid.engines.spark.session.workers import LOADED_EARLY
 
@@ -29,7 +29,7 @@ ORDERED = Options(sequence="seq")
 
 def planned(options: Options = ORDERED, watermark: WatermarkPolicy | None = None) -> Plan:
     program = cep.parse(TWO_KEYS).resolve()
-    return plan_of(Request(program=program, options=options, watermark=watermark))
+    return plan_of(SparkRequest(program=program, options=options, watermark=watermark))
 
 
 def test_a_plan_says_passes_keys_columns_order_and_clock() -> None:

@@ -25,7 +25,7 @@ from cepheid.core.time import Period
 from cepheid.engines.spark.codec.input_columns import Options
 from cepheid.engines.spark.plan.passes import pipelines_of
 from cepheid.engines.spark.plan.plan import plan_of
-from cepheid.engines.spark.plan.request import Request, WatermarkPolicy
+from cepheid.engines.spark.plan.request import SparkRequest, WatermarkPolicy
 from cepheid.engines.spark.session.failures import failure_of
 from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK, by_bucket, from_bytes, to_bytes
 from cepheid.engines.spark.shuffle.partition_labels import number_of
@@ -185,7 +185,7 @@ def pretended(
     policy = WatermarkPolicy(
         delay=Period(microseconds=DELAY * 1_000), grace=Period(microseconds=GRACE * 1_000)
     )
-    request = Request(
+    request = SparkRequest(
         program=program,
         options=Options(sequence="seq"),
         start=EPOCH,

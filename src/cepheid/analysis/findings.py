@@ -9,9 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
-from cepheid.analysis import contradictions as logic
-from cepheid.analysis import cycles, races, state, unused, windows
-from cepheid.analysis import retention_report as horizons
+from cepheid.analysis import (
+    contradictions,
+    cycles,
+    races,
+    retention_report,
+    state,
+    unused,
+    windows,
+)
 from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic, Severity, Span
 from cepheid.program.graph import Graph, graph_of
@@ -22,9 +28,9 @@ ANALYSES: Mapping[str, Callable[[Graph], Iterator[Diagnostic]]] = {
     "cycles": cycles.find,
     "priorities": races.find,
     "unused": unused.find,
-    "logic": logic.find,
+    "logic": contradictions.find,
     "state": state.find,
-    "retention": horizons.find,
+    "retention": retention_report.find,
     "windows": windows.find,
 }
 

@@ -29,7 +29,7 @@ from cepheid.pattern.tree import (
     walk,
 )
 
-Span = int | None
+Bound = int | None
 
 _DAY = MICROSECONDS["days"]
 
@@ -39,7 +39,7 @@ def longest(period: Period) -> int:
     return period.microseconds + period.months * 31 * _DAY
 
 
-def add(spans: Iterable[Span]) -> Span:
+def add(spans: Iterable[Bound]) -> Bound:
     """One after the other; without bound if one of them is."""
     total = 0
     for span in spans:
@@ -49,7 +49,7 @@ def add(spans: Iterable[Span]) -> Span:
     return total
 
 
-def most(spans: Iterable[Span]) -> Span:
+def most(spans: Iterable[Bound]) -> Bound:
     """Side by side; without bound if one of them is."""
     longest_yet = 0
     for span in spans:
@@ -59,12 +59,12 @@ def most(spans: Iterable[Span]) -> Span:
     return longest_yet
 
 
-def least(*spans: Span) -> Span:
+def least(*spans: Bound) -> Bound:
     """Whichever ends first."""
     return min((span for span in spans if span is not None), default=None)
 
 
-def lifetime(pattern: Pattern) -> Span:
+def lifetime(pattern: Pattern) -> Bound:
     """How long after its start an instance has finished or failed, whatever happens."""
     match pattern:
         case Within():
@@ -85,7 +85,7 @@ def lifetime(pattern: Pattern) -> Span:
     return None
 
 
-def _lifetime_of_repeat(repeat: Repeat) -> Span:
+def _lifetime_of_repeat(repeat: Repeat) -> Bound:
     until = None if repeat.until is None else lifetime(repeat.until)
     if not repeat.is_exact:
         return until
@@ -93,7 +93,7 @@ def _lifetime_of_repeat(repeat: Repeat) -> Span:
     return least(until, add([lifetime(repeat.child)] * repeat.high))
 
 
-def _time_to_finish(pattern: Pattern) -> Span:
+def _time_to_finish(pattern: Pattern) -> Bound:
     """How long after its start an instance has become true for the last time; it never fails."""
     match pattern:
         case Interval():

@@ -47,7 +47,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from cepheid.analysis.lifetimes import (
-    Span,
+    Bound,
     add,
     arms_at_start,
     growth,
@@ -81,7 +81,7 @@ _BOUNDED = TimeWindow | TimeBatch | LengthWindow | LengthBatch
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    spans: Mapping[str, Span]  # per type that the statement consumes, in microseconds
+    spans: Mapping[str, Bound]  # per type that the statement consumes, in microseconds
     for_ever: Mapping[str, str]  # why, for the types without bound
     grows: str | None  # what the state keeps more and more of; None where it is bounded
     one_per: str | None  # what there is a state for each of
@@ -91,7 +91,7 @@ class Retention:
         return self.grows is None
 
 
-def retention_of(statement: ResolvedStatement, longest_run: Span = None) -> Retention:
+def retention_of(statement: ResolvedStatement, longest_run: Bound = None) -> Retention:
     """`longest_run` is how long a match can take, where more is known than the pattern shows."""
     sources = _source_spans(statement, longest_run)
     after_source = add((_window_span(statement), _output_span(statement)))
@@ -124,7 +124,7 @@ def speaks_with_time(statement: ResolvedStatement) -> bool:
 # The source.
 
 
-def _source_spans(statement: ResolvedStatement, longest_run: Span) -> dict[str, Span]:
+def _source_spans(statement: ResolvedStatement, longest_run: Bound) -> dict[str, Bound]:
     pattern = statement.pattern
     if pattern is None:
         return dict.fromkeys(statement.inputs, 0)
@@ -139,16 +139,16 @@ def _source_spans(statement: ResolvedStatement, longest_run: Span) -> dict[str, 
     return dict.fromkeys(statement.inputs, whole)
 
 
-def _spans_of_runs(pattern: FollowedBy) -> dict[str, Span]:
+def _spans_of_runs(pattern: FollowedBy) -> dict[str, Bound]:
     first, *rest = pattern.parts
-    spans: dict[str, Span] = {}
+    spans: dict[str, Bound] = {}
     for part, span in [(first, add(map(lifetime, rest))), *_spans_of_parts(rest)]:
         for atom in atoms(part):
             spans[atom.event_type] = most((span, spans.get(atom.event_type, 0)))
     return spans
 
 
-def _spans_of_parts(parts: list[Pattern]) -> Iterator[tuple[Pattern, Span]]:
+def _spans_of_parts(parts: list[Pattern]) -> Iterator[tuple[Pattern, Bound]]:
     """Each part with the time that it and the parts after it can take."""
     for place, part in enumerate(parts):
         yield part, add(map(lifetime, parts[place:]))
@@ -157,7 +157,7 @@ def _spans_of_parts(parts: list[Pattern]) -> Iterator[tuple[Pattern, Span]]:
 # The window.
 
 
-def _window_span(statement: ResolvedStatement) -> Span:
+def _window_span(statement: ResolvedStatement) -> Bound:
     if any(a.distinct and a.function in _KEEP_PLACES for a in _aggregates(statement)):
         return None
     match statement.tree.window:
@@ -195,7 +195,7 @@ def _aggregates(statement: ResolvedStatement) -> list[Aggregate]:
 # The rate.
 
 
-def _output_span(statement: ResolvedStatement) -> Span:
+def _output_span(statement: ResolvedStatement) -> Bound:
     output = statement.tree.output
     if output is None:
         return 0
@@ -206,7 +206,7 @@ def _output_span(statement: ResolvedStatement) -> Span:
 # Why there is no bound.
 
 
-def _reason(statement: ResolvedStatement, source: Span) -> str:
+def _reason(statement: ResolvedStatement, source: Bound) -> str:
     if source is None:
         return _reason_of_pattern(statement)
     if _window_span(statement) is None:

@@ -21,13 +21,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cepheid.analysis.lifetimes import Span, add
+from cepheid.analysis.lifetimes import Bound, add
 from cepheid.analysis.matches import longest_run
 from cepheid.analysis.retention import Retention, retention_of
 from cepheid.core.time import Period
 from cepheid.core.types import lineage
+from cepheid.errors import Bound as Place
 from cepheid.errors import Diagnostic, note
-from cepheid.errors import Span as Place
 from cepheid.program.graph import Graph
 from cepheid.program.statements import span_of_type
 
@@ -36,7 +36,7 @@ from cepheid.program.statements import span_of_type
 class Reach:
     """How long events matter to a statement, which is the last of a path that they take."""
 
-    span: Span
+    span: Bound
     path: tuple[int, ...]
     for_ever: str | None = None  # why, where it is this statement that sets no bound
 

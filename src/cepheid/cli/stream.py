@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cepheid.cli.terminal.stream_monitor import Status
     from cepheid.core.event import Event
     from cepheid.core.time import Period
-    from cepheid.engines.spark.stream.job import Job, Query, Spark
+    from cepheid.engines.spark.stream.job import Query, Spark, StreamJob
 
 From = Annotated[
     str,
@@ -102,10 +102,10 @@ def run_stream(
     """
     from cepheid.engines.common.intake import runnable
     from cepheid.engines.spark.endpoints.uri import parse_sink, parse_source
-    from cepheid.engines.spark.stream.job import Job, derived_types
+    from cepheid.engines.spark.stream.job import StreamJob, derived_types
 
     program = runnable(load(programs).resolve())
-    job = Job(
+    job = StreamJob(
         program=program,
         source=parse_source(source),
         sink=parse_sink(sink),
@@ -130,7 +130,7 @@ def period(text: str, option: str) -> Period:
         raise UsageError(error("usage", f"{option}: {problem}")) from None
 
 
-def run(job: Job, spark: Spark) -> None:
+def run(job: StreamJob, spark: Spark) -> None:
     """Starts the queries of a job, shows what they do, and ends them."""
     from cepheid.cli.terminal.stream_monitor import Status
     from cepheid.engines.spark.session.failures import failure_of
@@ -194,7 +194,7 @@ class _Screen:
     A terminal shows a table that is kept up to date; elsewhere a line is printed for each report.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: StreamJob) -> None:
         from rich.live import Live
 
         from cepheid.cli.terminal.console import err

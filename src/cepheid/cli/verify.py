@@ -23,7 +23,7 @@ from cepheid.cli.simulation_options import (
 from cepheid.cli.spark_options import Conf, Master, Remote, Verbose
 
 if TYPE_CHECKING:
-    from cepheid.simulation.statistics import Plan
+    from cepheid.simulation.statistics import SamplePlan
     from cepheid.simulation.verify import Verdict
 
 _SHOWN = 20  # lines of a trace that are printed
@@ -161,7 +161,7 @@ def verify(
     raise typer.Exit(GOOD if found.holds else FOUND)
 
 
-def _print_plan(plan: Plan, *, as_json: bool) -> None:
+def _print_plan(plan: SamplePlan, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(plan.to_json(), indent=2))
         return

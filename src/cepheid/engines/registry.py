@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from cepheid.errors import Diagnostic, UsageError, error, suggest
 
 if TYPE_CHECKING:  # help pages list engines, and need nothing of them
-    from cepheid.engines.common.request import Outcome, Request
+    from cepheid.engines.common.request import Outcome, RunRequest
     from cepheid.engines.common.runners import OpenRunner, Runner
     from cepheid.program.resolved import ResolvedProgram
 
@@ -54,8 +54,8 @@ class Engine:
         gaps: Callable[[ResolvedProgram], list[Diagnostic]] = self._module.gaps
         return gaps(program)
 
-    def run(self, request: Request) -> Outcome:
-        run: Callable[[Request], Outcome] = self._module.run
+    def run(self, request: RunRequest) -> Outcome:
+        run: Callable[[RunRequest], Outcome] = self._module.run
         return run(request)
 
     def open_runner(

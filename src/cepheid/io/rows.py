@@ -32,7 +32,7 @@ _RANK = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class RowColumns:
     """What the rows of a statement hold."""
 
     statement: str
@@ -109,7 +109,7 @@ class RowTable(Sequence[Event]):
     def __init__(
         self,
         table: pa.Table,
-        shapes: Mapping[int, Shape],
+        shapes: Mapping[int, RowColumns],
         types: Mapping[str, EventType],
         keys: Callable[[], Any],
     ) -> None:
@@ -193,7 +193,7 @@ class RowTable(Sequence[Event]):
         )
 
     @cached_property
-    def _by_target(self) -> dict[str, Shape]:
+    def _by_target(self) -> dict[str, RowColumns]:
         """The shapes of types that only one statement derives."""
         targets = [shape.target for shape in self._shapes.values()]
         return {s.target: s for s in self._shapes.values() if targets.count(s.target) == 1}

@@ -1,7 +1,7 @@
 """Many runs of one program: each begins afresh, and of its rows only the number is asked for.
 
 To make a program ready takes longer than to run it over a few thousand events, and so does making a
-table of its rows. A tally does the first once and the second never.
+table of its rows. `RowCounts` do the first once and the second never.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cepheid.core.time import Instant
 from cepheid.matcher.columns.batches import Batch
 from cepheid.matcher.columns.interning import Words
 from cepheid.matcher.gaps import left_to_reference
-from cepheid.matcher.lanes.operator import LanesOperator, Plan, lanes_of
+from cepheid.matcher.lanes.operator import LanePlan, LanesOperator, lanes_of
 from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.reference import ReferenceOperator
 from cepheid.matcher.vm.memory.access import rows_of, with_room
@@ -37,7 +37,7 @@ class RowCounts(Protocol):
         ...
 
 
-def open_tally(program: ResolvedProgram) -> RowCounts:
+def open_row_counts(program: ResolvedProgram) -> RowCounts:
     if left_to_reference(program):
         return _Interpreted(program)
     lanes = lanes_of(program)
@@ -83,7 +83,7 @@ class _Compiled(MachineOperator):
 
 
 class _Lanes(LanesOperator):
-    def __init__(self, program: ResolvedProgram, plans: Sequence[Plan]) -> None:
+    def __init__(self, program: ResolvedProgram, plans: Sequence[LanePlan]) -> None:
         super().__init__(program, plans, keyed=False)
         self._fresh = self._pack()
         self._places = {statement.name: n for n, statement in enumerate(program.statements)}

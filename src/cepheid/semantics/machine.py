@@ -34,7 +34,7 @@ from cepheid.errors import Diagnostic, LateEvent, RunError, UsageError, error
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics.pattern import Node
 from cepheid.semantics.selection import Key, Output
-from cepheid.semantics.statement import Plan, Running
+from cepheid.semantics.statement import CompiledStatement, Running
 from cepheid.semantics.timers import Armed, Origins, Place, Timer
 from cepheid.semantics.windows import Row, Window
 
@@ -212,7 +212,7 @@ class Machine:
             key = plan.key(event) if plan.statement.context is not None else ()
             self.partition(plan, key).take(event)
 
-    def partition(self, plan: Plan, key: Key) -> Running:
+    def partition(self, plan: CompiledStatement, key: Key) -> Running:
         """The running statement for a key; a key's first event starts it."""
         found = self.running.get((plan.rank, key))
         if found is None:
@@ -232,7 +232,7 @@ class Machine:
 
     # Results.
 
-    def emit(self, plan: Plan, new: Iterable[Output], old: Iterable[Output]) -> None:
+    def emit(self, plan: CompiledStatement, new: Iterable[Output], old: Iterable[Output]) -> None:
         """Reports and inserts the rows of one delivery, each stream as the statement says."""
         statement = plan.statement.tree
         by_row = plan.follows_rows and isinstance(self.firing, Window)
@@ -248,7 +248,7 @@ class Machine:
                 if is_inserted:
                     self.insert(plan, event)
 
-    def next_key(self, plan: Plan, place: SortKey = ()) -> SortKey:
+    def next_key(self, plan: CompiledStatement, place: SortKey = ()) -> SortKey:
         """The key of the next row that comes from what happens now."""
         self.cause.rows += 1
         instant, phase, sequence, depth, *path = self.key
@@ -260,7 +260,7 @@ class Machine:
 
     def derive(
         self,
-        plan: Plan,
+        plan: CompiledStatement,
         values: Iterable[Value],
         causes: tuple[Event, ...],
         key: SortKey,
@@ -272,7 +272,7 @@ class Machine:
         marks = {"is_old": is_old, "is_timeout": is_timeout}
         return Event(plan.target, self.clock, named, 0, plan.name, causes, key=key, **marks)
 
-    def insert(self, plan: Plan, event: Event) -> None:
+    def insert(self, plan: CompiledStatement, event: Event) -> None:
         if not self.consumers.get(event.type):
             return
         self.cause.derived += 1
@@ -288,7 +288,7 @@ class Machine:
         )
         self.queue.append((queued, self.cause))
 
-    def emit_timeout(self, plan: Plan, values: Iterable[Value], row: Row) -> None:
+    def emit_timeout(self, plan: CompiledStatement, values: Iterable[Value], row: Row) -> None:
         if self.reports_timeouts:
             key = self.next_key(plan)
             self.rows.append(self.derive(plan, values, row.causes, key, is_timeout=True))
@@ -297,15 +297,15 @@ class Machine:
         self.steps[node] += 1
 
 
-def _plans(program: ResolvedProgram, order: Sequence[str] | None) -> tuple[Plan, ...]:
+def _plans(program: ResolvedProgram, order: Sequence[str] | None) -> tuple[CompiledStatement, ...]:
     """The statements in the order in which they take an event."""
     statements = program.statements
     if order is None:
         ranked = sorted(statements, key=lambda s: s.rank)
-        return tuple(Plan(s, s.rank, program.types) for s in ranked)
+        return tuple(CompiledStatement(s, s.rank, program.types) for s in ranked)
     names = [s.name for s in statements]
     if sorted(order) != sorted(names):
         fact = "the order must name every statement once"
         raise UsageError(error("usage", fact, hint=f"statements: {', '.join(names)}"))
     ranked = sorted(statements, key=lambda s: (-s.tree.priority, order.index(s.name)))
-    return tuple(Plan(s, rank, program.types) for rank, s in enumerate(ranked))
+    return tuple(CompiledStatement(s, rank, program.types) for rank, s in enumerate(ranked))

@@ -17,7 +17,7 @@ from cepheid.core.time import Instant, Period
 from cepheid.expr.evaluate import Frame, compile_condition
 from cepheid.program.resolved import ResolvedStatement, Shape
 from cepheid.semantics.selection import Key, Output, Outputs, Selection
-from cepheid.semantics.timers import Stage, Timer
+from cepheid.semantics.timers import Timer, TimerStage
 from cepheid.semantics.windows import Delta, Window, next_boundary
 
 
@@ -118,7 +118,7 @@ class Limited(Rate):
     """What comes is added; a condition says when it is time to let out."""
 
     __slots__ = ("anchor", "counters", "is_armed", "order")
-    stage: ClassVar[Stage] = Stage.RATE
+    stage: ClassVar[TimerStage] = TimerStage.RATE
 
     def __init__(self, plan: OutputPlan, owner: Owner) -> None:
         super().__init__(plan, owner)

@@ -19,7 +19,7 @@ from cepheid.core.event import Event
 from cepheid.core.time import Instant, Period
 from cepheid.expr.evaluate import Frame, compile_condition, compile_expr, group_key
 from cepheid.pattern import tree
-from cepheid.semantics.timers import Stage, Timer
+from cepheid.semantics.timers import Timer, TimerStage
 
 Binding: TypeAlias = "dict[str, Event | list[Event]]"
 
@@ -607,7 +607,7 @@ class Within(Guard):
     """
 
     __slots__ = ("count", "order")
-    stage: ClassVar[Stage] = Stage.PATTERN
+    stage: ClassVar[TimerStage] = TimerStage.PATTERN
 
     def start(self) -> None:
         self.count = 0
@@ -651,7 +651,7 @@ class TimerLive(Live):
     """True and finished at an instant that is known when it starts."""
 
     __slots__ = ("order",)
-    stage: ClassVar[Stage] = Stage.PATTERN
+    stage: ClassVar[TimerStage] = TimerStage.PATTERN
 
     @abstractmethod
     def due(self) -> Instant | None:

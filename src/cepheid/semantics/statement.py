@@ -15,11 +15,11 @@ from cepheid.semantics.output import OutputPlan
 from cepheid.semantics.pattern import Atom, Binding, Node, Root, compile_pattern
 from cepheid.semantics.policies import offer_of
 from cepheid.semantics.selection import Key, Output, Outputs, Select, Selection
-from cepheid.semantics.timers import Stage, Timer
+from cepheid.semantics.timers import Timer, TimerStage
 from cepheid.semantics.windows import Delta, Row, make_window
 
 
-class Plan:
+class CompiledStatement:
     """Everything about a statement that never changes."""
 
     def __init__(
@@ -91,7 +91,7 @@ class Plan:
         return ()
 
 
-class Engine(Protocol):
+class StatementHost(Protocol):
     """What a running statement needs from the machine."""
 
     clock: Instant
@@ -100,8 +100,10 @@ class Engine(Protocol):
     def origin(self, rank: int) -> SortKey: ...
     def arm(self, timer: Timer, due: Instant, rank: int, origin: SortKey) -> None: ...
     def disarm(self, timer: Timer) -> None: ...
-    def emit(self, plan: Plan, new: Iterable[Output], old: Iterable[Output]) -> None: ...
-    def emit_timeout(self, plan: Plan, values: Iterable[Value], row: Row) -> None: ...
+    def emit(
+        self, plan: CompiledStatement, new: Iterable[Output], old: Iterable[Output]
+    ) -> None: ...
+    def emit_timeout(self, plan: CompiledStatement, values: Iterable[Value], row: Row) -> None: ...
     def reached(self, node: Node) -> None: ...
 
 
@@ -120,7 +122,7 @@ class Running:
         "window",
     )
 
-    def __init__(self, plan: Plan, engine: Engine) -> None:
+    def __init__(self, plan: CompiledStatement, engine: StatementHost) -> None:
         self.plan = plan
         self.engine = engine
         self.origin = engine.key
@@ -171,7 +173,7 @@ class Running:
     def arm(self, timer: Timer, due: Instant) -> None:
         """A timer of the pattern is placed by what armed it, others belong to the whole statement."""
         rank = self.plan.rank
-        is_own = timer.stage is Stage.PATTERN
+        is_own = timer.stage is TimerStage.PATTERN
         self.engine.arm(timer, due, rank, self.engine.origin(rank) if is_own else self.origin)
 
     def disarm(self, timer: Timer) -> None:

@@ -11,7 +11,7 @@ from cepheid.core.event import SortKey
 from cepheid.core.time import Instant
 
 
-class Stage(IntEnum):
+class TimerStage(IntEnum):
     """Which of a statement's timers fire first at one instant: those of its source do."""
 
     PATTERN = 0
@@ -22,7 +22,7 @@ class Stage(IntEnum):
 class Timer(Protocol):
     """Whatever can be woken at an instant; `order` is when it was armed."""
 
-    stage: ClassVar[Stage]
+    stage: ClassVar[TimerStage]
     order: int
 
     def fire(self) -> None: ...
@@ -51,7 +51,7 @@ class Armed:
     @property
     def led_to(self) -> Origins:
         """The origins of what comes when it fires."""
-        if self.timer.stage is Stage.PATTERN:
+        if self.timer.stage is TimerStage.PATTERN:
             return {**self.origins, self.rank: self.origin}
         return self.origins
 
@@ -62,5 +62,5 @@ class Armed:
         A window and a rate are one for the whole statement. Each part of the input has its own, and
         they fire as one: arming order would tell them apart.
         """
-        number = (self.timer.order,) if self.timer.stage is Stage.PATTERN else ()
+        number = (self.timer.order,) if self.timer.stage is TimerStage.PATTERN else ()
         return (self.due, 0, 0, 0, self.rank, int(self.timer.stage), *self.origin, *number)

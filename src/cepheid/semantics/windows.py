@@ -18,7 +18,7 @@ from cepheid.core.event import Event, SortKey, Value
 from cepheid.core.time import MICROSECONDS, Instant, Period, add_months
 from cepheid.program import tree
 from cepheid.semantics.pattern import Binding
-from cepheid.semantics.timers import Stage, Timer
+from cepheid.semantics.timers import Timer, TimerStage
 
 _MONTH_LENGTHS = (28 * MICROSECONDS["days"], 31 * MICROSECONDS["days"])
 
@@ -73,7 +73,7 @@ class Window(ABC):
     """The root of the windows."""
 
     __slots__ = ("order", "owner", "tree")
-    stage: ClassVar[Stage] = Stage.WINDOW
+    stage: ClassVar[TimerStage] = TimerStage.WINDOW
 
     def __init__(self, window: tree.Window | None, owner: Owner) -> None:
         self.tree = window

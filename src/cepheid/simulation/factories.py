@@ -26,7 +26,7 @@ from cepheid.program.resolved import ResolvedProgram
 from cepheid.simulation.distributions import Numbers
 from cepheid.simulation.fit import fitting, problems_of
 from cepheid.simulation.scenario import Factory, Scenario
-from cepheid.simulation.sources import ByMode, Constant, Drawable, Source
+from cepheid.simulation.sources import ByMode, Constant, Drawable, ValueSource
 
 Words: TypeAlias = npt.NDArray[np.int64]
 Array: TypeAlias = Any  # of Arrow, whose stubs know less than it does
@@ -37,7 +37,7 @@ _GAPS, _MODES = range(2)  # which generators draw them; those of attributes have
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeRange:
     """From when to when a run lasts, and how many events it has at most."""
 
     start: Instant
@@ -127,7 +127,7 @@ class Maker:
             for number, factory in enumerate(scenario.factories)
         )
 
-    def run(self, seed: int, number: int, span: Span) -> Run:
+    def run(self, seed: int, number: int, span: TimeRange) -> Run:
         """The events of a run by its number."""
         made = tuple(maker.make(seed, number, span) for maker in self._makers)
         joined = np.concatenate([m.instants for m in made])
@@ -164,7 +164,7 @@ class _Maker:
         if type.time is not None and is_integral(type.find(type.time.attribute) or DOUBLE):
             self._unit = MICROSECONDS[cast("TimeUnit", type.time.unit)]
 
-    def make(self, seed: int, run: int, span: Span) -> _Made:
+    def make(self, seed: int, run: int, span: TimeRange) -> _Made:
         instants, happens, modes = self._readings(seed, run, span)
         values = {}
         for name, source in self._sources.items():
@@ -175,7 +175,7 @@ class _Maker:
                 values[name] = self._draw(source, generator, modes)[happens]
         return _Made(self, instants[happens], values)
 
-    def _draw(self, source: Source, generator: np.random.Generator, modes: Words) -> Numbers:
+    def _draw(self, source: ValueSource, generator: np.random.Generator, modes: Words) -> Numbers:
         if isinstance(source, Drawable):
             return source.draw(generator, modes.shape)
         assert isinstance(source, ByMode)
@@ -186,7 +186,7 @@ class _Maker:
         seeds = np.random.SeedSequence(seed, spawn_key=(run, self._number, stream))
         return np.random.Generator(np.random.PCG64(seeds))
 
-    def _readings(self, seed: int, run: int, span: Span) -> tuple[Words, Any, Words]:
+    def _readings(self, seed: int, run: int, span: TimeRange) -> tuple[Words, Any, Words]:
         """When readings are due, which of them happen, and in which mode, a row for each factory."""
         elapsed, modes = self._elapsed(seed, run, span)
         left = (LAST_INSTANT - span.start) / SECOND
@@ -201,7 +201,7 @@ class _Maker:
         width = int(happens.sum(axis=1).max())
         return instants[:, :width], happens[:, :width], modes[:, :width]
 
-    def _elapsed(self, seed: int, run: int, span: Span) -> tuple[Numbers, Words]:
+    def _elapsed(self, seed: int, run: int, span: TimeRange) -> tuple[Numbers, Words]:
         """Seconds from the start to each reading, beyond the end of the run, and their modes."""
         factory = self._factory
         gaps, turns = (self._generator(seed, run, stream) for stream in (_GAPS, _MODES))
@@ -223,7 +223,7 @@ class _Maker:
             width = min(self._missing(elapsed, span), most - elapsed.shape[1] + 1)
         return elapsed[:, 1:], modes[:, 1:]
 
-    def _missing(self, elapsed: Numbers, span: Span) -> int:
+    def _missing(self, elapsed: Numbers, span: TimeRange) -> int:
         """About how many more readings the slowest of the factories needs to reach the end."""
         if span.end is None:
             return _MANY

@@ -23,7 +23,7 @@ from cepheid.simulation.sources import (
     Markov,
     Mixture,
     Scalar,
-    Source,
+    ValueSource,
     Walk,
 )
 
@@ -41,9 +41,9 @@ class Reader:
     def __init__(self, problems: list[str]) -> None:
         self._problems = problems
 
-    def source(self, given: object, place: str) -> Source | None:
+    def source(self, given: object, place: str) -> ValueSource | None:
         try:
-            return given if isinstance(given, Source) else read_source(given)
+            return given if isinstance(given, ValueSource) else read_source(given)
         except ValueError as problem:
             self._problems.append(f"{place}: {problem}")
             return None
@@ -56,7 +56,7 @@ class Reader:
             self._problems.append(f"{place}: {problem}")
             return None
 
-    def gap(self, given: object, place: str) -> Source | None:
+    def gap(self, given: object, place: str) -> ValueSource | None:
         """The same for seconds, which may be written as a period."""
         if isinstance(given, str):
             try:
@@ -74,7 +74,7 @@ class Reader:
         return source
 
 
-def read_source(given: object) -> Source:
+def read_source(given: object) -> ValueSource:
     """A source; ValueError with a fact."""
     if isinstance(given, Mapping) and "modes" in given:
         return _by_mode(dict(given))
@@ -88,7 +88,7 @@ def _part(given: object) -> Drawable:
     return _drawable(given)
 
 
-def _by_mode(table: Table) -> Source:
+def _by_mode(table: Table) -> ValueSource:
     given = table.pop("modes")
     if table.keys() & set(_AROUND):
         raise Wrong("limits and faults go into the modes")

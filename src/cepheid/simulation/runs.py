@@ -19,9 +19,9 @@ from typing import Protocol
 import numpy as np
 
 from cepheid.errors import RunError, error
-from cepheid.matcher.row_counts import open_tally
+from cepheid.matcher.row_counts import open_row_counts
 from cepheid.program.resolved import ResolvedProgram
-from cepheid.simulation.factories import Maker, Run, Span, Words
+from cepheid.simulation.factories import Maker, Run, TimeRange, Words
 from cepheid.simulation.scenario import Scenario
 
 TRIES = 3  # of what was lost with a worker
@@ -29,12 +29,12 @@ _WAVE = 16  # runs of a worker between two reports
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SimulationJob:
     """What is to be run: a program that can run, over a scenario, from a seed."""
 
     program: ResolvedProgram
     scenario: Scenario
-    span: Span
+    span: TimeRange
     seed: int
 
     def check(self) -> None:
@@ -47,14 +47,14 @@ class Job:
         return maker.run(self.seed, number, self.span)
 
 
-class Counter:
+class RowCounter:
     """Does runs and counts: first events of each type of the scenario, then rows of statements."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: SimulationJob) -> None:
         self.job = job
         self._types = job.scenario.types
         self._maker = Maker(job.scenario, job.program)
-        self._tally = open_tally(job.program)
+        self._tally = open_row_counts(job.program)
 
     def counts(self, number: int) -> Words:
         job = self.job
@@ -69,7 +69,7 @@ class Counter:
         return np.array(lines, dtype=np.int64).reshape(len(numbers), width)
 
 
-class Spread(Protocol):
+class RunPlacement(Protocol):
     """A way to do runs."""
 
     wave: int  # how many runs are worth handing over at once
@@ -79,17 +79,17 @@ class Spread(Protocol):
         ...
 
 
-def waves(spread: Spread, total: int) -> Iterator[Words]:
+def waves(spread: RunPlacement, total: int) -> Iterator[Words]:
     """The lines of all runs, some at a time."""
     for begin in range(0, total, spread.wave):
         yield spread.counts(range(begin, min(begin + spread.wave, total)))
 
 
-class Here:
+class InProcess:
     """In this process."""
 
-    def __init__(self, job: Job) -> None:
-        self._counter = Counter(job)
+    def __init__(self, job: SimulationJob) -> None:
+        self._counter = RowCounter(job)
         self.wave = _WAVE
 
     def counts(self, numbers: range) -> Words:
@@ -97,9 +97,9 @@ class Here:
 
 
 @lru_cache(maxsize=2)
-def _counter(job: bytes) -> Counter:
+def _counter(job: bytes) -> RowCounter:
     """What a worker keeps from one piece of work to the next."""
-    return Counter(pickle.loads(job))
+    return RowCounter(pickle.loads(job))
 
 
 def work(job: bytes, numbers: Sequence[int]) -> list[list[int]]:
@@ -111,7 +111,7 @@ def work(job: bytes, numbers: Sequence[int]) -> list[list[int]]:
 class Processes(AbstractContextManager["Processes"]):
     """In other processes of this machine."""
 
-    def __init__(self, job: Job, workers: int) -> None:
+    def __init__(self, job: SimulationJob, workers: int) -> None:
         self._job = pickle.dumps(job)
         self._workers = workers
         self._pool: ProcessPoolExecutor | None = None
@@ -147,7 +147,7 @@ class Processes(AbstractContextManager["Processes"]):
 class OnSpark:
     """On the workers of Spark."""
 
-    def __init__(self, job: Job, partitions: int | None = None) -> None:
+    def __init__(self, job: SimulationJob, partitions: int | None = None) -> None:
         from cepheid.engines.spark.session.spark_session import session
 
         self._session = session()

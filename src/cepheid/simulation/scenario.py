@@ -28,7 +28,7 @@ from cepheid.core.time import BEGIN, Instant, Period, parse_instant, parse_perio
 from cepheid.errors import InputError, UsageError, error, suggest
 from cepheid.io.toml import read_toml
 from cepheid.simulation.reading import Reader
-from cepheid.simulation.sources import ByMode, Markov, Source
+from cepheid.simulation.sources import ByMode, Markov, ValueSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class Factory:
     """
 
     type: str
-    every: Source  # seconds from one event to the next
+    every: ValueSource  # seconds from one event to the next
     count: int = 1
     max_events: int | None = None  # of each of them in a run
-    attributes: Mapping[str, Source] = field(default_factory=dict)
+    attributes: Mapping[str, ValueSource] = field(default_factory=dict)
     modes: Markov | None = None  # what all its attributes may depend on
 
     def __post_init__(self) -> None:
@@ -176,7 +176,7 @@ def _fields(table: Mapping[str, Any], place: str) -> dict[str, Any]:
 
 
 def _check_modes(
-    sources: Mapping[str, Source | None], modes: Markov | None, place: str, problems: list[str]
+    sources: Mapping[str, ValueSource | None], modes: Markov | None, place: str, problems: list[str]
 ) -> None:
     """A source by mode has one for each mode of its factory."""
     names = {str(state) for state in modes.states} if modes else set()

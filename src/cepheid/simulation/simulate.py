@@ -18,8 +18,15 @@ from cepheid.engines.common.intake import runnable, with_schemas
 from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.errors import UsageError, error
 from cepheid.program.resolved import ResolvedProgram
-from cepheid.simulation.factories import Span, Words
-from cepheid.simulation.runs import Here, Job, OnSpark, Processes, Spread, waves
+from cepheid.simulation.factories import TimeRange, Words
+from cepheid.simulation.runs import (
+    InProcess,
+    OnSpark,
+    Processes,
+    RunPlacement,
+    SimulationJob,
+    waves,
+)
 from cepheid.simulation.scenario import Scenario, period_of
 from cepheid.simulation.statistics import Summary, summary
 from cepheid.simulation.traces import Trace
@@ -35,17 +42,17 @@ class Where:
     workers: int = 1
     partitions: int | None = None
 
-    def open(self, job: Job) -> AbstractContextManager[Spread]:
+    def open(self, job: SimulationJob) -> AbstractContextManager[RunPlacement]:
         if self.engine == "spark":
             return nullcontext(OnSpark(job, self.partitions))
-        return nullcontext(Here(job)) if self.workers == 1 else Processes(job, self.workers)
+        return nullcontext(InProcess(job)) if self.workers == 1 else Processes(job, self.workers)
 
 
 @dataclass(frozen=True)
 class Simulation:
     """How often events of each type happened in each run; those of the scenario come first."""
 
-    job: Job
+    job: SimulationJob
     counts: Words  # a line for each run, a column for each type
     confidence: float
 
@@ -122,12 +129,12 @@ def expect_run(number: int, runs: int) -> None:
         raise UsageError(error("usage", fact, hint=hint))
 
 
-def types_of(job: Job) -> tuple[str, ...]:
+def types_of(job: SimulationJob) -> tuple[str, ...]:
     derived = (statement.target for statement in job.program.statements)
     return tuple(dict.fromkeys((*job.scenario.types, *derived)))
 
 
-def by_type(lines: Words, job: Job) -> Words:
+def by_type(lines: Words, job: SimulationJob) -> Words:
     """Counts of statements as those of the types that they derive."""
     types = types_of(job)
     names = (*job.scenario.types, *(statement.target for statement in job.program.statements))
@@ -137,7 +144,7 @@ def by_type(lines: Words, job: Job) -> Words:
     return joined
 
 
-def trace_of(job: Job, number: int) -> Trace:
+def trace_of(job: SimulationJob, number: int) -> Trace:
     run = job.run(number)
     return Trace(tuple(run.events()), start=job.span.start, end=run.end)
 
@@ -160,7 +167,7 @@ def simulate(
 
 
 def take_all(
-    job: Job,
+    job: SimulationJob,
     where: Where,
     runs: int,
     progress: Progress = no_progress,
@@ -187,15 +194,15 @@ def job_of(
     until: Until,
     events: int | None,
     seed: int,
-) -> Job:
+) -> SimulationJob:
     """A job for a program; ProgramError where it cannot run."""
     program = with_schemas(runnable(program))
     # Jobs travel to other processes, where a plain dictionary arrives.
     program = replace(program, types=dict(program.types), given=dict(program.given))
-    return Job(program, scenario, _span(scenario, until, events), seed)
+    return SimulationJob(program, scenario, _span(scenario, until, events), seed)
 
 
-def _span(scenario: Scenario, until: Until, events: int | None) -> Span:
+def _span(scenario: Scenario, until: Until, events: int | None) -> TimeRange:
     try:
         period = scenario.until if until is None else period_of(until)
         end = None if period is None else clock_after(scenario.start, period)
@@ -205,4 +212,4 @@ def _span(scenario: Scenario, until: Until, events: int | None) -> Span:
     if end is None and not has_end:
         fact, hint = "nothing says when a run ends", "give a time, such as until='1 day'"
         raise UsageError(error("usage", fact, hint=hint))
-    return Span(scenario.start, end, events)
+    return TimeRange(scenario.start, end, events)

@@ -19,7 +19,7 @@ Names: TypeAlias = tuple[Scalar, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Source(ABC):
+class ValueSource(ABC):
     """The root of all sources: those that are drawn by themselves, and those that ask for a mode."""
 
     @abstractmethod
@@ -28,7 +28,7 @@ class Source(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Drawable(Source):
+class Drawable(ValueSource):
     """A source that needs nothing but chance; only such a one can be a part of another."""
 
     @abstractmethod
@@ -226,7 +226,7 @@ class Limited(Drawable):
 
 
 @dataclass(frozen=True, slots=True)
-class ByMode(Source):
+class ByMode(ValueSource):
     """A source for each mode of the factory, which decides about all its attributes together."""
 
     parts: tuple[tuple[str, Drawable], ...]

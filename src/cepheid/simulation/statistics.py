@@ -118,7 +118,7 @@ def quantile(confidence: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SamplePlan:
     """How many runs are needed, and why."""
 
     runs: int
@@ -149,7 +149,9 @@ class Plan:
         }
 
 
-def plan(confidence: float, precision: float, expected: float = 0.5, z: Quantile = "exact") -> Plan:
+def plan(
+    confidence: float, precision: float, expected: float = 0.5, z: Quantile = "exact"
+) -> SamplePlan:
     """n = z² p (1 - p) / d². Where nothing is known of p, a half needs the most runs."""
     for name, value in (
         ("confidence", confidence),
@@ -162,7 +164,7 @@ def plan(confidence: float, precision: float, expected: float = 0.5, z: Quantile
     used = round(exact, 2) if z == "paper" else exact
     count = used**2 * expected * (1 - expected) / precision**2
     runs = math.floor(count + 0.5) if z == "paper" else math.ceil(count)
-    return Plan(max(runs, 1), confidence, precision, expected, used, z)
+    return SamplePlan(max(runs, 1), confidence, precision, expected, used, z)
 
 
 # When to stop.

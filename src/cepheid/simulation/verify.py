@@ -12,14 +12,14 @@ from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.simulation.factories import Words
 from cepheid.simulation.properties import Property, property_of
-from cepheid.simulation.runs import Job
+from cepheid.simulation.runs import SimulationJob
 from cepheid.simulation.scenario import Scenario
 from cepheid.simulation.simulate import Until, Where, job_of, take_all, trace_of
 from cepheid.simulation.statistics import (
     Difference,
     Interval,
     Method,
-    Plan,
+    SamplePlan,
     SequentialTest,
     difference,
     proportion,
@@ -47,7 +47,7 @@ class Verdict:
     method: Method
     bound: float
     holds: bool | None
-    plan: Plan
+    plan: SamplePlan
     is_sequential: bool
     trace: Trace | None
     against: Verdict | None = None
@@ -85,7 +85,7 @@ def verify(
     scenario: Scenario,
     property: str | None,
     *,
-    plan: Plan,
+    plan: SamplePlan,
     runs: int | None,
     until: Until,
     events: int | None,
@@ -121,7 +121,7 @@ class _Inquiry:
     """How a property is looked into."""
 
     property: Property
-    plan: Plan
+    plan: SamplePlan
     runs: int
     bound: float
     is_sequential: bool
@@ -129,7 +129,7 @@ class _Inquiry:
     where: Where
     progress: Progress
 
-    def verdict(self, job: Job) -> Verdict:
+    def verdict(self, job: SimulationJob) -> Verdict:
         names = [statement.name for statement in job.program.statements]
         column = len(job.scenario.types) + names.index(self.property.statement)
 
@@ -182,7 +182,7 @@ class _Inquiry:
         keeps, runs = test.decide(broken)
         return None if keeps is None else (keeps, runs)
 
-    def _trace(self, job: Job, broken: Truths) -> Trace | None:
+    def _trace(self, job: SimulationJob, broken: Truths) -> Trace | None:
         """The first run that broke the property, made small; what did not happen stays whole."""
         found = np.flatnonzero(broken)
         if not len(found):

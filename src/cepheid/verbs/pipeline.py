@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from cepheid.analysis.findings import ANALYSES, check_program
 from cepheid.analysis.plan import StatementPlan, plan_program
 from cepheid.core.types import EventType
-from cepheid.engines.common.request import Outcome, Request
+from cepheid.engines.common.request import Outcome, RunRequest
 from cepheid.engines.registry import Engine
 from cepheid.errors import Diagnostic, Severity
 from cepheid.formal import witnesses
@@ -101,6 +101,6 @@ def lower(program: ResolvedProgram) -> MachineProgram:
     return lower_program(program)
 
 
-def run(engine: Engine, request: Request) -> Outcome:
+def run(engine: Engine, request: RunRequest) -> Outcome:
     """`cepheid run`: the rows of a program over bounded input, the same on every engine."""
     return engine.run(request)

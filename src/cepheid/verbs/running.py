@@ -9,7 +9,7 @@ from typing import Literal
 from cepheid.engines.common.clock import Time, instant_of
 from cepheid.engines.common.intake import runnable, with_schemas
 from cepheid.engines.common.progress import Progress, no_progress
-from cepheid.engines.common.request import Reached, Request
+from cepheid.engines.common.request import Reached, RunRequest
 from cepheid.engines.common.session import Session
 from cepheid.engines.common.table_names import is_table
 from cepheid.engines.registry import DEFAULT, Offer, engine_named
@@ -53,7 +53,7 @@ def run(
         if is_wanted:
             chosen.require(offer)
     skipped: list[Diagnostic] = []
-    request = Request(
+    request = RunRequest(
         program=program.resolve(),
         sources=events,
         start=None if start is None else instant_of(start),

@@ -78,10 +78,10 @@ def _on_spark(program: ResolvedProgram, together: tuple[Stage, ...]) -> Iterator
     """Where Spark does something else than the stages say."""
     # PySpark takes time to load, and other stages do without it.
     from cepheid.engines.spark.plan.plan import OWN_ROWS, plan_of
-    from cepheid.engines.spark.plan.request import Request
+    from cepheid.engines.spark.plan.request import SparkRequest
 
     apart = {s.name: number for number, stage in enumerate(together) for s in stage.statements}
-    for one in plan_of(Request(program=program)).passes:
+    for one in plan_of(SparkRequest(program=program)).passes:
         names = ", ".join(one.names)
         if one.logical.key is None and len({apart[name] for name in one.names}) > 1:
             yield f"\nOn Spark one part runs {names}: {one.logical.reason}."

@@ -9,7 +9,7 @@ from cepheid.core.event import Event
 from cepheid.core.time import Instant
 from cepheid.engines.common.clock import starts_at
 from cepheid.engines.common.progress import Progress
-from cepheid.engines.common.request import Outcome, Request
+from cepheid.engines.common.request import Outcome, RunRequest
 from cepheid.program.resolved import ResolvedProgram
 
 RunBetween: TypeAlias = Callable[
@@ -17,7 +17,7 @@ RunBetween: TypeAlias = Callable[
 ]
 
 
-def run_between(run: RunBetween, request: Request) -> Outcome:
+def run_between(run: RunBetween, request: RunRequest) -> Outcome:
     intake = request.take_in()
     rows: list[Event] = []
     first = starts_at(intake.first, request.start)

@@ -19,7 +19,7 @@ Reached: TypeAlias = Mapping[str, Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class RunRequest:
     """A program over sources of events: paths, dictionaries, tables, frames."""
 
     program: ResolvedProgram

@@ -10,7 +10,7 @@ from cepheid.core.time import Instant
 from cepheid.engines.common.clock import starts_at
 from cepheid.engines.common.intake import Intake
 from cepheid.engines.common.progress import Progress, no_progress
-from cepheid.engines.common.request import Outcome, Reached, Request
+from cepheid.engines.common.request import Outcome, Reached, RunRequest
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics import state
 from cepheid.semantics.machine import Machine
@@ -121,7 +121,7 @@ def drive(
         yield from runner.pass_time(intake.last)
 
 
-def run_through(open_runner: OpenRunner, request: Request) -> Outcome:
+def run_through(open_runner: OpenRunner, request: RunRequest) -> Outcome:
     """A request by an engine that takes one event after the other."""
     intake = request.take_in()
     runner = open_runner(intake.program, timed_out=request.timed_out, why=request.why)

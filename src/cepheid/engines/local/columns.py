@@ -18,9 +18,9 @@ from cepheid.engines.common.runners import Runner
 from cepheid.engines.common.table_types import typed_by_tables
 from cepheid.errors import Severity
 from cepheid.io.arrow import arrow_type, is_stored
-from cepheid.io.columns.exact import Array, NotPlain, Words
+from cepheid.io.columns.exact import Array, NeedsRecords, Words
 from cepheid.io.columns.reading import at_once, batches_of, event_columns, pieces_of, read_piece
-from cepheid.io.rows import RowTable, Shape
+from cepheid.io.rows import RowColumns, RowTable
 from cepheid.io.sources import Table
 from cepheid.matcher.columns.texts import encoded
 from cepheid.matcher.gaps import left_to_reference
@@ -82,7 +82,7 @@ def take_in_columns(
             batches.append(batch)
             count += len(batch)
             progress(count, None)
-    except NotPlain:
+    except NeedsRecords:
         return None
     return _sorted(program, pa.Table.from_batches(batches, layout.schema).unify_dictionaries())
 
@@ -186,11 +186,11 @@ def _rows(
     return pa.concat_tables([rows_schema(intake.program).empty_table(), *tables])
 
 
-def _shape(statement: ResolvedStatement, program: ResolvedProgram) -> Shape:
+def _shape(statement: ResolvedStatement, program: ResolvedProgram) -> RowColumns:
     types = derived_types(program)
     columns = {column.name: types[statement.target][column.name] for column in statement.columns}
     marks = ("@old",) if statement.tree.stream == "irstream" else ()
-    return Shape(statement.name, statement.target, columns, marks)
+    return RowColumns(statement.name, statement.target, columns, marks)
 
 
 def counted(intake: ColumnIntake, start: Instant | None = None) -> Runner:

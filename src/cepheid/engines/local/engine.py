@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cepheid.engines.common.gaps import no_gaps
 from cepheid.engines.common.intake import are_small
-from cepheid.engines.common.request import Outcome, Request
+from cepheid.engines.common.request import Outcome, RunRequest
 from cepheid.engines.common.runners import Reference, Runner, run_through
 from cepheid.io.sources import tables_of
 from cepheid.matcher.gaps import left_to_reference
@@ -26,14 +26,14 @@ def open_runner(program: ResolvedProgram, *, timed_out: bool = False, why: bool 
     return Matcher(program)
 
 
-def run(request: Request) -> Outcome:
+def run(request: RunRequest) -> Outcome:
     """By columns where that is possible, else by records."""
     is_plain = not (request.timed_out or request.why)
     outcome = _in_columns(request) if is_plain else None
     return run_through(open_runner, request) if outcome is None else outcome
 
 
-def _in_columns(request: Request) -> Outcome | None:
+def _in_columns(request: RunRequest) -> Outcome | None:
     """The same from columns to columns, without an object per event.
 
     None where it takes records: for sources that have no columns, programs that the matcher leaves to

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cepheid.engines.common.bounded import run_between
-from cepheid.engines.common.request import Outcome, Request
+from cepheid.engines.common.request import Outcome, RunRequest
 from cepheid.errors import Diagnostic, ProgramError
 from cepheid.formal.maude.engine import run as rewrite
 from cepheid.formal.maude.specify import specify
@@ -19,5 +19,5 @@ def gaps(program: ResolvedProgram) -> list[Diagnostic]:
     return []
 
 
-def run(request: Request) -> Outcome:
+def run(request: RunRequest) -> Outcome:
     return run_between(rewrite, request)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cepheid.engines.common.gaps import no_gaps
-from cepheid.engines.common.request import Outcome, Request
+from cepheid.engines.common.request import Outcome, RunRequest
 from cepheid.engines.common.runners import Reference, Runner, run_through
 from cepheid.program.resolved import ResolvedProgram
 
@@ -15,5 +15,5 @@ def open_runner(program: ResolvedProgram, *, timed_out: bool = False, why: bool 
     return Reference(program, timed_out=timed_out, why=why)
 
 
-def run(request: Request) -> Outcome:
+def run(request: RunRequest) -> Outcome:
     return run_through(open_runner, request)

@@ -15,15 +15,15 @@ from cepheid.engines.spark.batch.file_scan import Files
 from cepheid.engines.spark.batch.query import batch_rows
 from cepheid.engines.spark.codec.event_layout import SEQUENCE
 from cepheid.engines.spark.codec.input_columns import (
+    EventFrame,
     Frames,
     Options,
-    Source,
     named,
     sources_of,
     with_types_of,
 )
 from cepheid.engines.spark.plan.plan import plan_of
-from cepheid.engines.spark.plan.request import Request, watermark_policy
+from cepheid.engines.spark.plan.request import SparkRequest, watermark_policy
 from cepheid.engines.spark.plan.run_warnings import emit, warnings_on
 from cepheid.engines.spark.session.spark_session import is_connect
 from cepheid.engines.spark.session.spark_session import session as _session
@@ -74,7 +74,7 @@ def detect(
             if given is not None:
                 hint = "'@time' or @EventTime says when events of files happen; lines are in order"
                 raise UsageError(error("usage", f"files take no {name}=", hint=hint))
-        sources: tuple[Source, ...] = (events.source(resolved, _session()),)
+        sources: tuple[EventFrame, ...] = (events.source(resolved, _session()),)
         sequence = SEQUENCE
     else:
         sources = sources_of(events, resolved)
@@ -84,7 +84,7 @@ def detect(
     session = sources[0].frame.sparkSession
     if is_connect(session):
         check_workers(session)
-    request = Request(
+    request = SparkRequest(
         program=resolved,
         sources=sources,
         options=Options(time=time, unit=_unit(unit), sequence=sequence),
@@ -106,7 +106,7 @@ def detect(
     return shown(stream_rows(plan) if is_stream else batch_rows(plan), output)
 
 
-def _is_stream(sources: Sequence[Source]) -> bool:
+def _is_stream(sources: Sequence[EventFrame]) -> bool:
     kinds = {source.frame.isStreaming for source in sources}
     if len(kinds) > 1:
         fact = "some frames are streams and some are not"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cepheid.engines.common.gaps import no_gaps
 from cepheid.engines.common.intake import are_small
-from cepheid.engines.common.request import Outcome, Request
+from cepheid.engines.common.request import Outcome, RunRequest
 from cepheid.engines.common.table_names import is_table, name_of_table
 from cepheid.engines.spark.run import run_files, run_records, run_tables
 from cepheid.engines.spark.session.spark_session import session
@@ -17,7 +17,7 @@ from cepheid.io.sources import tables_of
 gaps = no_gaps
 
 
-def run(request: Request) -> Outcome:
+def run(request: RunRequest) -> Outcome:
     sources = request.sources
     tables = [name_of_table(source) for source in sources if is_table(source)]
     if tables and len(tables) < len(sources):

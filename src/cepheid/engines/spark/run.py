@@ -33,17 +33,17 @@ from cepheid.engines.common.table_types import typed_by_tables
 from cepheid.engines.spark.batch.file_scan import pieces_in, source_of
 from cepheid.engines.spark.batch.query import batch_rows
 from cepheid.engines.spark.codec.event_layout import SEQUENCE, TIME, TYPE
-from cepheid.engines.spark.codec.input_columns import Options, Source, sources_of, with_types_of
+from cepheid.engines.spark.codec.input_columns import EventFrame, Options, sources_of, with_types_of
 from cepheid.engines.spark.codec.rows import decode_rows
 from cepheid.engines.spark.plan.plan import plan_of
-from cepheid.engines.spark.plan.request import Request
+from cepheid.engines.spark.plan.request import SparkRequest
 from cepheid.engines.spark.session.failures import failure_of
 from cepheid.engines.spark.session.spark_session import is_connect
 from cepheid.engines.spark.session.workers import check_workers, wake_workers
 from cepheid.errors import UsageError, error
 from cepheid.io import Record
 from cepheid.io.arrow import to_column
-from cepheid.io.columns.exact import INSTANT, NotPlain
+from cepheid.io.columns.exact import INSTANT, NeedsRecords
 from cepheid.io.columns.reading import Piece, at_once, read_piece
 from cepheid.io.sources import Table
 from cepheid.program.resolved import ResolvedProgram
@@ -72,7 +72,7 @@ def run_records(
         for item in decode(program, records, on_problem):
             spool.take(item)
         spool.close()
-        request = Request(
+        request = SparkRequest(
             program=program,
             sources=tuple(spool.sources(session)),
             options=Options(sequence=SEQUENCE),
@@ -104,9 +104,9 @@ def run_files(
             for batch in batches:
                 extent.take(batch)
             progress(extent.taken, None)
-    except NotPlain:
+    except NeedsRecords:
         return None
-    request = Request(
+    request = SparkRequest(
         program=program,
         sources=(source,),
         options=Options(sequence=SEQUENCE),
@@ -117,7 +117,7 @@ def run_files(
 
 
 def _outcome(
-    request: Request, extent: _Extent, session: SparkSession, progress: Progress
+    request: SparkRequest, extent: _Extent, session: SparkSession, progress: Progress
 ) -> Outcome:
     """The rows of a request whose input has been looked through."""
     first = starts_at(extent.first, request.start)
@@ -184,7 +184,7 @@ def run_tables(
     program = runnable(with_types_of(program, sources))
     is_ordered = all(SEQUENCE in frame.columns for frame in frames)
     options = Options(sequence=SEQUENCE if is_ordered else None)
-    request = Request(
+    request = SparkRequest(
         program=program, sources=sources, options=options, start=start, timed_out=timed_out
     )
     rows = _rows(request, session)
@@ -197,7 +197,7 @@ def _table(name: str, session: SparkSession) -> DataFrame:
     return session.table(name)
 
 
-def _rows(request: Request, session: SparkSession) -> list[Event]:
+def _rows(request: SparkRequest, session: SparkSession) -> list[Event]:
     if is_connect(session):
         check_workers(session)
     try:
@@ -251,12 +251,12 @@ class _Spool:
         """The names of types need not be names of files."""
         return self.folder / f"{list(self.program.types).index(name)}.parquet"
 
-    def sources(self, session: SparkSession) -> Iterable[Source]:
+    def sources(self, session: SparkSession) -> Iterable[EventFrame]:
         """A frame per type; where there are no events, one without any."""
         for name in self.writers:
-            yield Source(_frame(self._path(name), session), name)
+            yield EventFrame(_frame(self._path(name), session), name)
         if not self.writers:
-            yield Source(
+            yield EventFrame(
                 session.createDataFrame([], "`@type` string, `@time` timestamp, `@sequence` long"),
                 None,
             )

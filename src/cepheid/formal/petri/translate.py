@@ -6,7 +6,7 @@ nothing else is left to do, and `next_derived` those that statements derive, fir
 Results lie in places with the names of their types, from where an `@Action` takes them on. Where time matters, it passes by `tick`, from
 one multiple of `time_interval` to the next, after everything of an instant has happened.
 
-What belongs to one statement has its name before a dot: see `sources`. Priorities (`builder.Level`):
+What belongs to one statement has its name before a dot: see `translation/statements.py`. Priorities (`net_builder.Level`):
 
     P_HIGH                 what follows at once: rows enter and leave windows, parts of patterns end
     then                   what parts of a pattern tell each other

@@ -26,12 +26,12 @@ INSTANT = pa.timestamp("us", "UTC")
 EXACT = 2**53  # below, no two whole numbers are one double
 
 
-class NotPlain(Exception):
+class NeedsRecords(Exception):
     """These events need a look at each of them."""
 
 
 def refuse(reason: str) -> NoReturn:
-    raise NotPlain(reason)
+    raise NeedsRecords(reason)
 
 
 # Attributes -----------------------------------------------------------------------------------

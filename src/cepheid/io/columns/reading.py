@@ -28,7 +28,15 @@ from cepheid.core.time import TimeUnit
 from cepheid.core.types import BOOLEAN, DataType, EventTime, EventType
 from cepheid.io.arrow import series_array
 from cepheid.io.columns.csv import cell_columns, check_quotes, types_in
-from cepheid.io.columns.exact import Array, NotPlain, Words, attribute, instants, is_text, refuse
+from cepheid.io.columns.exact import (
+    Array,
+    NeedsRecords,
+    Words,
+    attribute,
+    instants,
+    is_text,
+    refuse,
+)
 from cepheid.io.encode import MARKS
 from cepheid.io.jsonl import BYTE_ORDER_MARK
 from cepheid.io.read import COLUMNAR
@@ -113,7 +121,7 @@ def reading() -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as problem:
-        raise NotPlain(str(problem)) from None
+        raise NeedsRecords(str(problem)) from None
 
 
 def _lines(path: str, size: int) -> list[Piece]:

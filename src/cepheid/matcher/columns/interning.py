@@ -39,7 +39,7 @@ _REAL = (FLOAT, DOUBLE)
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class EventReader:
     """What lies in the memory: the event of a row, and the events of a list."""
 
     event: Callable[[int], Event]
@@ -142,7 +142,7 @@ class Pool:
             return double_bits(cast("float", value)), False
         return ~self._number(("exactly", _exact_key(value)), value), False
 
-    def decode(self, bits: int, type: DataType, rows: Rows | None = None) -> Value:
+    def decode(self, bits: int, type: DataType, rows: EventReader | None = None) -> Value:
         """The value of a word that is not null."""
         if type == STRING:
             return self._values[bits]

@@ -21,7 +21,7 @@ from cepheid.matcher.lanes.predicates import Bits, Values
 from cepheid.matcher.operator import Column
 from cepheid.matcher.vm.lanes import chain_runs as vm
 from cepheid.matcher.vm.memory.layout import NONE
-from cepheid.semantics.timers import Stage
+from cepheid.semantics.timers import TimerStage
 
 _TIME, _SEQUENCE = "@time", "@sequence"
 
@@ -268,5 +268,5 @@ class _Rows:
         rank = self.statement.rank
         origins = self._matches[:, len(self._view.chain.links) - 2]
         armed = (self._kept.of(_TIME, origins).words, 1, self._kept.of(_SEQUENCE, origins).words, 0)
-        timer = (self.instants, 0, 0, 1, rank, int(Stage.PATTERN))
+        timer = (self.instants, 0, 0, 1, rank, int(TimerStage.PATTERN))
         return (*timer, *armed, self._armed, rank, 1)

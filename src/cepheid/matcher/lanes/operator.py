@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 17  # events that are looked at together
 _SPARE = 1 << 19  # events that may be held beside what is needed
-Plan: TypeAlias = Chain | Window
+LanePlan: TypeAlias = Chain | Window
 
 
-def lanes_of(program: ResolvedProgram) -> tuple[Plan, ...] | None:
+def lanes_of(program: ResolvedProgram) -> tuple[LanePlan, ...] | None:
     """The statements as what can take whole batches; None if one of them cannot."""
     taken = {name for statement in program.statements for name in statement.inputs}
     places = ColumnLookup(program)
-    found: list[Plan] = []
+    found: list[LanePlan] = []
     for statement in normalize(program).statements:
         plan = chain_of(statement, places) or window_of(statement, places)
         if plan is None or taken & lineage(statement.resolved.target, program.types):
@@ -119,7 +119,7 @@ class LanesOperator(Operator):
     """Runs programs all of whose statements take whole batches."""
 
     def __init__(
-        self, program: ResolvedProgram, plans: Sequence[Plan], *, keyed: bool = True
+        self, program: ResolvedProgram, plans: Sequence[LanePlan], *, keyed: bool = True
     ) -> None:
         self.program = program
         self._inputs = TypedColumns(program)
@@ -241,7 +241,7 @@ def _from_bytes(saved: bytes) -> dict[str, Words]:
     return arrays
 
 
-def _lanes(plans: Sequence[Plan], places: ColumnLookup) -> list[Lane]:
+def _lanes(plans: Sequence[LanePlan], places: ColumnLookup) -> list[Lane]:
     chains = [plan for plan in plans if isinstance(plan, Chain)]
     windows = [plan for plan in plans if isinstance(plan, Window)]
     lanes: list[Lane] = [WindowLane(window, places) for window in windows]

@@ -15,10 +15,10 @@ from cepheid.matcher.vm.memory.access import Memory, rows_of
 from cepheid.matcher.vm.memory.declared import Declared
 from cepheid.matcher.vm.memory.layout import CAPACITY, NONE, TABLE, USED, WIDTH, Head, Region
 from cepheid.matcher.vm.memory.tables import (
+    FREE_LISTS,
     NAMES,
     NEVER,
     OWN_WORDS,
-    POOLS,
     ROWS,
     START,
     LiveRow,
@@ -75,7 +75,7 @@ def _rows(memory: Memory, region: Region) -> Iterator[tuple[int, dict[str, Word]
 
 def _free_rows(memory: Memory, region: Region) -> Iterator[int]:
     """Rows that were given back: each begins with the number of the next."""
-    row = int(memory[POOLS + 2 * region])
+    row = int(memory[FREE_LISTS + 2 * region])
     while row != NONE:
         yield row
         row = int(rows_of(memory, region)[row, 0])

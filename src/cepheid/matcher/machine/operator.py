@@ -20,7 +20,7 @@ from cepheid.matcher.columns.batches import (
     integers,
     type_numbers,
 )
-from cepheid.matcher.columns.interning import Rows
+from cepheid.matcher.columns.interning import EventReader
 from cepheid.matcher.columns.typed_columns import TypedColumns
 from cepheid.matcher.compiling.lowering import lower
 from cepheid.matcher.compiling.machine_program import MachineProgram
@@ -256,8 +256,8 @@ class MachineOperator(Operator):
         return int(self._memory[entry + BEGIN] + row * self._memory[entry + WIDTH])
 
     @property
-    def _rows(self) -> Rows:
-        return Rows(self._event, self._events)
+    def _rows(self) -> EventReader:
+        return EventReader(self._event, self._events)
 
     def _event(self, row: int) -> Event:
         place = self._row(EVENT, row)

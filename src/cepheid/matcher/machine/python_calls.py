@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from cepheid.core.event import Event
-from cepheid.matcher.columns.interning import Pool, Rows, Words
+from cepheid.matcher.columns.interning import EventReader, Pool, Words
 from cepheid.matcher.compiling.bytecode import Site
 from cepheid.matcher.vm.expressions.instructions import MOST_LASTING
 from cepheid.matcher.vm.memory.layout import BEGIN, CAPACITY, NONE, TABLE, USED, WIDTH, Head, Region
@@ -20,7 +20,7 @@ def answer(
     site = sites[memory[Head.SITE]]
     asked = _place(memory, Region.ASKED, 0)
     words = memory[asked : asked + 2 * len(site.arguments)].tolist()
-    rows = Rows(event_of, lambda link: [event_of(row) for row in linked(memory, link)])
+    rows = EventReader(event_of, lambda link: [event_of(row) for row in linked(memory, link)])
     arguments = [
         None if is_null else pool.decode(bits, type, rows)
         for bits, is_null, type in zip(words[::2], words[1::2], site.arguments, strict=True)

@@ -41,7 +41,7 @@ from cepheid.matcher.vm.memory.layout import (
     Region,
 )
 from cepheid.matcher.vm.memory.tables import (
-    POOLS,
+    FREE_LISTS,
     CellRow,
     EntryRow,
     GroupRow,
@@ -150,7 +150,7 @@ def _tables(memory: Memory) -> Iterator[Words]:
             continue
         rows = rows_of(memory, region)
         numbers = np.flatnonzero(in_use(region, rows)).astype(np.int64)
-        pool = memory[POOLS + 2 * region : POOLS + 2 * region + 2]
+        pool = memory[FREE_LISTS + 2 * region : FREE_LISTS + 2 * region + 2]
         yield np.array([region, used, len(numbers), rows.shape[1]], dtype=np.int64)
         yield pool if region not in _FLAGS else np.array([NONE, 0], dtype=np.int64)
         yield numbers
@@ -205,7 +205,7 @@ def _restore(
     memory: Memory, region: int, used: int, pool: Words, numbers: Words, rows: Words
 ) -> None:
     memory[TABLE + 4 * region + USED] = used
-    memory[POOLS + 2 * region : POOLS + 2 * region + 2] = pool
+    memory[FREE_LISTS + 2 * region : FREE_LISTS + 2 * region + 2] = pool
     table = rows_of(memory, region)
     table[numbers] = rows.reshape(len(numbers), int(memory[TABLE + 4 * region + WIDTH]))
     if region not in _FLAGS:
@@ -215,4 +215,4 @@ def _restore(
     table[free, flag] = value
     table[free, 0] = np.append(free[1:], NONE)
     if len(free):
-        memory[POOLS + 2 * region : POOLS + 2 * region + 2] = (free[0], len(free))
+        memory[FREE_LISTS + 2 * region : FREE_LISTS + 2 * region + 2] = (free[0], len(free))

@@ -26,7 +26,7 @@ _ROWS_AT_HAND = 1 << 15  # of a run
 
 @dataclass(slots=True)
 class ExternalSort:
-    """Puts packs of one bucket in order; `ties` order events of one time."""
+    """Puts packs of one bucket in order; `sort_keys` order events of one time."""
 
     sort_keys: Sequence[str]
     at_least: int = AT_LEAST

@@ -24,7 +24,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from cepheid.core.types import STRING, EventType
 from cepheid.engines.spark.batch.shuffle import PACKS, Packer, labels_of, pack, shuffled
 from cepheid.engines.spark.codec.event_layout import SEQUENCE, TIME, TYPE, travelling
-from cepheid.engines.spark.codec.input_columns import EventFiles, Source
+from cepheid.engines.spark.codec.input_columns import EventFiles, EventFrame
 from cepheid.engines.spark.plan.plan import PlannedPass
 from cepheid.engines.spark.session.workers import keep_loaded
 from cepheid.engines.spark.shuffle.blocks import BUCKET
@@ -32,7 +32,7 @@ from cepheid.engines.spark.shuffle.partitioner import Partitioner, partitioner_o
 from cepheid.errors import InputError, UsageError, error
 from cepheid.expr.tree import Column, Expr, walk
 from cepheid.io.arrow import attribute_types, to_arrow
-from cepheid.io.columns.exact import Array, NotPlain, refuse
+from cepheid.io.columns.exact import Array, NeedsRecords, refuse
 from cepheid.io.columns.reading import Piece, pieces_of, read_piece
 from cepheid.io.encode import MARKS
 from cepheid.io.read import expand
@@ -54,10 +54,10 @@ class Files:
 
     paths: tuple[str, ...]
 
-    def source(self, program: ResolvedProgram, session: SparkSession) -> Source:
+    def source(self, program: ResolvedProgram, session: SparkSession) -> EventFrame:
         try:
             return source_of(pieces_in(expand(self.paths)), program, session)
-        except NotPlain as reason:
+        except NeedsRecords as reason:
             fact = f"these files cannot be read in columns: {reason}"
             hint = "`cep.run(program, ..., engine='spark')` reads them line by line"
             raise UsageError(error("bad-file", fact, hint=hint)) from None
@@ -76,14 +76,16 @@ def pieces_in(paths: Iterable[str]) -> tuple[Piece, ...]:
     return tuple(chain.from_iterable(map(pieces_of, paths)))
 
 
-def source_of(pieces: Sequence[Piece], program: ResolvedProgram, session: SparkSession) -> Source:
+def source_of(
+    pieces: Sequence[Piece], program: ResolvedProgram, session: SparkSession
+) -> EventFrame:
     """The events of files; NotPlain where they do not fit into the columns of one frame."""
     only = _only_type(pieces)
     known = tuple(program.types.items())
     given = EventFiles(tuple(pieces), known, _schema(program, only))
     schema = from_arrow_schema(given.schema, prefer_timestamp_ntz=False)
     frame = _numbers(given, session).mapInArrow(partial(_read, given), schema)
-    return Source(frame, only, given)
+    return EventFrame(frame, only, given)
 
 
 def _only_type(pieces: Iterable[Piece]) -> str | None:
@@ -131,7 +133,7 @@ class FileScan:
     packer: Packer
 
 
-def files_in_packs(source: Source, one: PlannedPass) -> DataFrame:
+def files_in_packs(source: EventFrame, one: PlannedPass) -> DataFrame:
     """The events of files as packs of a pass that has a key, sorted as its tasks take them."""
     assert source.files is not None
     encoder = one.encoder
@@ -185,7 +187,7 @@ def _events(given: EventFiles, batches: Iterable[pa.RecordBatch]) -> Iterator[pa
                 places: Any = events["@place"].to_numpy()
                 order: Any = pa.array(places + np.int64(number) * _PLACES)
                 yield events.append_column(SEQUENCE, order)
-        except NotPlain as reason:
+        except NeedsRecords as reason:
             fact = f"'{piece.path}' cannot be read in columns: {reason}"
             raise InputError(error("bad-file", fact)) from None
 

@@ -29,12 +29,12 @@ from cepheid.engines.spark.batch.task import (
 )
 from cepheid.engines.spark.codec.event_encoder import EventEncoder, union
 from cepheid.engines.spark.codec.event_layout import SEQUENCE, TIME, TYPE
-from cepheid.engines.spark.codec.input_columns import Source, named, time_of
+from cepheid.engines.spark.codec.input_columns import EventFrame, named, time_of
 from cepheid.engines.spark.codec.packed_program import PackedProgram
 from cepheid.engines.spark.codec.schemas import spark_schema
 from cepheid.engines.spark.plan.passes import Pass
 from cepheid.engines.spark.plan.plan import Plan, PlannedPass
-from cepheid.engines.spark.plan.request import Request
+from cepheid.engines.spark.plan.request import SparkRequest
 from cepheid.errors import LateEvent, error
 from cepheid.program.resolved import ResolvedProgram
 
@@ -74,7 +74,9 @@ def _clock(plan: Plan) -> Clock:
 # Passes ---------------------------------------------------------------------------------------
 
 
-def _run_pipeline(request: Request, pipeline: Sequence[PlannedPass], clock: Clock) -> DataFrame:
+def _run_pipeline(
+    request: SparkRequest, pipeline: Sequence[PlannedPass], clock: Clock
+) -> DataFrame:
     """The rows of passes that take what earlier ones derive, in the columns of the whole program."""
     if len(pipeline) > 1 and request.options.sequence is None:
         request = _numbered(request, pipeline)
@@ -85,7 +87,7 @@ def _run_pipeline(request: Request, pipeline: Sequence[PlannedPass], clock: Cloc
     return rows
 
 
-def _run(request: Request, one: PlannedPass, clock: Clock) -> DataFrame:
+def _run(request: SparkRequest, one: PlannedPass, clock: Clock) -> DataFrame:
     """The rows of a pass that only takes events of the input."""
     encoder = one.encoder
     events = _input(request, encoder, clock)
@@ -108,7 +110,7 @@ def _files_in_packs(one: PlannedPass) -> DataFrame | None:
     return files_in_packs(sources[0], one)
 
 
-def _run_on(request: Request, one: PlannedPass, clock: Clock, rows: DataFrame) -> DataFrame:
+def _run_on(request: SparkRequest, one: PlannedPass, clock: Clock, rows: DataFrame) -> DataFrame:
     """The rows of a pass and those that earlier ones have found."""
     encoder = one.encoder
     taken = dict(one.upstream.taken) if one.upstream else {}
@@ -118,7 +120,7 @@ def _run_on(request: Request, one: PlannedPass, clock: Clock, rows: DataFrame) -
     return ready.mapInArrow(partial(run_downstream_task, task), spark_schema(request.program))
 
 
-def _input(request: Request, encoder: EventEncoder, clock: Clock) -> DataFrame:
+def _input(request: SparkRequest, encoder: EventEncoder, clock: Clock) -> DataFrame:
     """The events that a pass takes, and where it is one part, a row that says when time ends."""
     frame = encoder.frame()
     if frame is not None and not _needs_end_row(encoder, clock):
@@ -132,7 +134,7 @@ def _needs_end_row(encoder: EventEncoder, clock: Clock) -> bool:
     return encoder.key is None and clock.end is not None
 
 
-def _task(request: Request, one: PlannedPass, clock: Clock) -> Task:
+def _task(request: SparkRequest, one: PlannedPass, clock: Clock) -> Task:
     return Task(
         program=PackedProgram.of(request.program),
         statements=one.names,
@@ -143,7 +145,7 @@ def _task(request: Request, one: PlannedPass, clock: Clock) -> Task:
     )
 
 
-def _numbered(request: Request, pipeline: Sequence[PlannedPass]) -> Request:
+def _numbered(request: SparkRequest, pipeline: Sequence[PlannedPass]) -> SparkRequest:
     """The same events with a sequence, by which each pass orders those of one time alike."""
     names = [name for one in pipeline for name in one.names]
     encoder = EventEncoder(
@@ -159,12 +161,12 @@ def _numbered(request: Request, pipeline: Sequence[PlannedPass]) -> Request:
         alike = Window.partitionBy(reading.type, reading.time).orderBy(*order)
         rank = F.array_position(types, reading.type).cast("bigint") * F.lit(_MOST_ALIKE)
         frame = reading.source.frame.withColumn(_PLACE, rank + F.row_number().over(alike))
-        sources.append(Source(frame, reading.source.event_type))
+        sources.append(EventFrame(frame, reading.source.event_type))
     options = replace(request.options, sequence=_PLACE)
     return replace(request, sources=tuple(sources) or request.sources, options=options)
 
 
-def _end(request: Request, encoder: EventEncoder, end: Instant | None) -> DataFrame:
+def _end(request: SparkRequest, encoder: EventEncoder, end: Instant | None) -> DataFrame:
     """A row that only lets time pass."""
     columns = {TYPE: F.lit(None).cast("smallint"), TIME: F.lit(end).cast("bigint")}
     if encoder.has_sequence:

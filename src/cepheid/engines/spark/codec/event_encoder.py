@@ -28,9 +28,9 @@ from cepheid.engines.spark.codec.event_layout import (
 )
 from cepheid.engines.spark.codec.expression_columns import SPARK_TYPES, Untranslatable, necessary
 from cepheid.engines.spark.codec.input_columns import (
+    EventFrame,
     Options,
     Reading,
-    Source,
     named,
     read,
     spark_type,
@@ -44,7 +44,7 @@ from cepheid.program.resolved import ResolvedProgram
 class EventEncoder:
     """What a pass sends to its tasks."""
 
-    def __init__(self, one: Pass, sources: tuple[Source, ...], options: Options) -> None:
+    def __init__(self, one: Pass, sources: tuple[EventFrame, ...], options: Options) -> None:
         self.key = one.key
         self.key_types = one.key_types
         self.program = one.program
@@ -101,7 +101,7 @@ class EventEncoder:
     def _is_one_of(self, types: Sequence[str]) -> Column:
         return named(TYPE).isin(*map(self._code, types))
 
-    def is_wanted(self, source: Source) -> Column:
+    def is_wanted(self, source: EventFrame) -> Column:
         """Whether some statement can take an event."""
         tests = {t: self._condition(t) for t in self.consumed if source.event_type in (None, t)}
         choices = [self._is_one_of([t]) & test for t, test in tests.items() if test is not None]

@@ -61,7 +61,7 @@ class EventFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class EventFrame:
     """A frame of events; where it has no type of its own, '@type' says what each row is."""
 
     frame: DataFrame
@@ -81,7 +81,7 @@ class Source:
         return f"the frame of {self.event_type}" if self.event_type else "the frame"
 
 
-def sources_of(events: Frames, program: ResolvedProgram) -> tuple[Source, ...]:
+def sources_of(events: Frames, program: ResolvedProgram) -> tuple[EventFrame, ...]:
     """The frames that a call was given; UsageError where they make no sense for the program."""
     if not isinstance(events, Mapping):
         return (_single(events, program),)
@@ -95,16 +95,16 @@ def sources_of(events: Frames, program: ResolvedProgram) -> tuple[Source, ...]:
             fact = f"the frame of {name} has a column '@type'"
             hint = "give a frame of several types alone, not under the name of one"
             raise UsageError(error("usage", fact, hint=hint))
-    return tuple(Source(frame, name) for name, frame in events.items())
+    return tuple(EventFrame(frame, name) for name, frame in events.items())
 
 
-def _single(frame: DataFrame, program: ResolvedProgram) -> Source:
+def _single(frame: DataFrame, program: ResolvedProgram) -> EventFrame:
     if "@type" in frame.columns:
-        return Source(frame, None)
+        return EventFrame(frame, None)
     used = {name for statement in program.statements for name in statement.inputs}
     inputs = [name for name in program.input_types if name in used]
     if len(inputs) == 1:
-        return Source(frame, inputs[0])
+        return EventFrame(frame, inputs[0])
     name = inputs[0] if inputs else "Type"
     hint = f"add a column '@type', or give a frame per type: {{'{name}': frame, ...}}"
     raise UsageError(
@@ -112,7 +112,7 @@ def _single(frame: DataFrame, program: ResolvedProgram) -> Source:
     )
 
 
-def with_types_of(program: ResolvedProgram, sources: Iterable[Source]) -> ResolvedProgram:
+def with_types_of(program: ResolvedProgram, sources: Iterable[EventFrame]) -> ResolvedProgram:
     """The program, where types without a schema have the one that their frame has."""
     undeclared = {t.name for t in program.types.values() if t.is_open}
     found: dict[str, EventType] = {}
@@ -122,7 +122,7 @@ def with_types_of(program: ResolvedProgram, sources: Iterable[Source]) -> Resolv
     return resolve_program(program.tree, {**program.given, **found}) if found else program
 
 
-def _attributes(source: Source) -> Iterator[Attribute]:
+def _attributes(source: EventFrame) -> Iterator[Attribute]:
     for name, stored in source.attributes.items():
         type = _static_type(stored)
         if type is not None:
@@ -163,12 +163,12 @@ class Reading:
 
     `columns` are those of `columns_of`, in their order. A row without a type only lets time pass.
     `problem` is null for rows that can be taken; `misfit` is what of it a known time does not rule
-    out. `ties` order the events of one instant where there is no sequence: places in `columns`, and
-    columns that serve for nothing else. `clocks` are places in `columns` that only hold the time of
+    out. `sort_keys` order the events of one instant where there is no sequence: places in `columns`, and
+    columns that serve for nothing else. `time_columns` are places in `columns` that only hold the time of
     the event, as a whole number of some microseconds.
     """
 
-    source: Source
+    source: EventFrame
     type: Column
     time: Column
     sequence: Column | None
@@ -193,18 +193,18 @@ class Reading:
         return F.when(self.is_fine, self.time).when(self.problem.isNotNull(), refused)
 
 
-def read(source: Source, program: ResolvedProgram, options: Options) -> Reading:
+def read(source: EventFrame, program: ResolvedProgram, options: Options) -> Reading:
     """How the rows of a source become events of a program whose types are known."""
     return _Reader(source, program, options).reading()
 
 
-def time_of(source: Source, program: ResolvedProgram, options: Options) -> Column:
+def time_of(source: EventFrame, program: ResolvedProgram, options: Options) -> Column:
     """The time of every row, be it an event of the program or not."""
     return _Reader(source, program, options).time()
 
 
 class _Reader:
-    def __init__(self, source: Source, program: ResolvedProgram, options: Options) -> None:
+    def __init__(self, source: EventFrame, program: ResolvedProgram, options: Options) -> None:
         self.source = source
         self.program = program
         self.options = options
@@ -395,7 +395,7 @@ def _first_of(problems: Sequence[Column]) -> Column | None:
 
 
 def _check_names(
-    source: Source, types: Sequence[EventType], program: ResolvedProgram, options: Options
+    source: EventFrame, types: Sequence[EventType], program: ResolvedProgram, options: Options
 ) -> None:
     """Refuses a column that looks like a slip for an attribute that has none."""
     missing = {a.name for type in types for a in type.attributes} - source.fields.keys()

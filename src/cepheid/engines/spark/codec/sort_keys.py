@@ -19,7 +19,7 @@ _NULL = np.iinfo(np.int64).min
 
 
 def sorted_events(events: pa.Table, sort_keys: Sequence[str]) -> pa.Table:
-    """The events by '@time' and then by the columns of `ties`, as one chunk."""
+    """The events by '@time' and then by the columns of `sort_keys`, as one chunk."""
     events = events.combine_chunks()
     times: Numbers = events["@time"].to_numpy()
     is_sorted = bool((times[1:] >= times[:-1]).all())

@@ -56,18 +56,18 @@ def read_events(frame: DataFrame, program: ResolvedProgram, take: Take) -> DataF
 def _taken(columns: EventColumns, take: Take, batches: Batches) -> Batches:
     decoder = Decoder(columns.types)
     for batch in batches:
-        intake = Intake(columns, decoder)
+        intake = TextBatch(columns, decoder)
         take(intake, batch)
         yield from intake.batches()
 
 
-def _take_lines(intake: Intake, batch: pa.RecordBatch) -> None:
+def _take_lines(intake: TextBatch, batch: pa.RecordBatch) -> None:
     for text in batch.column("value").to_pylist():
         if text is not None:
             _take_line(intake, text)
 
 
-def _take_line(intake: Intake, text: str) -> None:
+def _take_line(intake: TextBatch, text: str) -> None:
     def on_problem(problem: Diagnostic) -> None:
         intake.refuse(text, problem)
 
@@ -105,7 +105,7 @@ class EventColumns:
 
 
 @dataclass(slots=True)
-class Intake:
+class TextBatch:
     """What came out of one batch of texts."""
 
     columns: EventColumns

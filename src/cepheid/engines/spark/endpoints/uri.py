@@ -98,12 +98,12 @@ class WebHook:
     url: str
 
 
-Source: TypeAlias = FileSource | KafkaSource | MqttSource | RateSource
+SourceUri: TypeAlias = FileSource | KafkaSource | MqttSource | RateSource
 Sink: TypeAlias = FileSink | ConsoleSink | KafkaSink | MqttSink | WebHook
 Endpoint = TypeVar("Endpoint")
 
 
-def parse_source(text: str) -> Source:
+def parse_source(text: str) -> SourceUri:
     return _parse(text, _SOURCES, "source")
 
 
@@ -310,7 +310,7 @@ def _hook(parts: _Parts) -> WebHook:
     return WebHook(parts.text)
 
 
-_SOURCES: dict[str, Callable[[_Parts], Source]] = {
+_SOURCES: dict[str, Callable[[_Parts], SourceUri]] = {
     "files": _files_in,
     "kafka": _kafka_in,
     "mqtt": _mqtt_in,

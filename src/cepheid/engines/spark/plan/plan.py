@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from cepheid.analysis.retention import needs_start, speaks_with_time
 from cepheid.engines.spark.codec.event_encoder import EventEncoder
 from cepheid.engines.spark.codec.event_layout import EventLayout
-from cepheid.engines.spark.codec.input_columns import Source
+from cepheid.engines.spark.codec.input_columns import EventFrame
 from cepheid.engines.spark.plan.passes import Pass, Pipeline, pipelines_of
-from cepheid.engines.spark.plan.request import Request
+from cepheid.engines.spark.plan.request import SparkRequest
 from cepheid.engines.spark.session.spark_session import ROCKSDB
 from cepheid.matcher.operator import takes_own_rows
 from cepheid.pattern.tree import Within, walk
@@ -56,7 +56,7 @@ class PlannedPass:
         """Whether the matcher cannot tell the place of its rows among those of other passes."""
         return self.upstream is not None and takes_own_rows(self.program)
 
-    def over(self, request: Request) -> PlannedPass:
+    def over(self, request: SparkRequest) -> PlannedPass:
         """The same over other frames."""
         encoder = EventEncoder(self.logical, request.sources, request.options)
         return replace(self, encoder=encoder, layout=encoder.layout)
@@ -66,7 +66,7 @@ class PlannedPass:
 class Plan:
     """How Spark runs a request."""
 
-    request: Request = field(repr=False)
+    request: SparkRequest = field(repr=False)
     pipelines: tuple[tuple[PlannedPass, ...], ...]  # which know nothing of each other
     depends_on_time: bool  # whether rows need the first and the last instant of the input
     needs_start: tuple[ResolvedStatement, ...]  # whose rows depend on when the program starts
@@ -84,7 +84,7 @@ class Plan:
         return "\n".join(_described(self))
 
 
-def plan_of(request: Request) -> Plan:
+def plan_of(request: SparkRequest) -> Plan:
     pipelines = pipelines_of(request.program, obstacle=_obstacle(request))
     statements = request.program.statements
     return Plan(
@@ -95,7 +95,7 @@ def plan_of(request: Request) -> Plan:
     )
 
 
-def _obstacle(request: Request) -> str | None:
+def _obstacle(request: SparkRequest) -> str | None:
     """Why passes must not follow each other."""
     if request.watermark is None:
         # A batch can number the events of a frame, or of frames that have one type each.
@@ -112,7 +112,7 @@ def _obstacle(request: Request) -> str | None:
     return None
 
 
-def _state_store(source: Source) -> str | None:
+def _state_store(source: EventFrame) -> str | None:
     settings = source.frame.sparkSession.conf
     return settings.get("spark.sql.streaming.stateStore.providerClass", None)
 
@@ -124,7 +124,9 @@ def _depends_on_time(statement: ResolvedStatement, *, timed_out: bool) -> bool:
     return times_out or needs_start(statement) or speaks_with_time(statement)
 
 
-def _planned(request: Request, pipelines: Sequence[Pipeline]) -> Iterator[tuple[PlannedPass, ...]]:
+def _planned(
+    request: SparkRequest, pipelines: Sequence[Pipeline]
+) -> Iterator[tuple[PlannedPass, ...]]:
     """The passes of all pipelines, each in an operator as early as what it takes allows."""
     first = 0
     for pipeline in pipelines:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cepheid.core.time import Instant, Period, parse_period
-from cepheid.engines.spark.codec.input_columns import Options, Source
+from cepheid.engines.spark.codec.input_columns import EventFrame, Options
 from cepheid.errors import UsageError, error
 from cepheid.program.resolved import ResolvedProgram
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class SparkRequest:
     """A program over frames, its types known; over streams where there is a watermark."""
 
     program: ResolvedProgram
-    sources: tuple[Source, ...] = ()
+    sources: tuple[EventFrame, ...] = ()
     options: Options = field(default_factory=Options)
     start: Instant | None = None
     end: Instant | None = None  # the last time of the input, where that is known

@@ -1,4 +1,5 @@
-"""Which bucket an event goes to, where Python decides it: for passes that take what others derive.
+"""Which bucket an event goes to, where Python decides it: for passes that take what others derive, and for files that
+workers read.
 
 Events of the input and derived ones that have the same key must meet, whoever packs them. So both
 are split here, in the columns of the operator, and not by a hash of Spark that only the former see.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cepheid.core.event import Event
 from cepheid.core.time import Period
-from cepheid.engines.spark.endpoints.uri import MqttSource, RateSource, Sink, Source
+from cepheid.engines.spark.endpoints.uri import MqttSource, RateSource, Sink, SourceUri
 from cepheid.errors import UsageError, error
 from cepheid.program.resolved import ResolvedProgram
 
@@ -26,11 +26,11 @@ ROWS = "cepheid.rows"
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class StreamJob:
     """A program over a stream, and how to run it."""
 
     program: ResolvedProgram
-    source: Source
+    source: SourceUri
     sink: Sink
     checkpoint: Path
     watermark: Period
@@ -56,7 +56,7 @@ def derived_types(program: ResolvedProgram) -> list[str]:
     return list(dict.fromkeys(statement.target for statement in program.statements))
 
 
-def start(job: Job, spark: Spark, show: Callable[[list[Event]], None]) -> list[Query]:
+def start(job: StreamJob, spark: Spark, show: Callable[[list[Event]], None]) -> list[Query]:
     """The query of the program, and one that keeps rejects where that is asked for."""
     from pyspark.sql.functions import count, lit
 
@@ -73,7 +73,7 @@ def start(job: Job, spark: Spark, show: Callable[[list[Event]], None]) -> list[Q
     return [writer.start() for writer in writers]
 
 
-def _at(writer: DataStreamWriter, job: Job, name: str) -> DataStreamWriter:
+def _at(writer: DataStreamWriter, job: StreamJob, name: str) -> DataStreamWriter:
     """The writer with the trigger of the job and a checkpoint of its own."""
     checkpoint = str((job.checkpoint / name).absolute())
     return writer.trigger(**job.triggered).option("checkpointLocation", checkpoint)
@@ -91,7 +91,7 @@ def _accepted(events: DataFrame) -> DataFrame:
     return counted.where(col(f"`{REJECT}`").isNull()).drop(REJECT, PROBLEM)
 
 
-def _rejects(job: Job, spark: Spark, folder: str) -> DataStreamWriter:
+def _rejects(job: StreamJob, spark: Spark, folder: str) -> DataStreamWriter:
     """A query of its own: it reads the source once more."""
     from cepheid.engines.spark.codec.text import REJECT
     from cepheid.engines.spark.endpoints.sinks import keep_rejects

@@ -32,11 +32,11 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 from cepheid.core.time import Period
 from cepheid.engines.spark.codec.event_encoder import EventEncoder, union
 from cepheid.engines.spark.codec.event_layout import TIME, TYPE
-from cepheid.engines.spark.codec.input_columns import Reading, Source, named, read
+from cepheid.engines.spark.codec.input_columns import EventFrame, Reading, named, read
 from cepheid.engines.spark.codec.packed_program import PackedProgram
 from cepheid.engines.spark.codec.schemas import spark_schema
 from cepheid.engines.spark.plan.plan import Plan, PlannedPass
-from cepheid.engines.spark.plan.request import Request, WatermarkPolicy
+from cepheid.engines.spark.plan.request import SparkRequest, WatermarkPolicy
 from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK
 from cepheid.engines.spark.shuffle.partitioner import partitioner_of
 from cepheid.engines.spark.stream.processor import (
@@ -125,7 +125,7 @@ def late_of(result_packs: DataFrame, program: ResolvedProgram) -> DataFrame:
     return _unpacked(result_packs, LATE, schema)
 
 
-def stream_rejects(request: Request) -> DataFrame:
+def stream_rejects(request: SparkRequest) -> DataFrame:
     """Rows that are no events of the program: '@type', '@time', why ('@problem'), '@row' as JSON."""
     frames = []
     for source in request.sources:
@@ -190,7 +190,7 @@ def _packed(plan: Plan, task: StreamTask, operator: int) -> Iterator[DataFrame]:
             yield reduce(union, parts).mapInArrow(partial(pack, packer), PACKS)
 
 
-def _selected(request: Request, one: PlannedPass, number: int, buckets: int) -> DataFrame:
+def _selected(request: SparkRequest, one: PlannedPass, number: int, buckets: int) -> DataFrame:
     """The rows of a source in the columns of a pass; those it has no use for have no bucket."""
     encoder = one.encoder
     reading = encoder.readings[number]
@@ -209,7 +209,7 @@ def _selected(request: Request, one: PlannedPass, number: int, buckets: int) -> 
     return encoder.without_implied(frame.select(*(c.alias(n) for n, c in columns.items())))
 
 
-def _time_alone(request: Request, source: Source) -> DataFrame:
+def _time_alone(request: SparkRequest, source: EventFrame) -> DataFrame:
     reading = read(source, request.program, request.options)
     frame = source.frame.where(_can_come(reading))
     nowhere = F.lit(None).cast("smallint").alias(BUCKET)

@@ -206,7 +206,7 @@ class Watermarks:
         return self.ours(newest // _MILLISECOND - self.delay - self.grace)
 
     def idle(self, idle_since: IdleSince, now: int, idle_timeout: int) -> Instant | None:
-        """Our watermark when nothing newer has come for longer than the patience lasts.
+        """Our watermark when nothing newer has come for longer than the idle timeout.
 
         Then the newest event counts as passed, and time goes on from it with the clock on the wall.
         """

@@ -17,7 +17,7 @@ from cepheid.formal.petri.functions.lists import NEVER, Binding
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.semantics.output import Rate, Silence
 from cepheid.semantics.selection import Output, Outputs, Selection
-from cepheid.semantics.statement import Plan
+from cepheid.semantics.statement import CompiledStatement
 from cepheid.semantics.timers import Timer
 from cepheid.semantics.windows import Delta, Row, Window
 
@@ -75,7 +75,7 @@ class Selecting:
     """The clauses of one statement."""
 
     def __init__(self, program: ResolvedProgram, statement: ResolvedStatement) -> None:
-        self.plan = Plan(statement, statement.rank, program.types)
+        self.plan = CompiledStatement(statement, statement.rank, program.types)
         tree = statement.tree
         self.speaks = {  # of new rows, and of old ones
             stream: "irstream" in (tree.stream, tree.insert_stream)

@@ -38,9 +38,9 @@ from cepheid.matcher.vm.memory.layout import (
     at,
 )
 from cepheid.matcher.vm.memory.tables import (
+    FREE_LISTS,
     MEMORY_HEAD,
     NEVER,
-    POOLS,
     STATE_WIDTH,
     STEP_WIDTH,
     CellRow,
@@ -101,7 +101,7 @@ def lay_out(form: MachineProgram, *, keyed: bool) -> Memory:
     }
     memory = np.zeros(MEMORY_HEAD, dtype=np.int64)
     for region in range(REGIONS):
-        memory[POOLS + 2 * region] = NONE
+        memory[FREE_LISTS + 2 * region] = NONE
         width, capacity = sizes.get(region, (1, 0))
         if region in tables and tables[region].size:
             capacity, width = tables[region].shape
@@ -154,7 +154,9 @@ def _placed(memory: Memory, head: Memory, *, is_empty: bool = False) -> Memory:
 
 def free_rows(memory: Memory, region: int) -> int:
     entry_ = TABLE + 4 * region
-    return int(memory[entry_ + CAPACITY] - memory[entry_ + USED] + memory[POOLS + 2 * region + 1])
+    return int(
+        memory[entry_ + CAPACITY] - memory[entry_ + USED] + memory[FREE_LISTS + 2 * region + 1]
+    )
 
 
 def with_room(memory: Memory, needed: dict[int, int]) -> Memory:
@@ -243,7 +245,7 @@ def load_records(array, records, count):
     entry_ = TABLE + 4 * EVENT
     if (
         memory[TABLE + 4 * Region.INPUT + CAPACITY] < count
-        or memory[entry_ + CAPACITY] - memory[entry_ + USED] + memory[POOLS + 2 * EVENT + 1]
+        or memory[entry_ + CAPACITY] - memory[entry_ + USED] + memory[FREE_LISTS + 2 * EVENT + 1]
         < count + RESERVE
         or not has_room(memory)
     ):

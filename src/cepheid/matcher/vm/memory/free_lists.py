@@ -14,7 +14,7 @@ from cepheid.matcher.vm.memory.layout import (
     Region,
     at,
 )
-from cepheid.matcher.vm.memory.tables import POOLS, STEP_WIDTH, EntryRow, LiveRow, NodeRow
+from cepheid.matcher.vm.memory.tables import FREE_LISTS, STEP_WIDTH, EntryRow, LiveRow, NodeRow
 
 EVENT, BINDING, LINK = int(Region.EVENT), int(Region.BINDING), int(Region.LINK)
 FREED = -2  # the mark of a row that is not in use
@@ -39,7 +39,7 @@ def node_at(memory, row):
 @part
 def take_row(memory, region):
     """A row of a table, with whatever it held before."""
-    pool = POOLS + 2 * region
+    pool = FREE_LISTS + 2 * region
     row = memory[pool]
     if row != NONE:
         memory[pool] = memory[at(memory, region, row)]
@@ -53,7 +53,7 @@ def take_row(memory, region):
 
 @part
 def give_back(memory, region, row):
-    pool = POOLS + 2 * region
+    pool = FREE_LISTS + 2 * region
     memory[at(memory, region, row)] = memory[pool]
     memory[pool] = row
     memory[pool + 1] += 1
@@ -69,7 +69,7 @@ def take_collected(memory, region):
 @part
 def free_rows(memory, region):
     entry = TABLE + 4 * region
-    return memory[entry + CAPACITY] - memory[entry + USED] + memory[POOLS + 2 * region + 1]
+    return memory[entry + CAPACITY] - memory[entry + USED] + memory[FREE_LISTS + 2 * region + 1]
 
 
 @part

@@ -7,7 +7,7 @@ wide its rows are, how many fit and how many are in use. Rows are named by their
 the same when a region moves to grow.
 
 Values: integers and booleans are themselves; floats and doubles are the bits of a double; a string
-is its number in the pool of values (`pool.py`), equal strings having equal numbers. An event is the
+is its number in the pool of values (`columns/interning.py`), equal strings having equal numbers. An event is the
 number of its row, a list of events that of its last LINK; all other arrays, records and events,
 which lie in the pool, are ~number, so that the sign tells the two apart. Whether a value is null is
 kept apart, as a bit or word.
@@ -58,7 +58,7 @@ class Head(Declared):
     SNAPSHOT = auto()  # atoms that listen later do not hear the event at hand
     CURSORS = auto()  # how many lists are being offered
     QUEUE_HEAD = auto()
-    ENTRIES = auto()  # in use in TABLE
+    ENTRIES = auto()  # in use in TABLE_ENTRY
     BUCKETS = auto()  # a power of two
     GENERATION = auto()  # how many sets of seen keys there have been
     STARTED = auto()
@@ -68,7 +68,7 @@ class Head(Declared):
     KEYED = auto()  # whether rows carry sort keys
     RUNAWAY = auto()  # the statement that derived too much
     IS_OLD = auto()  # istream() and its like ask
-    STAGE = auto()  # of the firing timer: PATTERN_STAGE, WINDOW_STAGE, RATE_STAGE
+    STAGE = auto()  # of the firing timer: a `TimerStage`
     FIRING = auto()  # the running statement whose window or rate fires
     # The delta at hand: rows that enter and leave a window together, and how far they are processed.
     D_RUNNING = auto()
@@ -127,7 +127,6 @@ class Region(Declared):
     RUNNING = auto()  # statements that run, once for each partition
     TIMED = auto()  # operators with timers
     SCRATCH = auto()  # the words of the key that is looked for
-    SEEN = auto()  # keys that `every-distinct` has seen
     WINDOW = auto()  # what statements do with their rows
     AGGREGATE = auto()  # aggregates of statements
     ITEM = auto()  # rows of sources in windows

@@ -534,8 +534,8 @@ NEVER = (1 << 63) - 1
 START = -(1 << 63)
 
 # Free rows of each table: (first, how many), behind the table of regions.
-POOLS = HEAD_SIZE
-MEMORY_HEAD = POOLS + 2 * REGIONS
+FREE_LISTS = HEAD_SIZE
+MEMORY_HEAD = FREE_LISTS + 2 * REGIONS
 
 STATE_WIDTH = 4  # words of the state of an aggregate
 STEP_WIDTH = 6

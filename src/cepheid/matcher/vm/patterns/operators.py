@@ -333,7 +333,7 @@ def every_true(memory, parent, row, binding, finished):
 
 
 # -- `every-distinct` ------------------------------------------------------------------------------
-# The keys that an instance has seen are entries of the table, of the generation that it has in LiveRow.C.
+# The keys that an instance has seen are entries of the table, of the generation that it has in StartingLive.GENERATION.
 
 
 @part

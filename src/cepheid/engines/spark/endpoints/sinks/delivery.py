@@ -16,7 +16,7 @@ _BATCH = "streaming.sql.batchId"
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class SinkTask:
     """A part of a micro-batch of a query; the same one when it is run again."""
 
     query: str
@@ -24,13 +24,13 @@ class Task:
     partition: int
 
 
-def current_task() -> Task:
+def current_task() -> SinkTask:
     from pyspark import TaskContext
 
     context = TaskContext.get()
     assert context is not None, "only a task of Spark delivers rows"
     query, batch = context.getLocalProperty(_QUERY), context.getLocalProperty(_BATCH)
-    return Task(query or "", int(batch or 0), context.partitionId())
+    return SinkTask(query or "", int(batch or 0), context.partitionId())
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def texts_in(batch: pa.RecordBatch, column: str) -> list[str | None]:
     return found
 
 
-def lines_in(batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[Line]:
+def lines_in(batches: Iterator[pa.RecordBatch], task: SinkTask) -> Iterator[Line]:
     """The lines of a task. Their names follow from what they say: order may change in a retry."""
     seen: Counter[str] = Counter()
     place = f"{task.query}-{task.batch}-{task.partition}"

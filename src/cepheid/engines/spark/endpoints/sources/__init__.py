@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cepheid.engines.spark.codec.text import read_lines
-from cepheid.engines.spark.endpoints.uri import FileSource, KafkaSource, RateSource, Source
+from cepheid.engines.spark.endpoints.uri import FileSource, KafkaSource, RateSource, SourceUri
 from cepheid.engines.spark.session.libraries import require_stream_support
 from cepheid.program.resolved import ResolvedProgram
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def open_source(
-    spark: SparkSession, source: Source, program: ResolvedProgram, journal: str | Path
+    spark: SparkSession, source: SourceUri, program: ResolvedProgram, journal: str | Path
 ) -> DataFrame:
     """The events of a source, as a program takes them; MQTT needs a folder for its journal."""
     require_stream_support()

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from cepheid.engines.spark.codec.text import Intake, read_events, read_lines
 from cepheid.engines.spark.endpoints.uri import FileSource
 from cepheid.errors import Diagnostic, InputError, UsageError, error
-from cepheid.io.columns.exact import NotPlain
+from cepheid.io.columns.exact import NeedsRecords
 from cepheid.io.columns.reading import read_text
 from cepheid.io.csv_records import cell_records
 from cepheid.program.resolved import ResolvedProgram
@@ -58,7 +58,7 @@ def take_csv(intake: Intake, batch: pa.RecordBatch) -> None:
         type = PurePosixPath(unquote(path)).stem
         try:
             intake.take_columns(list(read_text(content, type, intake.columns.types)))
-        except NotPlain:
+        except NeedsRecords:
             take_cells(intake, path, type, content)
 
 

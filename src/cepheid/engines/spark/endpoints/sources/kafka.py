@@ -67,7 +67,7 @@ class KafkaDataSource(DataSource):
 
 
 @dataclass
-class Span(InputPartition):
+class OffsetRange(InputPartition):
     """The messages of one partition from an offset up to another, which is not part of it."""
 
     topic: str
@@ -128,7 +128,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             for partition, stop in own.items():
                 begin = start.get(topic, {}).get(partition, 0)
                 if begin < stop:
-                    spans.append(Span(topic, int(partition), begin, stop))
+                    spans.append(OffsetRange(topic, int(partition), begin, stop))
         return spans
 
     def stop(self) -> None:
@@ -138,7 +138,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # What the workers do -------------------------------------------------------------------
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Span)
+        assert isinstance(partition, OffsetRange)
         consumer = _consumer(self._settings)
         try:
             yield from _batches(consumer, partition)
@@ -240,7 +240,7 @@ def _consumer(settings: Mapping[str, str]) -> Consumer:
     )
 
 
-def _batches(consumer: Consumer, span: Span) -> Iterator[pa.RecordBatch]:
+def _batches(consumer: Consumer, span: OffsetRange) -> Iterator[pa.RecordBatch]:
     from confluent_kafka import TopicPartition
 
     consumer.assign([TopicPartition(span.topic, span.partition, span.start)])
@@ -264,7 +264,7 @@ def _batches(consumer: Consumer, span: Span) -> Iterator[pa.RecordBatch]:
             raise InputError(error("bad-stream", f"{fact}, although more are there"))
 
 
-def _ends(message: Message, span: Span) -> bool:
+def _ends(message: Message, span: OffsetRange) -> bool:
     """Whether nothing of the span comes after it.
 
     Offsets have gaps (transactions, compaction), so the last one need not be that of a message:
