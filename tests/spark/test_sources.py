@@ -17,7 +17,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 import cepheid as cep
-from cepheid.engines.spark.codec.text import EventColumns, Intake, read_lines
+from cepheid.engines.spark.codec.text import EventColumns, TextBatch, read_lines
 from cepheid.engines.spark.endpoints.sources import open_source
 from cepheid.engines.spark.endpoints.sources.files import take_cells, take_csv
 from cepheid.engines.spark.endpoints.sources.kafka import KafkaReader, limited, read_kafka
@@ -213,7 +213,7 @@ def test_a_file_of_csv_gives_the_same_events_in_columns_and_row_by_row(
     text: str, is_plain: bool
 ) -> None:
     columns = EventColumns.of(PROGRAM)
-    quick, slow = (Intake(columns, Decoder(columns.types)) for _ in range(2))
+    quick, slow = (TextBatch(columns, Decoder(columns.types)) for _ in range(2))
     take_csv(quick, pa.RecordBatch.from_pylist([{"path": "in/A.csv", "content": text.encode()}]))
     take_cells(slow, "in/A.csv", "A", text.encode())
     assert (not quick.events) is is_plain

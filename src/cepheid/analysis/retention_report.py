@@ -26,8 +26,7 @@ from cepheid.analysis.matches import longest_run
 from cepheid.analysis.retention import Retention, retention_of
 from cepheid.core.time import Period
 from cepheid.core.types import lineage
-from cepheid.errors import Bound as Place
-from cepheid.errors import Diagnostic, note
+from cepheid.errors import Diagnostic, Span, note
 from cepheid.program.graph import Graph
 from cepheid.program.statements import span_of_type
 
@@ -88,7 +87,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _place(graph: Graph, name: str) -> Place | None:
+def _place(graph: Graph, name: str) -> Span | None:
     """Where a type is declared, or else first taken."""
     program = graph.program
     declared = (schema.span for schema in program.tree.schemas if schema.name == name)

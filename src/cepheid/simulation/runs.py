@@ -54,12 +54,12 @@ class RowCounter:
         self.job = job
         self._types = job.scenario.types
         self._maker = Maker(job.scenario, job.program)
-        self._tally = open_row_counts(job.program)
+        self._counts = open_row_counts(job.program)
 
     def counts(self, number: int) -> Words:
         job = self.job
         run = self._maker.run(job.seed, number, job.span)
-        rows = self._tally.run(self._maker.table(run), job.span.start, run.end)
+        rows = self._counts.run(self._maker.table(run), job.span.start, run.end)
         return np.concatenate([run.counts(self._types), rows])
 
     def table(self, numbers: Sequence[int]) -> Words:

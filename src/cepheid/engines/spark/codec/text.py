@@ -42,7 +42,7 @@ def read_lines(frame: DataFrame, program: ResolvedProgram) -> DataFrame:
 
 
 Batches: TypeAlias = "Iterator[pa.RecordBatch]"
-Take: TypeAlias = "Callable[[Intake, pa.RecordBatch], None]"
+Take: TypeAlias = "Callable[[TextBatch, pa.RecordBatch], None]"
 
 
 def read_events(frame: DataFrame, program: ResolvedProgram, take: Take) -> DataFrame:

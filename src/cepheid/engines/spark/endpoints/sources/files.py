@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from cepheid.engines.spark.codec.text import Intake, read_events, read_lines
+from cepheid.engines.spark.codec.text import TextBatch, read_events, read_lines
 from cepheid.engines.spark.endpoints.uri import FileSource
 from cepheid.errors import Diagnostic, InputError, UsageError, error
 from cepheid.io.columns.exact import NeedsRecords
@@ -52,7 +52,7 @@ def _folder(name: str) -> str:
     return os.path.abspath(name)
 
 
-def take_csv(intake: Intake, batch: pa.RecordBatch) -> None:
+def take_csv(intake: TextBatch, batch: pa.RecordBatch) -> None:
     for file in batch.to_pylist():
         path, content = file["path"], file["content"]
         type = PurePosixPath(unquote(path)).stem
@@ -62,7 +62,7 @@ def take_csv(intake: Intake, batch: pa.RecordBatch) -> None:
             take_cells(intake, path, type, content)
 
 
-def take_cells(intake: Intake, path: str, type: str, content: bytes) -> None:
+def take_cells(intake: TextBatch, path: str, type: str, content: bytes) -> None:
     """The rows of one file, one by one; where its header is none, the whole file is rejected."""
     lines = content.splitlines()
 

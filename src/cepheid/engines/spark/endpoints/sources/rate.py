@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cepheid.core.types import BOOLEAN, STRING, DataType, EventType, is_numeric
-from cepheid.engines.spark.codec.text import Intake, read_events
+from cepheid.engines.spark.codec.text import TextBatch, read_events
 from cepheid.engines.spark.endpoints.uri import RateSource
 from cepheid.errors import UsageError, error
 from cepheid.io.records import Record
@@ -33,7 +33,7 @@ def read_rate(spark: SparkSession, source: RateSource, program: ResolvedProgram)
     return read_events(rate, program, partial(_take, types))
 
 
-def _take(types: list[EventType], intake: Intake, batch: pa.RecordBatch) -> None:
+def _take(types: list[EventType], intake: TextBatch, batch: pa.RecordBatch) -> None:
     for row in batch.to_pylist():
         record = made_up(types, row["value"], row["timestamp"])
         intake.take(record, partial(str, record.values))
