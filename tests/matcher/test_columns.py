@@ -99,6 +99,8 @@ def test_golden_scenarios_give_the_same_rows(file: Path) -> None:
         if case.expected[:1] and case.expected[0].startswith("=> error"):
             continue
         program = cep.parse(case.text, types=GOLDEN_TYPES)
+        if {schema.name for schema in program.tree.schemas} & set(GOLDEN_TYPES):
+            continue  # the table has the columns of golden types
         table = golden_table(scenarios.sequences[case.events])
         columns = cep.run(program, table, start=0)
         records = cep.run(program, without_columns(table), start=0)

@@ -234,7 +234,7 @@ def surely_taken(node: Node) -> Iterator[Awaited]:
     if isinstance(node, nodes.Wait):
         if node.event is not None and node.true_by == "event":
             yield node.event
-    elif not isinstance(node, nodes.AnyOf | nodes.Absent | nodes.Repeat):
+    elif not isinstance(node, nodes.AnyOf | nodes.Absent | nodes.Repeat | nodes.Unknown):
         for child in nodes.children(node):
             yield from surely_taken(child)
 

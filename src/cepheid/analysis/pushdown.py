@@ -25,7 +25,8 @@ from cepheid.core.types import BOOLEAN, EventType, lineage
 from cepheid.expr.tree import And, Column, Expr, Or, conjuncts, walk
 from cepheid.pattern.tree import atoms
 from cepheid.program.normal import NormalStatement, normalize_statement
-from cepheid.program.normal.nodes import events
+from cepheid.program.normal.nodes import Unknown, events
+from cepheid.program.normal.nodes import walk as walk_nodes
 from cepheid.program.normal.rewrites.conditions import is_own
 from cepheid.program.resolved import ResolvedStatement
 from cepheid.program.tree import KeepAll, TimeWindow
@@ -87,9 +88,11 @@ def columns_read(statement: ResolvedStatement) -> Iterator[tuple[str, Column]]:
 
 def early_filters(statement: ResolvedStatement, types: Mapping[str, EventType]) -> Filters:
     """Per arriving type, what an event satisfies if the statement can take it."""
-    conditions = list(_conditions(normalize_statement(statement)))
+    normal = normalize_statement(statement)
+    conditions = list(_conditions(normal))
     starts_with_any = statement.context is not None and needs_start(statement)
-    if starts_with_any or statement.policy.noise_counts:
+    is_unknown = any(isinstance(node, Unknown) for node in walk_nodes(normal.source))
+    if starts_with_any or statement.policy.noise_counts or is_unknown:
         conditions = [(name, None) for name in statement.inputs]
     return {
         name: any_of(c for declared, c in conditions if declared in lineage(name, types))

@@ -192,6 +192,6 @@ def test_the_digest_knows_names_versions_and_order() -> None:
 
 
 def test_every_kind_of_node_is_known_to_the_machine() -> None:
-    assert set(nodes.KINDS) == set(lowering._KINDS)
+    assert set(nodes.KINDS) - {nodes.Unknown} == set(lowering._KINDS)
     written = {kind.__name__ for kind in nodes.Node.__subclasses__()}
     assert written == {kind.__name__ for kind in nodes.KINDS}

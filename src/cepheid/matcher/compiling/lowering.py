@@ -74,7 +74,8 @@ def gaps_of(statement: ResolvedStatement) -> Gaps:
     normal = normalize_statement(statement)
     for node in nodes.walk(normal.source):
         if type(node) not in _KINDS:
-            yield f"the operator {type(node).__name__}", node.span
+            written = node.written if isinstance(node, nodes.Unknown) else node
+            yield f"the operator {type(written).__name__}", node.span
         elif isinstance(node, nodes.EveryDistinct):
             yield from ((what, node.span) for what in _gaps_of_distinct(node))
     if normal.policy != EVERY:

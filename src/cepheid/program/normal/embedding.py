@@ -50,7 +50,7 @@ def _embed(pattern: tree.Pattern, steps: count[int]) -> nodes.Node:
             return nodes.Within(inner(child), period, most, span=span)
         case tree.While(child, condition):
             return nodes.While(inner(child), condition, span=span)
-    raise NotImplementedError(f"no node for {type(pattern).__name__}")
+    return nodes.Unknown(pattern, tuple(map(inner, tree.children(pattern))), span=span)
 
 
 def _embed_step(pattern: tree.Atom | tree.Interval | tree.At, step: int) -> nodes.Node:
@@ -69,10 +69,8 @@ def _embed_step(pattern: tree.Atom | tree.Interval | tree.At, step: int) -> node
 def denormalize(node: nodes.Node) -> tree.Pattern:
     span = node.span
     match node:
-        case nodes.Wait():
+        case nodes.Wait() | nodes.WaitForInstant():
             return _written_wait(node)
-        case nodes.WaitForInstant(schedule):
-            return tree.At(schedule, span=span)
         case nodes.Line(parts) | nodes.Sequence(parts):
             return tree.FollowedBy(tuple(map(denormalize, parts)), span=span)
         case nodes.AllOf(parts):
@@ -92,10 +90,14 @@ def denormalize(node: nodes.Node) -> tree.Pattern:
             return tree.Within(denormalize(child), period, most, span=span)
         case nodes.While(child, condition):
             return tree.While(denormalize(child), condition, span=span)
-    raise NotImplementedError(f"no pattern for {type(node).__name__}")
+        case nodes.Unknown(written):
+            return written
+    raise TypeError(f"no pattern for {type(node).__name__}")
 
 
-def _written_wait(wait: nodes.Wait) -> tree.Pattern:
+def _written_wait(wait: nodes.Wait | nodes.WaitForInstant) -> tree.Pattern:
+    if isinstance(wait, nodes.WaitForInstant):
+        return tree.At(wait.schedule, span=wait.span)
     span, event, time = wait.span, wait.event, wait.time
     atom = None
     if event is not None:

@@ -18,6 +18,7 @@ from cepheid.core.time import Period
 from cepheid.errors import Span
 from cepheid.expr.tree import Expr
 from cepheid.pattern.schedule import Schedule
+from cepheid.pattern.tree import Pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,14 @@ class While(Node):
     condition: Expr
 
 
+@dataclass(frozen=True, slots=True)
+class Unknown(Node):
+    """An operator that the normal form has no node for: engines have a gap, analyses expect the worst."""
+
+    written: Pattern
+    parts: tuple[Node, ...]
+
+
 KINDS: tuple[type[Node], ...] = (
     Wait,
     WaitForInstant,
@@ -166,6 +175,7 @@ KINDS: tuple[type[Node], ...] = (
     Repeat,
     Within,
     While,
+    Unknown,
 )
 # The fields that hold nodes, from left to right.
 _PARTS = {

@@ -33,6 +33,7 @@ _HEADLINES: dict[type[Node], str] = {
     nodes.AllOf: "all of",
     nodes.AnyOf: "any of",
     nodes.Absent: "not",
+    nodes.Unknown: "an operator without a normal form",
 }
 
 
