@@ -56,7 +56,7 @@ def _cepheid(*options: str) -> None:
 
 
 def _bare() -> None:
-    from cepheid.engines.spark.java import find_java
+    from cepheid.engines.spark.session.java import find_java
 
     environment = {**os.environ, "JAVA_HOME": str(Path(find_java().path).parents[1])}
     subprocess.run([sys.executable, "-c", BARE], env=environment, capture_output=True, check=True)

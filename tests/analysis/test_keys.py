@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given
@@ -12,12 +11,9 @@ from hypothesis import strategies as st
 import cepheid as cep
 from cepheid.analysis.keys import Split, split_of
 from cepheid.core.event import Event, Value
-from cepheid.core.time import Instant
 from cepheid.core.types import DOUBLE, INT
 from cepheid.expr.values import group_key
-from cepheid.program.tree import ProgramTree, TimeBatch
-from cepheid.semantics import windows
-from cepheid.semantics.machine import Machine
+from cepheid.program.tree import ProgramTree
 from tests.effort import examples
 from tests.semantics.drive import end_of, per_instant, resolved, run
 from tests.semantics.generators import ALL, programs, streams
@@ -79,14 +75,9 @@ def parts_of(stream: Sequence[Event], key: Callable[[Event], Hashable]) -> list[
     return list(parts.values())
 
 
-def rows_match(
-    tree: ProgramTree,
-    stream: Sequence[Event],
-    parts: list[list[Event]],
-    tree_of_parts: ProgramTree | None = None,
-) -> bool:
+def rows_match(tree: ProgramTree, stream: Sequence[Event], parts: list[list[Event]]) -> bool:
     end = end_of(stream)
-    split = [row for part in parts for row in run(tree_of_parts or tree, part, end=end)]
+    split = [row for part in parts for row in run(tree, part, end=end)]
     return per_instant(split) == per_instant(run(tree, stream, end=end))
 
 
@@ -106,9 +97,9 @@ def tree_of(text: str) -> ProgramTree:
     return cep.parse(SCHEMAS + text).tree
 
 
-def split(text: str, *, start_given: bool = False) -> Split:
+def split(text: str) -> Split:
     program = resolved(tree_of(text))
-    return split_of(program.statements[0], program.types, start_given=start_given)
+    return split_of(program.statements[0], program.types)
 
 
 @pytest.mark.parametrize("text", KEYED)
@@ -164,72 +155,30 @@ def test_no_generated_statement_is_split_wrongly(
 ) -> None:
     inputs = {event.type for event in stream}
     program = resolved(tree)
-    splits = [(s, split_of(s, program.types, start_given=True)) for s in program.statements]
+    splits = [(s, split_of(s, program.types)) for s in program.statements]
     keyed = [(s, found) for s, found in splits if set(s.inputs) <= inputs and found.by]
     assume(keyed)
     chosen, found = data.draw(st.sampled_from(keyed))
     alone = ProgramTree((*tree.schemas, *tree.contexts, chosen.tree))
     relevant = [event for event in stream if event.type in chosen.inputs]
-    told = anchored(alone, first_row(alone, relevant)) if found.needs_start else alone
-    assert rows_match(alone, relevant, parts_of(relevant, key_function(found)), told)
+    assert rows_match(alone, relevant, parts_of(relevant, key_function(found)))
 
 
 # Batches whose periods begin with the first row.
 
 
-def first_row(tree: ProgramTree, stream: Sequence[Event]) -> Instant:
-    """When the first row enters the window of a statement; 0 if none does."""
-    machine = Machine(resolved(tree))
-    machine.start(0)
-    for event in stream:
-        machine.take(event)
-    [running] = machine.running.values()
-    assert isinstance(running.window, windows.TimeBatch)
-    return running.window.anchor or 0
-
-
-def anchored(tree: ProgramTree, instant: Instant) -> ProgramTree:
-    """The same program, told when its periods begin."""
-    [statement] = tree.statements
-    assert isinstance(statement.window, TimeBatch)
-    window = replace(statement.window, reference=instant // 1000)
-    return ProgramTree((*tree.schemas, *tree.contexts, replace(statement, window=window)))
-
-
-FLOATING = (
-    "select k, count(*) as n from A#time_batch(2 sec) group by k",
-    "select k, id from A(id != '0')#time_batch(2 sec) group by k",
-    "select a.k as k, count(*) as n from pattern [every a=A(id != '0')]#time_batch(2 sec) group by a.k",
-)
-
-
-@pytest.mark.parametrize("text", FLOATING)
-def test_floating_batches_split_if_every_part_knows_their_begin(text: str) -> None:
-    assert split(text).by is None
-    found, tree = split(text, start_given=True), tree_of(text)
-    assert (found.by, found.needs_start) == ({"A": (("k",),)}, True)
-    stream = [event for event in SAMPLE if event.type == "A"]
-    parts = parts_of(stream, key_function(found))
-    assert not rows_match(tree, stream, parts)
-    assert rows_match(tree, stream, parts, anchored(tree, first_row(tree, stream)))
-
-
 @pytest.mark.parametrize(
     "text",
     [
-        "select a.k as k, count(*) as n"
-        " from pattern [every a=A -> b=B(k = a.k)]#time_batch(2 sec) group by a.k",
-        "select count(*) as n from A#time_batch(2 sec)",
+        "select k, count(*) as n from A#time_batch(2 sec) group by k",
+        "select a.k as k, count(*) as n from pattern [every a=A(id != '0')]#time_batch(2 sec) group by a.k",
     ],
 )
-def test_the_first_event_does_not_always_help(text: str) -> None:
-    assert split(text, start_given=True).by is None
-
-
-def test_no_other_window_asks_for_the_begin() -> None:
-    for text in (*KEYED, *FREE, *WHOLE):
-        if text not in FLOATING:
-            assert split(text) == split(text, start_given=True)
+def test_batches_that_begin_with_the_first_row_are_not_split(text: str) -> None:
+    assert split(text).by is None
+    stream = [event for event in SAMPLE if event.type == "A"]
+    by_key = parts_of(stream, lambda event: group_key(event["k"]))
+    assert not rows_match(tree_of(text), stream, by_key)
 
 
 # What is one key.

@@ -199,14 +199,3 @@ def test_an_heir_has_the_key_of_its_ancestor() -> None:
     )
     [stage] = stages(resolved(cep.parse(text).tree))
     assert stage.key == {"P": (("k",),), "Q": (("k",),)}
-
-
-def test_batches_need_no_part_of_their_own_if_their_begin_is_given() -> None:
-    batch = "@Name('b') select k, count(*) as n from S#time_batch(2 sec) group by k"
-    text = f"{SCHEMAS} @Name('a') {batch[11:].replace('from S', 'from A')};"
-    program = resolved(cep.parse(text).tree)
-    [alone], [given] = stages(program), stages(program, start_given=True)
-    assert (alone.key, alone.need_start) == (None, ())
-    assert (given.key, given.need_start) == ({"A": (("k",),)}, ("a",))
-    derived = resolved(cep.parse(f"{SCHEMAS} insert into S select k from A; {batch}").tree)
-    assert [stage.key for stage in stages(derived, start_given=True)] == [{}, None]

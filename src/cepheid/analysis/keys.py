@@ -12,9 +12,8 @@ their attributes. It is claimed only where it provably changes nothing:
 Everything else sees the whole stream: a pattern without `every` matches once, `every (A -> B)`
 follows one match at a time, length windows, length batches, output rates, `order by`, `limit` and
 `distinct` look at rows of all keys. The periods of a time batch follow each other from the first
-row of all keys, unless a reference or START_EAGER fixes them; whoever can tell every part when the
-first event came (`start_given`) may split nevertheless, where each event is a row. What is not
-seen: equalities that follow only from arithmetic, or from conditions joined by `or`.
+row of all keys, unless a reference or START_EAGER fixes them. What is not seen: equalities that
+follow only from arithmetic, or from conditions joined by `or`.
 
 Values are one key if `group_key` says so: nulls are a key of their own, NaN is NaN, 1 is 1.0. Where
 the attributes of a key have different types, values must be cast to their common type
@@ -28,7 +27,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from cepheid.analysis.lifetimes import is_memoryless
 from cepheid.core.types import DataType, EventRef, EventType
 from cepheid.expr.functions import common_type
 from cepheid.expr.tree import Column, Expr, Part, Ref
@@ -47,31 +45,23 @@ Tied: TypeAlias = dict[str, Path]  # per event type, the attribute that is the s
 class Split:
     """`by` has the key of each type; it is empty where any split will do, None where none does.
 
-    `types` has the common type of each attribute of the key. With `needs_start` the split holds
-    only if every part is told the instant of the first event of all parts that the statement takes.
+    `types` has the common type of each attribute of the key.
     """
 
     by: Mapping[str, tuple[Path, ...]] | None
     reason: str
     types: tuple[DataType, ...] = ()
-    needs_start: bool = False
 
 
-def split_of(
-    statement: ResolvedStatement, types: Mapping[str, EventType], *, start_given: bool = False
-) -> Split:
-    """How the input of a statement may be split; `types` says which types inherit from which.
-
-    `start_given` promises to tell every part when the first event came, where that is needed.
-    """
+def split_of(statement: ResolvedStatement, types: Mapping[str, EventType]) -> Split:
+    """How the input of a statement may be split; `types` says which types inherit from which."""
     context = statement.context
     if context is not None:
         keys = {name: statement.key_of(name) or () for name in statement.inputs}
         by = {name: tuple((attribute,) for attribute in key) for name, key in keys.items()}
         split = Split(by, f"context {context.name} has one instance per key")
         return _with_types(split, types)
-    needs_start = _has_floating_batches(statement)
-    if needs_start and not (start_given and _each_event_is_a_row(statement)):
+    if _has_floating_batches(statement):
         return Split(None, "its batches begin with the first row of all keys")
     counted = _counts_all_rows(statement)
     if counted is not None:
@@ -79,8 +69,7 @@ def split_of(
     split, shared = _split_source(statement)
     if split.by is not None and statement.shape.is_grouped:
         split = _split_groups(statement, split, shared)
-    split = _with_types(_one_key_per_event(split, types), types)
-    return replace(split, needs_start=needs_start and split.by is not None)
+    return _with_types(_one_key_per_event(split, types), types)
 
 
 def common_types(
@@ -124,10 +113,6 @@ def _one_key_per_event(split: Split, types: Mapping[str, EventType]) -> Split:
 def _has_floating_batches(statement: ResolvedStatement) -> bool:
     window = statement.tree.window
     return isinstance(window, TimeBatch) and window.reference is None and not window.start_eager
-
-
-def _each_event_is_a_row(statement: ResolvedStatement) -> bool:
-    return statement.pattern is None or is_memoryless(statement.pattern)
 
 
 def _counts_all_rows(statement: ResolvedStatement) -> str | None:

@@ -41,9 +41,8 @@ class Stage:
 
     `key` is None for one part; a type that it does not have may be split in any way. `key_types`
     are the types to which values are cast before they are hashed. Of the inputs only `columns`
-    travel, and only events that satisfy `filters`. Every part must be told when the first event
-    came that the statements named in `need_start` take. In a cyclic stage, statements take what
-    comes of their own rows.
+    travel, and only events that satisfy `filters`. In a cyclic stage, statements take what comes of
+    their own rows.
     """
 
     statements: tuple[ResolvedStatement, ...]
@@ -54,26 +53,13 @@ class Stage:
     outputs: tuple[str, ...]
     columns: Columns
     filters: Filters
-    need_start: tuple[str, ...]
     is_cyclic: bool
 
 
-def stages(program: ResolvedProgram, *, start_given: bool = False) -> tuple[Stage, ...]:
-    """The stages of a program, each after those that it takes events from.
-
-    `start_given` promises to tell every part when the first input event came that a statement
-    takes; of derived events nobody knows it beforehand.
-    """
-    derived = {statement.target for statement in program.statements}
-    splits = [
-        split_of(s, program.types, start_given=start_given and not _takes(s, derived, program))
-        for s in program.statements
-    ]
+def stages(program: ResolvedProgram) -> tuple[Stage, ...]:
+    """The stages of a program, each after those that it takes events from."""
+    splits = [split_of(statement, program.types) for statement in program.statements]
     return _Planner(program, splits, graph_of(program)).stages()
-
-
-def _takes(statement: ResolvedStatement, names: set[str], program: ResolvedProgram) -> bool:
-    return not names.isdisjoint(statement.arriving(program.types))
 
 
 @dataclass(slots=True)
@@ -179,7 +165,6 @@ class _Planner:
             tuple(dict.fromkeys(s.target for s in statements)),
             self._columns(members, inputs, key or {}),
             self._filters(statements, inputs),
-            tuple(self.program.statements[n].name for n in members if self.splits[n].needs_start),
             self._has_cycle(members),
         )
 
