@@ -35,8 +35,8 @@ def pack(number: int) -> list[Example]:
 
 
 @cache
-def golden() -> list[Example]:
-    files = [read(file) for file in sorted(FOLDER.glob("*.txt"))]
+def golden(pattern: str = "*") -> list[Example]:
+    files = [read(file) for file in sorted(FOLDER.glob(f"{pattern}.txt"))]
     return [Example(c.text, f.sequences[c.events]) for f in files for c in f.runnable]
 
 
@@ -62,6 +62,12 @@ def test_golden_cases_in_a_batch(spark: SparkSession, number: int) -> None:
     """A sample on each run, all in a sweep."""
     run = in_a_batch(PARTITIONS[number % 3])
     agree(differences(spark, BATCH, run, Pack.of(golden()[number::SHARES])))
+
+
+@pytest.mark.parametrize("file", ["asking", "match_order", "nested"])
+def test_what_was_wrong_once_is_right_in_a_batch(spark: SparkSession, file: str) -> None:
+    """On every run: no sample leaves these out."""
+    agree(differences(spark, BATCH, in_a_batch(3), Pack.of(golden(file))))
 
 
 @pytest.mark.parametrize("run", RUNS, ids=str)
