@@ -23,22 +23,23 @@ from cepheid.semantics.machine import late_event
 if TYPE_CHECKING:
     import pyarrow as pa
 
-OWN: Any = ["C", "W"]  # what compiled code takes: in one piece, and not read-only
-
 
 class Batch:
     """Some events; each column is looked at once, when it is asked for."""
 
-    def __init__(self, events: pa.Table, numbers: Mapping[str, int], inputs: TypedColumns) -> None:
+    def __init__(self, events: pa.Table, inputs: TypedColumns) -> None:
         self._events = events
         self._inputs = inputs
-        self._numbers = numbers
         self._values: dict[str, Values] = {}
+        self._types = type_names(events["@type"])
         self.instants = integers(events["@time"])
-        self.types = type_numbers(events["@type"], numbers)
 
     def __len__(self) -> int:
         return len(self.instants)
+
+    def by_type(self, words: Mapping[str, int]) -> Words:
+        """For each event the word of its type; 0 if that has none."""
+        return words_of_types(self._types, words, 0)
 
     @cached_property
     def sequences(self) -> Words:
@@ -53,7 +54,7 @@ class Batch:
 
     def _read(self, column: Column, pool: Pool) -> Values:
         if column.name not in self._events.column_names:
-            expect_none(column, self.types, self._numbers)
+            expect_none(column, self._types)
             return Values(np.zeros(len(self), dtype=np.int64), np.ones(len(self), dtype=bool))
         array = self._inputs.exact(self._events[column.name].combine_chunks(), column)
         nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
@@ -63,10 +64,10 @@ class Batch:
         return Values(filled.to_numpy(zero_copy_only=False), nulls)
 
 
-def expect_none(column: Column, types: Words, numbers: Mapping[str, int]) -> None:
+def expect_none(column: Column, types: Array) -> None:
     """Only beside no events of its types a column may be missing."""
     for name in column.types:
-        if name in numbers and (types == numbers[name]).any():
+        if words_of_types(types, {name: 1}, 0).any():
             raise missing(column, name)
 
 
@@ -102,17 +103,22 @@ class Repeated:
         return found.slice(0, count)
 
 
-def type_numbers(column: Array, known: Mapping[str, int]) -> Words:
-    """The number of each event's type; NONE for those that nobody knows."""
+def type_names(column: Array) -> Array:
+    """The types of events, each name once; what it is called may have come in pieces."""
     import pyarrow as pa
 
     column = column.combine_chunks()
-    if not pa.types.is_dictionary(column.type):
-        column = encoded(column)
-    numbers = [known.get(name, NONE) for name in column.dictionary.to_pylist()]
-    places = column.indices.fill_null(len(numbers)) if column.indices.null_count else column.indices
-    found: Words = np.array([*numbers, NONE], dtype=np.int64)[places.to_numpy(zero_copy_only=False)]
-    return found
+    return column if pa.types.is_dictionary(column.type) else encoded(column)
+
+
+def words_of_types(types: Array, words: Mapping[str, int], other: int) -> Words:
+    """For each event the word of its type; for types without one, and no type at all, the other."""
+    found = np.array([*(words.get(t, other) for t in types.dictionary.to_pylist()), other])
+    if not types.null_count and (found[:-1] == found[0]).all():
+        return np.full(len(types), found[0])
+    codes = types.indices.fill_null(len(found) - 1) if types.null_count else types.indices
+    of_events: Words = found.take(codes.to_numpy(zero_copy_only=False))
+    return of_events
 
 
 def integers(array: Any) -> Words:
@@ -122,7 +128,7 @@ def integers(array: Any) -> Words:
         array = array.combine_chunks()
     if array.null_count:
         array = array.fill_null(0)
-    return np.require(array.to_numpy(zero_copy_only=False), np.int64, OWN)
+    return np.require(array.to_numpy(zero_copy_only=False), np.int64, "C")
 
 
 def check_order(instants: Words, clock: Instant) -> None:

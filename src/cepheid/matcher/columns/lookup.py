@@ -13,7 +13,6 @@ class ColumnLookup:
     """Found out once for all statements of a program."""
 
     def __init__(self, program: ResolvedProgram) -> None:
-        self.types = tuple(program.types)
         self.derived: Mapping[str, Mapping[str, DataType]] = derived_types(program)
         self._lineages = {name: lineage(name, program.types) for name in program.types}
         self._columns: dict[str, list[Column]] = {}

@@ -40,11 +40,11 @@ class Sieve:
     """Which of some sources an event belongs to: a type each, and conditions on the event alone."""
 
     def __init__(self, sources: Sequence[tuple[str, Sequence[Expr]]], places: ColumnLookup) -> None:
-        self._bits = np.zeros(len(places.types) + 1, dtype=np.int64)  # the last: of no known type
+        self._bits: dict[str, int] = {}  # of each type
         self._tests = [tests for _, tests in sources]
         for number, (event_type, _) in enumerate(sources):
             for kind in places.kinds_of(event_type):
-                self._bits[places.types.index(kind)] |= 1 << number
+                self._bits[kind] = self._bits.get(kind, 0) | 1 << number
         self._tested = {
             (number, name): places.column(event_type, name)
             for number, (event_type, tests) in enumerate(sources)
@@ -53,7 +53,7 @@ class Sieve:
 
     def masks(self, batch: Batch, pool: Pool) -> Words:
         """For each event, a bit for each source that it belongs to."""
-        masks = self._bits[batch.types]
+        masks = batch.by_type(self._bits)
         for number, tests in enumerate(self._tests):
             for condition in tests:
                 take_out(masks, number, ~self._truth(condition, number, batch, pool))

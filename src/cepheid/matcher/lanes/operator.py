@@ -123,7 +123,6 @@ class LanesOperator(Operator):
     ) -> None:
         self.program = program
         self._inputs = TypedColumns(program)
-        self._numbers = {name: number for number, name in enumerate(program.types)}
         self._lanes = _lanes(plans, ColumnLookup(program))
         self._pool = Pool()
         self._clock: Instant | None = None
@@ -168,7 +167,7 @@ class LanesOperator(Operator):
         return pa.concat_tables([self._rows.nothing, *rows])
 
     def _take_chunk(self, events: pa.Table) -> pa.Table:
-        batch = Batch(events, self._numbers, self._inputs)
+        batch = Batch(events, self._inputs)
         if self._clock is None:
             self.start(int(batch.instants[0]))
         assert self._clock is not None

@@ -84,26 +84,24 @@ class WindowLane:
 
     def take(self, batch: Batch, pool: Pool) -> None:
         places = np.flatnonzero(self._sieve.masks(batch, pool) != 0)
-        is_whole = len(places) == len(batch)
-        self._add_rows(batch, slice(None) if is_whole else places, len(places), pool)
+        self._make_room(len(places))
+        values, nulls = self._words_of(batch, pool)
+        rows = self._rows.reshape(-1)
+        vm.add_rows(self._head, rows, places, batch.instants, batch.sequences, values, nulls)
         self._follow(int(batch.instants[-1]))
 
-    def _add_rows(self, batch: Batch, places: Any, count: int, pool: Pool) -> None:
-        self._make_room(count)
-        begin = int(self._head[vm.WindowHead.END])
-        rows = self._rows[begin : begin + count]
-        rows[:, vm.StreamRow.INSTANT] = batch.instants[places]
-        rows[:, vm.StreamRow.SEQUENCE] = batch.sequences[places]
-        rows[:, vm.StreamRow.NULLS] = 0
-        rows[:, vm.StreamRow.VALUES + len(self._columns) :] = NONE
+    def _words_of(self, batch: Batch, pool: Pool) -> tuple[Words, Words]:
+        """The attributes of all events, a row for each, and for each event bits of those that are null."""
+        words = np.empty((len(self._columns), len(batch)), dtype=np.int64)
+        nulls = np.empty(0, dtype=np.int64)
         for slot, column in enumerate(self._columns):
             values = batch.values(column, pool)
-            rows[:, vm.StreamRow.VALUES + slot] = _words(values.words[places])
+            words[slot] = _words(values.words)
             if values.nulls is not None:
-                is_null = values.nulls[places]
-                rows[is_null, vm.StreamRow.VALUES + slot] = 0
-                rows[:, vm.StreamRow.NULLS] |= is_null.astype(np.int64) << slot
-        self._head[vm.WindowHead.END] += count
+                words[slot, values.nulls] = 0
+                nulls = nulls if len(nulls) else np.zeros(len(batch), dtype=np.int64)
+                nulls |= values.nulls.astype(np.int64) << slot
+        return words, nulls
 
     def _follow(self, until: Instant) -> None:
         self._more_found(2 * int(self._head[vm.WindowHead.END] - self._head[vm.WindowHead.CURSOR]))

@@ -13,12 +13,12 @@ from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataTy
 from cepheid.errors import Diagnostic, LateEvent, RunError, error
 from cepheid.io.arrow import arrow_type, to_column
 from cepheid.matcher.columns.batches import (
-    OWN,
     Repeated,
     check_order,
     expect_none,
     integers,
-    type_numbers,
+    type_names,
+    words_of_types,
 )
 from cepheid.matcher.columns.interning import EventReader
 from cepheid.matcher.columns.typed_columns import TypedColumns
@@ -134,14 +134,15 @@ class MachineOperator(Operator):
             self.start(int(instants[0]))
         check_order(instants, int(self._memory[Head.CLOCK]))
         self._make_room(len(instants))
-        types = type_numbers(events["@type"], self._types)
+        types = type_names(events["@type"])
         arrays = self._arrays(events, types)
-        load_events(self._memory, types, instants, integers(events["@sequence"]))
+        numbers = words_of_types(types, self._types, NONE)
+        load_events(self._memory, numbers, instants, integers(events["@sequence"]))
         for slot, (type, array) in arrays.items():
             load_values(self._memory, slot, self._words(array, type))
             if array.null_count:
                 nulls = array.is_null().to_numpy(zero_copy_only=False)
-                load_nulls(self._memory, slot, np.require(nulls, requirements=OWN))
+                load_nulls(self._memory, slot, np.ascontiguousarray(nulls))
         if "@key" in events.column_names:
             self._load_keys(events["@key"].combine_chunks())
         self._push(StepKind.TAKE)
@@ -155,7 +156,7 @@ class MachineOperator(Operator):
         self._memory = with_room(self._memory, {Region.KEY: len(words) + RESERVE})
         load_keys(self._memory, ends, words)
 
-    def _arrays(self, events: pa.Table, types: Words) -> dict[int, tuple[DataType, Array]]:
+    def _arrays(self, events: pa.Table, types: Array) -> dict[int, tuple[DataType, Array]]:
         """The values of each slot; several columns may share one, each for types of its own."""
         import pyarrow.compute as pc
 
@@ -163,7 +164,7 @@ class MachineOperator(Operator):
         found: dict[int, tuple[DataType, Array]] = {}
         for column in self._columns:
             if column.name not in names:
-                expect_none(column, types, self._types)
+                expect_none(column, types)
             else:
                 slot = self._form.slots[column.attribute, column.data_type]
                 array = events[column.name].combine_chunks()
@@ -188,7 +189,7 @@ class MachineOperator(Operator):
             return integers(array)
         if type in (FLOAT, DOUBLE):
             values = array.fill_null(0.0).to_numpy(zero_copy_only=False)
-            return np.require(values, np.float64, OWN).view(np.int64)
+            return np.ascontiguousarray(values, np.float64).view(np.int64)
         if type == BOOLEAN:
             return integers(array.cast("int8"))
         encoded = (self._pool.encode(value, type)[0] for value in array.to_pylist())

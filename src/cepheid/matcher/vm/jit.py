@@ -26,6 +26,12 @@ from numba.extending import intrinsic
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
 _IS_COMPILED = not getattr(config, "DISABLE_JIT", False)
 
+# For signatures: words that compiled code may write, and columns that it only reads.
+WORDS = types.int64[::1]
+COLUMN = types.Array(types.int64, 1, "C", readonly=True)
+COLUMNS = types.Array(types.int64, 2, "C", readonly=True)
+TRUTHS = types.Array(types.boolean, 1, "C", readonly=True)
+
 
 def part(function: Callable[..., Any]) -> Any:
     """A function that only compiled code calls."""

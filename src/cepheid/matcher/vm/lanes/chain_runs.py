@@ -15,7 +15,9 @@ from __future__ import annotations
 
 from enum import auto
 
-from cepheid.matcher.vm.jit import entry, inlined, words_of
+from numba import types
+
+from cepheid.matcher.vm.jit import COLUMN, WORDS, entry, inlined, words_of
 from cepheid.matcher.vm.memory.declared import Declared
 from cepheid.matcher.vm.memory.layout import NONE
 
@@ -342,10 +344,7 @@ def follow_links(head, runs, table, found, links, masks, instants, own, given, l
     return ChainStatus.DONE
 
 
-@entry(
-    "int64(int64[::1], int64[::1], int64[::1], int64[::1], "
-    "int64[::1], int64[::1], int64[::1], int64[::1], int64[::1])"
-)
+@entry(types.int64(WORDS, WORDS, WORDS, WORDS, COLUMN, COLUMN, COLUMN, COLUMN, COLUMN))
 def follow(head_, runs_, table_, found_, masks, instants, own_, given_, lost_):
     """Takes the events of a batch from the cursor on; `own` and `given` have a row for each link.
 
@@ -366,7 +365,7 @@ def pass_time(head_, runs_, found_, instant):
     return let_time_pass(head, runs, found, instant)
 
 
-@entry("int64(int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1])")
+@entry(types.int64(WORDS, WORDS, WORDS, COLUMN, COLUMN, COLUMN, COLUMN))
 def follow_one(head_, runs_, found_, masks, own_, given_, lost_):
     """The same where the whole chain repeats: one run at a time, which begins anew at its end."""
     head, runs, found = words_of(head_), words_of(runs_), words_of(found_)

@@ -11,9 +11,10 @@ from __future__ import annotations
 from enum import auto
 
 import numpy as np
+from numba import types
 
 from cepheid.matcher.vm.expressions.evaluate import real, word
-from cepheid.matcher.vm.jit import entry, inlined, words_of
+from cepheid.matcher.vm.jit import COLUMN, COLUMNS, WORDS, entry, inlined, words_of
 from cepheid.matcher.vm.memory.declared import Declared
 from cepheid.matcher.vm.memory.layout import NONE
 from cepheid.matcher.vm.memory.tables import (
@@ -402,6 +403,28 @@ def push(head, rows, groups, found, row):
     elif kind != WindowKind.TIME:
         head[WindowHead.FIRST_ROW] = row + 1  # rows never leave, and nobody asks for them
     change(head, rows, groups, found, new, row + 1, old, old_end, instant, 1, sequence)
+
+
+@entry(types.void(WORDS, WORDS, COLUMN, COLUMN, COLUMN, COLUMNS, COLUMN))
+def add_rows(head_, rows_, places, instants, sequences, values, nulls):
+    """Puts the events at some places of a batch behind the rows, in one go through their memory.
+
+    `values` has a row for each attribute; `nulls` bits for them, or no words where there are none.
+    """
+    head, rows = words_of(head_), words_of(rows_)
+    width, attributes = head[WindowHead.WIDTH], len(values)
+    row = head[WindowHead.END] * width
+    for number in range(len(places)):
+        place = places[number]
+        rows[row + StreamRow.INSTANT] = instants[place]
+        rows[row + StreamRow.SEQUENCE] = sequences[place]
+        rows[row + StreamRow.NULLS] = nulls[place] if len(nulls) else 0
+        for slot in range(attributes):
+            rows[row + StreamRow.VALUES + slot] = values[slot, place]
+        for link in range(StreamRow.VALUES + attributes, width):
+            rows[row + link] = NONE
+        row += width
+    head[WindowHead.END] += len(places)
 
 
 @entry("int64(int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64)")

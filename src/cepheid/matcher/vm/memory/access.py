@@ -6,10 +6,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from numba import types
 
 from cepheid.matcher.compiling.machine_program import MachineProgram
 from cepheid.matcher.machine.python_calls import MEMO_WIDTH
-from cepheid.matcher.vm.jit import entry, words_of
+from cepheid.matcher.vm.jit import COLUMN, TRUTHS, WORDS, entry, words_of
 from cepheid.matcher.vm.machine import first_due
 from cepheid.matcher.vm.memory.free_lists import (
     BINDING,
@@ -212,16 +213,16 @@ def collect(array):
     collect_rows(memory)
 
 
-@entry("void(int64[::1], int64[::1], int64[::1], int64[::1])")
-def load_events(array, types, instants, sequences):
-    """Puts events into the memory as the next input; their values follow."""
+@entry(types.void(WORDS, COLUMN, COLUMN, COLUMN))
+def load_events(array, numbers, instants, sequences):
+    """Puts events of types by their numbers into the memory as the next input; their values follow."""
     memory = words_of(array)
     slots = memory[Head.SLOTS]
-    for i in range(len(types)):
+    for i in range(len(numbers)):
         row = take_collected(memory, EVENT)
         memory[at(memory, Region.INPUT, i)] = row
         event = at(memory, EVENT, row)
-        memory[event + EventRow.TYPE] = types[i]
+        memory[event + EventRow.TYPE] = numbers[i]
         memory[event + EventRow.INSTANT] = instants[i]
         memory[event + EventRow.SEQUENCE] = sequences[i]
         memory[event + EventRow.KEY] = NONE
@@ -229,8 +230,8 @@ def load_events(array, types, instants, sequences):
         for word in range(EventRow.NULLS, slots):
             memory[event + word] = 0
     memory[Head.CURSOR] = 0
-    memory[Head.GIVEN] = len(types)
-    memory[TABLE + 4 * Region.INPUT + USED] = len(types)
+    memory[Head.GIVEN] = len(numbers)
+    memory[TABLE + 4 * Region.INPUT + USED] = len(numbers)
     memory[Head.ROOM] = 0  # the events have taken some
 
 
@@ -272,7 +273,7 @@ def load_records(array, records, count):
     return True
 
 
-@entry("void(int64[::1], int64, int64[::1])")
+@entry(types.void(WORDS, types.int64, COLUMN))
 def load_values(array, slot, words):
     memory = words_of(array)
     place = memory[Head.SLOTS] + slot
@@ -280,7 +281,7 @@ def load_values(array, slot, words):
         memory[at(memory, EVENT, memory[at(memory, Region.INPUT, i)]) + place] = words[i]
 
 
-@entry("void(int64[::1], int64, boolean[::1])")
+@entry(types.void(WORDS, types.int64, TRUTHS))
 def load_nulls(array, slot, nulls):
     memory = words_of(array)
     word, bit = EventRow.NULLS + slot // 64, 1 << (slot % 64)
@@ -289,7 +290,7 @@ def load_nulls(array, slot, nulls):
             memory[at(memory, EVENT, memory[at(memory, Region.INPUT, i)]) + word] |= bit
 
 
-@entry("void(int64[::1], int64[::1], int64[::1])")
+@entry(types.void(WORDS, COLUMN, COLUMN))
 def load_keys(array, ends, words):
     """The keys of the events of the input; those that have no words get theirs when it is asked for."""
     memory = words_of(array)
