@@ -17,7 +17,6 @@ from cepheid.matcher.columns.texts import encoded
 from cepheid.matcher.columns.typed_columns import Array, TypedColumns, missing
 from cepheid.matcher.lanes.predicates import Values
 from cepheid.matcher.operator import Column
-from cepheid.matcher.vm.memory.layout import NONE
 from cepheid.semantics.machine import late_event
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -18,23 +17,23 @@ from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.operator import columns_of, derived_types
 from cepheid.matcher.vm.memory.access import (
     RECORD_HEAD,
-    Words,
+    RESULT_HEAD,
     grown,
-    key_lengths,
-    key_words,
     load_records,
     rows_of,
+    take_results,
 )
 from cepheid.matcher.vm.memory.free_lists import EVENT
-from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, USED, WIDTH, EventRow, Head, Region
-from cepheid.matcher.vm.memory.tables import NEVER, NodeRow, ResultKind, ResultRow, StepKind
+from cepheid.matcher.vm.memory.layout import NONE, TABLE, USED, WIDTH, EventRow, Head, Region
+from cepheid.matcher.vm.memory.tables import NEVER, NodeRow, ResultKind, StepKind
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics.machine import late_event
 
 _CLOCK = int(Head.CLOCK)
 _ROWS = TABLE + 4 * int(Region.ROW) + USED
 _NULLS, _INSTANT = int(EventRow.NULLS), int(EventRow.INSTANT)
-_STATEMENT, _EVENT, _KIND = map(int, (ResultRow.STATEMENT, ResultRow.EVENT, ResultRow.KIND))
+_EVENT_WIDTH = TABLE + 4 * EVENT + WIDTH
+_MATCH, _OLD = int(ResultKind.MATCH), int(ResultKind.OLD)
 _INTEGRAL, _TRUTH, _REAL, _TEXT, _NESTED = range(5)
 # Where an attribute lies in the record of an event, and as what.
 _Place: TypeAlias = tuple[str, int, int, DataType]
@@ -73,6 +72,7 @@ class Matcher(MachineOperator):
         )
         self._ended: Diagnostic | None = None  # why the run cannot go on
         self._make_records(1)
+        self._taken = np.empty(0, dtype=np.int64)  # room for the words of rows
 
     def _places_of_types(self) -> Mapping[str, tuple[_Place, ...]]:
         places: dict[str, list[_Place]] = {}
@@ -176,28 +176,37 @@ class Matcher(MachineOperator):
     # -- rows --
 
     def _take_events(self) -> list[Event]:
-        rows = rows_of(self._memory, Region.ROW)
-        keys = self._sort_keys(np.ascontiguousarray(rows[:, ResultRow.KEY]))
-        found = [self._result(row, key) for row, key in zip(rows.tolist(), keys, strict=True)]
-        self._memory[_ROWS] = 0
+        count = int(take_results(self._memory, self._taken))
+        if count > len(self._taken):
+            self._taken = np.empty(2 * count, dtype=np.int64)
+            take_results(self._memory, self._taken)
+        words = self._taken[:count].tolist()
+        width = int(self._memory[_EVENT_WIDTH])
+        found, place = [], 0
+        while place < count:
+            statement, kind, length = words[place : place + RESULT_HEAD]
+            key = place + RESULT_HEAD
+            place = key + length + width
+            found.append(
+                self._result(
+                    self._results[statement],
+                    kind,
+                    tuple(words[key : key + length]),
+                    words[key + length : place],
+                )
+            )
         return found
 
-    def _result(self, row: list[int], key: SortKey) -> Event:
-        result = self._results[row[_STATEMENT]]
-        entry = TABLE + 4 * EVENT
-        width = int(self._memory[entry + WIDTH])
-        begin = int(self._memory[entry + BEGIN]) + row[_EVENT] * width
-        words = self._memory[begin : begin + width].tolist()
-        values = {n: self._column(words, slot, kind, t) for n, slot, kind, t in result.columns}
-        kind = row[_KIND]
+    def _result(self, result: _Result, kind: int, key: SortKey, words: list[int]) -> Event:
+        values = {n: self._column(words, slot, k, t) for n, slot, k, t in result.columns}
         return Event(
             result.target,
             words[_INSTANT],
             values,
             0,
             result.statement,
-            is_old=kind == ResultKind.OLD,
-            is_timeout=kind not in (ResultKind.MATCH, ResultKind.OLD),
+            is_old=kind == _OLD,
+            is_timeout=kind not in (_MATCH, _OLD),
             key=key,
         )
 
@@ -214,14 +223,6 @@ class Matcher(MachineOperator):
         if kind == _REAL:
             return bits_double(bits)
         return self._pool.decode(bits, type, self._rows)
-
-    def _sort_keys(self, keys: Words) -> list[SortKey]:
-        lengths = np.empty(len(keys), dtype=np.int64)
-        words = np.empty(key_lengths(self._memory, keys, lengths), dtype=np.int64)
-        key_words(self._memory, keys, words)
-        numbers = words.tolist()
-        ends = accumulate(lengths.tolist(), initial=0)
-        return [tuple(numbers[begin:end]) for begin, end in pairwise(ends)]
 
     # -- what was reached --
 

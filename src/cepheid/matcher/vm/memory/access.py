@@ -336,6 +336,37 @@ def row_nulls(array, slot, nulls):
     return found
 
 
+# The words of a row that Python reads: statement, kind, length of the key; then key and event.
+RESULT_HEAD = 3
+
+
+@entry(types.int64(WORDS, WORDS))
+def take_results(array, words):
+    """Takes all rows out of the memory, one behind the other, and gives how many words they need;
+    where there is no room for these, the rows stay."""
+    memory = words_of(array)
+    count, width = memory[TABLE + 4 * Region.ROW + USED], memory[TABLE + 4 * EVENT + WIDTH]
+    needed = count * (RESULT_HEAD + width)
+    for number in range(count):
+        needed += key_length(memory, memory[at(memory, Region.ROW, number) + ResultRow.KEY])
+    if needed > len(words):
+        return needed
+    place = 0
+    for number in range(count):
+        row = at(memory, Region.ROW, number)
+        key = memory[row + ResultRow.KEY]
+        words[place] = memory[row + ResultRow.STATEMENT]
+        words[place + 1] = memory[row + ResultRow.KIND]
+        words[place + 2] = key_length(memory, key)
+        place = write_key(memory, key, words, place + RESULT_HEAD)
+        event = at(memory, EVENT, memory[row + ResultRow.EVENT])
+        for word in range(width):
+            words[place + word] = memory[event + word]
+        place += width
+    memory[TABLE + 4 * Region.ROW + USED] = 0
+    return needed
+
+
 @entry("int64(int64[::1], int64[::1], int64[::1])")
 def key_lengths(array, keys, lengths):
     """How many words each key has, and all together."""
