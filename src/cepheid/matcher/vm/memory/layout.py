@@ -26,9 +26,7 @@ NONE = -1  # no row
 class Head(Declared):
     """The single words at the beginning."""
 
-    VERSION = auto()
     CLOCK = auto()
-    SIZE = auto()  # words in use, head and regions together
     # A call of Python: which site asks, and with how many arguments (in the region ASKED).
     SITE = auto()
     ARGUMENTS = auto()
