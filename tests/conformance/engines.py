@@ -135,7 +135,7 @@ def with_restarts(engine: str) -> Callable[[Example], Sequence[Event]]:
         session = cep.open(program, start=example.start / 1000, engine=engine)
         rows: list[Event] = []
         items = example.items()
-        step = 1 + len(items) // 50
+        step = 1 + len(items) // 25
         for number, item in enumerate(items):
             if isinstance(item, Event):
                 rows += session.take(item)
@@ -164,7 +164,10 @@ def operator_table(program: ResolvedProgram, events: Sequence[Event]) -> pa.Tabl
 def by_operator(
     make: Callable[[ResolvedProgram], Operator], sizes: Sequence[int] = (10_000,)
 ) -> Callable[[Example], Sequence[Event]]:
-    """Batches of some sizes, one after the other; a new operator goes on after each."""
+    """Batches of some sizes, one after the other; a new operator goes on after each.
+
+    Where events are many, so are those of a batch: to begin anew takes longer than to run.
+    """
 
     def run(example: Example) -> Sequence[Event]:
         program, items = example.resolved, example.items()
@@ -172,7 +175,8 @@ def by_operator(
         operator.start(example.start * 1000)
         rest = operator_table(program, [item for item in items if isinstance(item, Event)])
         found: list[pa.Table] = []
-        for size in cycle(sizes):
+        scale = 1 + rest.num_rows // 50
+        for size in (scale * size for size in cycle(sizes)):
             if not rest.num_rows:
                 break
             found.append(operator.take(rest.slice(0, size)))
