@@ -305,12 +305,19 @@ class _Compiler:
             self.add(Op.SLOT, slot)
             known.append(self.jump(Op.JUMP_IF_KNOWN))
         if not known:
-            self.add(Op.NULL)
+            self._nothing_at(expr, length, into_pool)
         self.land(known)
         if part.index is not None or not is_last:
             into_pool.setdefault(length, []).append(self.jump(Op.JUMP_IF_POOLED))
         if part.index is not None:
             self.add(Op.ELEMENT, part.index)
+
+    def _nothing_at(self, expr: Column, length: int, into_pool: dict[int, list[int]]) -> None:
+        """No event has such a part; a record, which lies in the pool, may have it."""
+        if length > 1:
+            self._steps(expr, length - 1, into_pool)
+            self.add(Op.POP)
+        self.add(Op.NULL)
 
     def _slots_of(self, part: Part, type: DataType | None) -> list[int]:
         """Where the value of a part can be, if it is of a type (None: can be stepped into)."""
