@@ -18,6 +18,7 @@ from cepheid.matcher.compiling.machine_program import MachineProgram
 from cepheid.matcher.compiling.verification import check_form
 from cepheid.matcher.gaps import left_to_reference
 from cepheid.matcher.machine.push import Matcher
+from cepheid.matcher.vm.memory.access import rows_of as rows_in
 from cepheid.matcher.vm.memory.layout import Region
 from cepheid.matcher.vm.memory.tables import ConsumerRow, NodeRow, StatementRow, TypeRow
 from cepheid.program.resolved import ResolvedProgram
@@ -94,6 +95,36 @@ def test_what_ended_before_a_restart_is_not_given_back_twice() -> None:
     assert rows_of(open_runner(program), [event("A", 1), event("B", 2)], [0]) == []
 
 
+def test_a_program_that_was_saved_goes_on_as_if_it_had_not_been() -> None:
+    """Texts of which nothing is left get new numbers; what Python said of the old ones is over."""
+    runner = opened("select upper(k) as u from A(k like '%a%')")
+    rows = []
+    for instant, text in enumerate(("ab", "ca", "bb", "ad", "xx", "ae")):
+        rows += runner.send(event("A", instant, k=text, v=1_000 + instant))
+        runner.save()
+    assert [row["u"] for row in rows] == ["AB", "CA", "AD", "AE"]
+
+
+def test_a_zero_with_a_sign_is_found_by_one_without() -> None:
+    runner = opened("select b.id as b from pattern [every a=A -> b=B(w = a.w)]")
+    runner.send_all([event("A", 1, w=-0.0), event("A", 2, w=float("nan"))])
+    found = [event("B", n, id=str(n), w=w) for n, w in ((3, 0.0), (4, float("nan")), (5, -0.0))]
+    assert [row["b"] for row in runner.send_all(found)] == ["3"]
+
+
+def test_nested_values_of_events_that_wait_are_there_after_a_restart() -> None:
+    program = cep.parse("""
+        create schema A (tags string[]);
+        create schema B (v int);
+        select a.tags as tags from pattern [every a=A -> B];
+    """)
+    session = cep.open(program)
+    session.send("A", {"tags": ["x", None, "y"]}, 1)
+    again = cep.open(program, state=session.save())
+    assert isinstance(again.runner, Matcher)
+    assert [row["tags"] for row in again.send("B", {"v": 1}, 2)] == [["x", None, "y"]]
+
+
 # The runner.
 
 PAIRS = "select a.k as k, b.v as v, a as whole from pattern [every a=A -> b=B(k=a.k)]"
@@ -144,6 +175,26 @@ def test_a_late_event_changes_nothing() -> None:
     with pytest.raises(cep.LateEvent):
         matcher.pass_time(4)
     assert matcher.save() == before
+
+
+def test_time_that_has_passed_does_not_come_back_with_the_next_event() -> None:
+    runner = opened(PAIRS)
+    runner.send(event("A", 1))
+    runner.pass_time(10)
+    runner.send(event("A", 20))
+    assert runner.clock == 20
+    with pytest.raises(cep.LateEvent):
+        runner.send(event("A", 15))
+
+
+def test_what_a_side_of_and_brought_is_forgotten_where_no_other_side_can_meet_it() -> None:
+    runner = opened("select a.id as a from pattern [every a=A and B]")
+    runner.send(event("B", 0))
+    sizes = set()
+    for instant in range(100):
+        runner.send(event("A", instant))
+        sizes.add(len(rows_in(runner._memory, Region.TRUTH)))
+    assert max(sizes) < 5
 
 
 def test_a_run_that_had_to_end_stays_ended() -> None:

@@ -46,6 +46,29 @@ def test_a_state_of_another_program_is_refused_with_both_digests() -> None:
     assert f"by another program: {theirs}, not {mine} (" in fact(ours, state)
 
 
+def test_a_state_of_another_part_of_the_program_is_refused() -> None:
+    """Parts have the text and the types of the whole: only their statements tell them apart."""
+    whole = program("""
+        create schema A (v int);
+        @Name('X') select v from A;
+        @Name('Y') select v from A;
+    """)
+    state = Seal("bucket", "3", whole.part(["X"])).close(b"x")
+    assert "by another program" in fact(Seal("bucket", "3", whole.part(["Y"])), state)
+
+
+def test_a_state_of_a_program_whose_types_were_given_otherwise_is_refused() -> None:
+    """The text is the same, but what its events look like was not said there."""
+
+    def seal_of(type: str) -> Seal:
+        given = cep.parse("select v from A;", types={"A": {"v": type}})
+        return Seal("bucket", "3", given.resolve())
+
+    state = seal_of("int").close(b"x")
+    assert seal_of("int").open(state) == b"x"
+    assert "by another program" in fact(seal_of("long"), state)
+
+
 def test_a_state_of_another_format_is_refused_with_both_formats_and_versions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

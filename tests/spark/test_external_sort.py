@@ -108,5 +108,19 @@ def test_packs_hold_all_events_of_their_buckets(rows: int) -> None:
     assert sorted(map(_comparable, found)) == sorted(map(_comparable, expected))
 
 
+def test_a_pack_says_the_smallest_of_its_times_whatever_their_order() -> None:
+    columns: dict[str, Any] = {
+        "@time": pa.array([9, 4, 5, 3], pa.int64()),
+        "bucket": pa.array([0, 1, 0, 1], pa.int32()),
+    }
+    packs = pack(Packer(labels_for(2, 1)), pa.table(columns).to_batches())
+    found = [
+        (first, packed["@time"].to_pylist())
+        for bucket in buckets_in(packs)
+        for first, packed in bucket
+    ]
+    assert found == [(5, [9, 5]), (3, [4, 3])]
+
+
 def _comparable(table: pa.Table) -> list[str]:
     return sorted(map(str, table.to_pylist()))

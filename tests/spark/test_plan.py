@@ -13,6 +13,7 @@ from cepheid.core.time import Period
 from cepheid.engines.spark.codec.event_layout import TIME, TYPE, EventLayout
 from cepheid.engines.spark.codec.input_columns import Options
 from cepheid.engines.spark.codec.packed_program import PackedProgram
+from cepheid.engines.spark.codec.schemas import with_schema
 from cepheid.engines.spark.plan.plan import UNORDERED, Plan, plan_of
 from cepheid.engines.spark.plan.request import SparkRequest, WatermarkPolicy
 from cepheid.engines.spark.plan.run_warnings import warnings_on
@@ -96,6 +97,15 @@ def test_a_layout_gives_back_what_did_not_travel() -> None:
     found = {name: column.to_pylist() for name, column in layout.decode(sent, 2).items()}
     assert found == {TYPE: ["B", "A"], TIME: [5_000, 7_000], "v": [3, 4], "at": [5, 7]}
     assert [*map(layout.name_of, layout.sort_keys)] == ["v", "@sort0_1"]
+
+
+def test_what_is_null_in_a_pass_is_null_in_the_columns_of_the_whole() -> None:
+    import pyarrow as pa
+
+    one = pa.struct([("v", pa.int64())])
+    whole = pa.schema([("P", pa.struct([("g", pa.string()), ("v", pa.int64())])), ("Q", one)])
+    found = with_schema(pa.table({"P": pa.array([{"v": 1}, None], one)}), whole)
+    assert found.to_pylist() == [{"P": {"g": None, "v": 1}, "Q": None}, {"P": None, "Q": None}]
 
 
 @pytest.mark.parametrize("module", LOADED_EARLY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -37,6 +38,16 @@ def test_events_are_ordered_by_time_and_then_by_other_columns(
 
 def _rows(table: pa.Table) -> list[tuple[int, str | None, int | None]]:
     return [(r["@time"], r["text"], r["number"]) for r in table.to_pylist()]
+
+
+def test_zeros_of_both_signs_and_all_nan_are_alike_and_the_next_column_decides() -> None:
+    columns: dict[str, Any] = {
+        "@time": pa.array([1] * 6, pa.int64()),
+        "number": np.array([0.0, -0.0, 0.0, np.nan, -np.nan, np.nan]),
+        "text": ["b", "c", "a", "e", "f", "d"],
+    }
+    found = sorted_events(pa.table(columns), ("number", "text"))
+    assert found["text"].to_pylist() == ["a", "b", "c", "d", "e", "f"]
 
 
 @pytest.mark.parametrize("alike", [MOST, 100 * MOST])

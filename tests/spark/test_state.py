@@ -369,7 +369,7 @@ def test_time_goes_on_without_events_when_a_source_is_idle() -> None:
     def watermark(now: int) -> float | None:
         saved = bucket.save()
         instant = marks.idle(
-            opened(Buckets(program_of(ALARM), 1), saved).idle_since(spark, 0), now, 5_000
+            opened(Buckets(program_of(ALARM), 1), saved).idle_since(spark, now), now, 5_000
         )
         return None if instant is None else (instant - EPOCH) / SECOND
 
@@ -377,3 +377,12 @@ def test_time_goes_on_without_events_when_a_source_is_idle() -> None:
     assert [watermark(now) for now in (0, 4_999, 5_000, 7_000)] == [None, None, 1, 3]
     assert marks.idle(bucket.idle_since(spark + 1, 7_000), 7_000, 5_000) is None
     assert marks.idle(bucket.idle_since(0, 0), 7_000, 5_000) is None
+
+
+@pytest.mark.parametrize("beyond", [0, 1, 999])
+def test_spark_calls_when_our_watermark_has_reached_an_instant_and_not_before(beyond: int) -> None:
+    """Spark's watermark counts milliseconds, an instant counts microseconds."""
+    marks = Watermarks(DELAY, GRACE)
+    timeout = marks.timeout(EPOCH + beyond)
+    before, called = (marks.ours(watermark) or 0 for watermark in (timeout, timeout + 1))
+    assert before < EPOCH + beyond <= called

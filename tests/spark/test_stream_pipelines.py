@@ -382,6 +382,15 @@ def test_keys_of_two_types_are_compared_as_one() -> None:
     assert numbers[0] == numbers[1] != numbers[2] == numbers[3]
 
 
+def test_every_nan_is_the_same_key() -> None:
+    """Processors make NaN with a sign, too."""
+    partitioner = Partitioner(1_000, (("A", (("k",),)),), ("double",))
+    keys: Any = np.array([np.nan, -np.nan])
+    columns = {"@type": ["A", "A"], "@time": [1, 2], "k": keys}
+    one, other = partitioner.numbers(pa.table(columns))
+    assert one == other
+
+
 def test_a_thousand_keys_fill_all_buckets() -> None:
     for keys in (list(range(0, 32_000, 32)), [f"bike {n}" for n in range(1_000)]):
         table = pa.table({"@type": ["A"] * 1_000, "@time": [1] * 1_000, "k": keys})
