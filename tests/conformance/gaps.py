@@ -100,6 +100,11 @@ GAPS = (
         "one input event; those about one are evaluated beforehand",
         "select a.k like b.k as x from pattern [every a=A -> b=B];",
     ),
+    _maude(
+        r"the record '\w+\.\w+'",
+        "its terms have scalars, events and arrays of them",
+        "create schema R (q int);\ncreate schema A (id string, r R);\nselect r.q as q from A;",
+    ),
     _maude("'(min|max)' of events", "the same", _PAIRS + "select max(a) as a from P;"),
 )
 

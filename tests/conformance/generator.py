@@ -1,7 +1,7 @@
 """The one generator of programs and streams, as text: a small grammar with weights.
 
-A program has up to four statements over the input types A, B and C, the declared type D and what
-earlier statements derive. Everything is small: few values, many equal instants, few rows. Options of
+A program has up to four statements over the input types A, B and C, some of which hold records and
+arrays, the declared type D and what earlier statements derive. Everything is small: few values, many equal instants, few rows. Options of
 a choice stand with the simplest first, as failures shrink towards it; what stands twice is likelier.
 
 What an expression may name is asked of the program so far, which is resolved before each statement:
@@ -41,11 +41,17 @@ T = TypeVar("T")
 
 SCHEMAS = {
     "A": "create schema A (id string, k string, v int, s string, w double);",
-    "B": "create schema B (id string, k string, v int, n long, t boolean);",
-    "C": "create schema C (id string, k string, v int, f float);",
+    "B": "create schema B (id string, k string, v int, n long, t boolean, r R, i int[]);",
+    "C": "create schema C (id string, k string, v int, f float, m M);",
     "D": "create schema D (id string, k string, v long, w double);",
 }
-CHILD = "create schema C (f float) inherits A;"  # in some programs, C is also an A
+CHILD = "create schema C (f float, m M) inherits A;"  # in some programs, C is also an A
+# What they hold: the names of the inner attributes are nobody else's, or those of others.
+RECORDS = {
+    "B": "create schema R (q int, p string);",
+    "C": "create schema M (r R, v long, u double);",
+}
+HELD = re.compile(r", (r R|i int\[\]|m M)")
 INPUTS = ("A", "B", "C")
 
 # Expressions ----------------------------------------------------------------------------------
@@ -563,6 +569,11 @@ class PlainStatements(Statements):
 
 # Streams --------------------------------------------------------------------------------------
 
+
+def _record(q: int | None, p: str | None) -> dict[str, object]:
+    return {"q": q, "p": p}
+
+
 VALUES: Mapping[str, tuple[object, ...]] = {
     "k": ("x", "y", "x", None, ""),
     "v": (1, 0, 2, 3, -1, None),
@@ -571,23 +582,38 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "n": (1, 2, 0, 3_000_000_000, None),
     "t": (True, False, None),
     "f": (0.5, 1.5, 0.1, None),
+    "r": (_record(1, "x"), None, _record(2, None), _record(None, "y"), _record(1, "")),
+    "i": ([1, 2], [], None, [0], [None, 1]),
+    "m": (
+        {"r": _record(1, "x"), "v": 1, "u": 0.5},
+        None,
+        {"r": None, "v": 2, "u": None},
+        {"r": _record(2, "y"), "v": None, "u": 1.5},
+    ),
 }
-ATTRIBUTES = {"A": "kvsw", "B": "kvnt", "C": "kvf", "D": "kvw"}
+ATTRIBUTES = {"A": "kvsw", "B": "kvntri", "C": "kvfm", "D": "kvw"}
 GAPS = (1000, 0, 0, 0, 1000, 2000, 500, 3000)  # milliseconds between two events
 
 
-def stream(choice: Expressions, types: tuple[str, ...], *, is_child: bool) -> str:
+def stream(
+    choice: Expressions, types: tuple[str, ...], *, is_child: bool, nested: bool
+) -> str:
     """Events in the order of their times, and some time after the last, so that timers speak."""
     clock, items = 0, []
     for number in range(1, choice.pick(4, 2, 6, 8, 10, 12) + 1):
         type = choice.pick(*types)
         clock += choice.pick(*GAPS)
         names = ATTRIBUTES[type] + (ATTRIBUTES["A"][2:] if is_child and type == "C" else "")
+        names = names if nested else names.translate({ord(name): "" for name in "rim"})
         values = {name: choice.pick(*VALUES[name]) for name in names}
-        given = ",".join(f"{n}={json.dumps(v)}" for n, v in values.items() if v is not None)
+        given = ",".join(f"{n}={_json(v)}" for n, v in values.items() if v is not None)
         items.append(f"{type}{number}@{clock}" + (f"{{{given}}}" if given else ""))
     rest = choice.pick(6000, 0, 1000)
     return " ".join([*items, *([f"@{clock + rest}"] if rest else [])])
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 # Programs -------------------------------------------------------------------------------------
@@ -596,14 +622,22 @@ CYCLE = "insert into D select k, v + 1L as v from D(v < 3);"  # it ends
 
 
 @st.composite
-def examples(draw: DrawFn, *, plain: bool = False) -> Example:
-    """A program and a stream for it; plain ones have statements side by side, which run in lanes."""
+def examples(draw: DrawFn, *, plain: bool = False, nested: bool = True) -> Example:
+    """A program and a stream for it; plain ones have statements side by side, which run in lanes.
+
+    Nested are those whose events hold records and arrays.
+    """
+    nested = nested and not plain
     choice = Expressions(draw)
     inputs = INPUTS[: choice.pick(2, 1, 3)]
     is_child = len(inputs) == 3 and choice.pick(False, True)
     has_declared = not plain and choice.happens(3)
     known = (*inputs, *(["D"] if has_declared else []))
     texts = [CHILD if name == "C" and is_child else SCHEMAS[name] for name in known]
+    if nested:
+        texts = [*(RECORDS[name] for name in inputs if name in RECORDS), *texts]
+    else:
+        texts = [HELD.sub("", text) for text in texts]
     derived: list[str] = []
     for number in range(1, choice.pick(1, 2, 2, 3, 4) + 1):
         types = _types("\n".join(texts))
@@ -618,7 +652,7 @@ def examples(draw: DrawFn, *, plain: bool = False) -> Example:
             derived.append(str(target))
     if has_declared and choice.happens(4):
         texts.append(CYCLE)
-    events = stream(choice, (*inputs, *known), is_child=is_child)
+    events = stream(choice, (*inputs, *known), is_child=is_child, nested=nested)
     return Example("\n".join(texts), events)
 
 

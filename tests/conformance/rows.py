@@ -50,15 +50,18 @@ def events_of(table: pa.Table, types: Mapping[str, EventType]) -> Iterator[Event
 
 
 def _value(stored: Any, types: Mapping[str, EventType]) -> Value:
-    """Events are structs that have their type and time in front, and room for what children have."""
+    """Events are structs that have their type and time in front, and room for what children have.
+
+    Records that an event holds may have the same room, with nothing in it.
+    """
     if isinstance(stored, list):
         return [_value(item, types) for item in stored]
     if not isinstance(stored, dict):
         found: Value = stored
         return found
     values = {name: _value(value, types) for name, value in stored.items()}
-    if "@type" not in stored:
-        return values
+    if stored.get("@type") is None:
+        return {name: value for name, value in values.items() if not name.startswith("@")}
     type = types[stored["@type"]]
     own = {a.name: values[a.name] for a in type.attributes}
     return Event(type.name, to_instant(stored["@time"]), own)

@@ -25,9 +25,10 @@ from functools import lru_cache
 from pathlib import Path
 
 import cepheid as cep
-from cepheid.core.event import Event
+from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
 from cepheid.core.types import INT, LONG, STRING, Attribute, EventType
+from cepheid.core.values import Coercions
 from cepheid.engines.common.session import Session
 from cepheid.io import Decoder, records_of
 from cepheid.program.resolved import ResolvedProgram
@@ -38,7 +39,8 @@ ATTRIBUTES = tuple(
     for name, type in {"id": STRING, "k": STRING, "v": INT, "ts": LONG}.items()
 )
 TYPES = {letter: EventType(letter, ATTRIBUTES) for letter in "ABCDEFG"}
-_EVENT = re.compile(r"([A-Z]\w*)?@(\d+)(\{[^}]*\})?")
+_EVENT = re.compile(r"([A-Z]\w*)?@(\d+)(?:\{(.*)\})?")
+_JSON = json.JSONDecoder()
 _CASE = re.compile(r"\[(\w+)\] (\w+)")
 
 
@@ -180,6 +182,7 @@ def parse_events(
     sequence: str, types: Mapping[str, EventType] = TYPES
 ) -> Iterator[Event | Instant]:
     """Events, and instants up to which time passes."""
+    coercions = Coercions(types)
     for number, item in enumerate(sequence.split()):
         match = _EVENT.fullmatch(item)
         assert match, item
@@ -187,11 +190,20 @@ def parse_events(
         if name is None:
             yield time * 1000
             continue
-        given = re.findall(r'(\w+)=("[^"]*"|[^,}]+)', rest or "")
         type = types[name.rstrip("0123456789")]
-        known = {"id": name, "ts": time, **{key: json.loads(value) for key, value in given}}
-        values = {a.name: known.get(a.name) for a in type.attributes}
+        known = {"id": name, "ts": time, **dict(_given(rest or ""))}
+        values = {a.name: coercions.of(a.type)(known.get(a.name)) for a in type.attributes}
         yield Event(type.name, time * 1000, values, number)
+
+
+def _given(text: str) -> Iterator[tuple[str, Value]]:
+    """Attributes as `name=value`, with values of JSON in which there is no space."""
+    place = 0
+    while place < len(text):
+        begin = text.index("=", place) + 1
+        value, end = _JSON.raw_decode(text, begin)
+        yield text[place : begin - 1], value
+        place = end + 1
 
 
 def outcome(text: str, sequence: str, *, engine: str = "local", restart: bool = False) -> list[str]:
@@ -205,7 +217,7 @@ def outcome(text: str, sequence: str, *, engine: str = "local", restart: bool = 
     except cep.ProgramError as wrong:
         return ["=> error " + " ".join(sorted({d.code for d in wrong.diagnostics}))]
     rows: list[Event] = []
-    for item in parse_events(sequence):
+    for item in parse_events(sequence, program.resolve().types):
         rows += session.take(item) if isinstance(item, Event) else _advance(session, item)
         if restart:
             session = cep.open(program, state=session.save(), engine=engine)
