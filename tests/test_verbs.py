@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -353,6 +354,24 @@ def test_a_session_goes_on_from_where_it_was_saved(program: cep.Program) -> None
         {"k": "x", "gain": 4},
         {"k": "x"},
     ]
+
+
+@pytest.mark.parametrize("engine", ["local", "reference"])
+@pytest.mark.parametrize("options", [{}, {"why": True}])
+def test_events_of_one_time_keep_their_order_when_a_session_goes_on_between_them(
+    engine: str, options: dict[str, Any]
+) -> None:
+    program = cep.parse(
+        "create schema A (v int); "
+        "insert into R select a.v as v from pattern [every a=A -> timer:interval(1 sec)];"
+    )
+    session = cep.open(program, engine=engine, **options)
+    for number in range(4):
+        session.send("A", {"v": number}, 100)
+        session = cep.open(program, engine=engine, state=session.save(), **options)
+    found = session.advance(200)
+    assert [row["v"] for row in found] == [0, 1, 2, 3]
+    assert len({row.key for row in found}) == 4
 
 
 def test_state_of_another_program_or_no_state_is_refused(program: cep.Program) -> None:

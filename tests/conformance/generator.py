@@ -595,9 +595,7 @@ ATTRIBUTES = {"A": "kvsw", "B": "kvntri", "C": "kvfm", "D": "kvw"}
 GAPS = (1000, 0, 0, 0, 1000, 2000, 500, 3000)  # milliseconds between two events
 
 
-def stream(
-    choice: Expressions, types: tuple[str, ...], *, is_child: bool, nested: bool
-) -> str:
+def stream(choice: Expressions, types: tuple[str, ...], *, is_child: bool, nested: bool) -> str:
     """Events in the order of their times, and some time after the last, so that timers speak."""
     clock, items = 0, []
     for number in range(1, choice.pick(4, 2, 6, 8, 10, 12) + 1):

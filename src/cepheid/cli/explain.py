@@ -29,7 +29,7 @@ def explain(
     ] = None,
     stage: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help=f"{STAGES}.", show_default="overview"),
+        typer.Option(metavar="NAME", help=f"{STAGES}.", show_default="an overview"),
     ] = None,
     code: Annotated[
         str | None,

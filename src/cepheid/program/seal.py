@@ -59,7 +59,7 @@ class Seal:
             raise RunError(bad_state(_nature(state)))
         try:
             fields = dict(json.loads(header[len(_MARK) - 1 :]))
-        except ValueError:
+        except (ValueError, RecursionError):
             raise RunError(bad_state("the saved state is damaged")) from None
         for name, how in (("program", "by another program"), ("format", "in another format")):
             theirs, ours = fields.get(name), self._fields[name]
@@ -78,7 +78,8 @@ def _nature(state: bytes) -> str:
 
 
 def bad_state(fact: str) -> Diagnostic:
-    return error("bad-state", fact, hint="start afresh, or use the program that saved it")
+    hint = "start afresh, or use the program, the engine and the options that saved it"
+    return error("bad-state", fact, hint=hint)
 
 
 def _digest(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant, format_instant, to_datetime
@@ -13,6 +14,9 @@ from cepheid.engines.common.intake import happens
 from cepheid.engines.common.runners import Runner
 from cepheid.errors import InputError, LateEvent, error
 from cepheid.io import Decoder, Record
+from cepheid.program.seal import Seal
+
+_COUNT = 8  # bytes of how many events were sent
 
 
 class Session:
@@ -29,9 +33,9 @@ class Session:
     ) -> None:
         self._runner = runner
         self._decoder = Decoder(runner.program.types)
-        self._sent = 0
+        self._sent = 0  # the number of the next event, which orders those of one time
         if saved is not None:
-            self._runner.load(saved)
+            self._load(saved)
         elif start is not None:
             self._runner.start(start)
 
@@ -86,4 +90,13 @@ class Session:
 
     def save(self) -> bytes:
         """The state between two events; `open(program, state=...)` goes on from it."""
-        return self._runner.save()
+        return self._seal.close(self._sent.to_bytes(_COUNT) + self._runner.save())
+
+    def _load(self, saved: bytes) -> None:
+        state = self._seal.open(saved)
+        self._runner.load(state[_COUNT:])
+        self._sent = int.from_bytes(state[:_COUNT])
+
+    @cached_property
+    def _seal(self) -> Seal:
+        return Seal("session", "1", self._runner.program)
