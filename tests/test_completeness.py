@@ -31,8 +31,9 @@ from cepheid.matcher.gaps import gaps, left_to_reference
 from cepheid.pattern.tree import FollowedBy, Pattern, walk
 from cepheid.program.graph import graph_of
 from cepheid.program.resolved import OutputColumn, ResolvedProgram, ResolvedStatement
+from cepheid.program.scopes import resolve_pattern
 from cepheid.program.serialize import from_json, to_json
-from cepheid.program.tree import Window
+from cepheid.program.tree import PatternSource, Window
 from cepheid.semantics.machine import Machine
 
 Kind = TypeVar("Kind")
@@ -345,6 +346,14 @@ def test_findings_about_an_unknown_window_speak_no_python() -> None:
     assert finding.code == "unbounded-state"
     assert "MadeUpWindow" not in finding.message
     assert finding.span is not None
+
+
+def test_nobody_guesses_which_tags_an_unknown_operator_binds() -> None:
+    statement = program_of("select a.i as x from pattern [a=A(i > 1)]").tree.statements[0]
+    assert isinstance(statement.source, PatternSource)
+    types = program_of(ROWS).resolve().types
+    with pytest.raises(TypeError, match="operator MadeUpPattern"):
+        resolve_pattern(MadeUpPattern(statement.source.pattern), types, [])
 
 
 def test_every_offer_is_made_by_some_engine() -> None:
