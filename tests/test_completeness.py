@@ -13,7 +13,7 @@ from typing import TypeVar
 import pytest
 
 import cepheid as cep
-from cepheid.analysis import cycles, state
+from cepheid.analysis import cycles, keys, pushdown, state
 from cepheid.analysis.findings import ANALYSES
 from cepheid.analysis.plan import StatementPlan, plan_program
 from cepheid.analysis.stages import stages
@@ -30,6 +30,7 @@ from cepheid.matcher.compiling.lowering import lower
 from cepheid.matcher.gaps import gaps, left_to_reference
 from cepheid.pattern.tree import FollowedBy, Pattern, walk
 from cepheid.program.graph import graph_of
+from cepheid.program.normal import nodes, normalize_statement
 from cepheid.program.resolved import OutputColumn, ResolvedProgram, ResolvedStatement
 from cepheid.program.scopes import resolve_pattern
 from cepheid.program.serialize import from_json, to_json
@@ -192,6 +193,12 @@ class MadeUpWindow(Window):
 
 
 @dataclass(frozen=True, slots=True)
+class MadeUpNode(nodes.Node):
+    written: Pattern
+    parts: tuple[nodes.Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MadeUpExpression(Expr):
     operand: Expr
 
@@ -346,6 +353,29 @@ def test_findings_about_an_unknown_window_speak_no_python() -> None:
     assert finding.code == "unbounded-state"
     assert "MadeUpWindow" not in finding.message
     assert finding.span is not None
+
+
+@pytest.mark.parametrize("kind", [nodes.Unknown, MadeUpNode])
+def test_an_unknown_node_of_the_normal_form_may_compare_all_events(
+    kind: type[nodes.Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(nodes._PARTS, MadeUpNode, ("parts",))
+    pattern = "every a=A(i > 1) -> b=A(i = a.i and l > 1)"
+    statement = statement_of(f"select a.i as x from pattern [{pattern}]")
+    known = normalize_statement(statement)
+    assert statement.pattern is not None
+    assert isinstance(known.source, nodes.Sequence)
+    first, second = known.source.parts
+    made_up = kind(statement.pattern, (second,))  # type: ignore[call-arg]
+    unknown = replace(known, source=nodes.Sequence((first, made_up)))
+    types = program_of(ROWS).resolve().types
+    for normal, is_known in ((known, True), (unknown, False)):
+        for module in (keys, pushdown):
+            monkeypatch.setattr(module, "normalize_statement", lambda _, found=normal: found)
+        assert (keys.split_of(statement, types).by is not None) == is_known
+        assert (pushdown.early_filters(statement, types)["A"] is not None) == is_known
+        tags = [event.tag for event in keys.surely_taken(normal.source)]
+        assert tags == (["a", "b"] if is_known else ["a"])
 
 
 def test_nobody_guesses_which_tags_an_unknown_operator_binds() -> None:
