@@ -185,6 +185,7 @@ def test_maude_names_all_that_it_has_terms_for() -> None:
 @dataclass(frozen=True, slots=True)
 class MadeUpPattern(Pattern):
     child: Pattern
+    test: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,9 +356,18 @@ def test_findings_about_an_unknown_window_speak_no_python() -> None:
     assert finding.span is not None
 
 
+def test_what_an_unknown_operator_reads_travels_to_it() -> None:
+    statement = statement_of("select a.i as x from pattern [every a=A]")
+    [shown] = statement_of("select a.l as x from pattern [every a=A]").columns
+    assert statement.pattern is not None
+    made_up = replace(statement, pattern=MadeUpPattern(statement.pattern, shown.expr))
+    [plan] = plan_program(alone(made_up), "reference")
+    assert plan.columns == {"A": ("i", "l")}
+
+
 @pytest.mark.parametrize("kind", [nodes.Unknown, MadeUpNode])
 def test_an_unknown_node_of_the_normal_form_may_compare_all_events(
-    kind: type[nodes.Node], monkeypatch: pytest.MonkeyPatch
+    kind: type[nodes.Unknown | MadeUpNode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(nodes._PARTS, MadeUpNode, ("parts",))
     pattern = "every a=A(i > 1) -> b=A(i = a.i and l > 1)"
@@ -366,7 +376,7 @@ def test_an_unknown_node_of_the_normal_form_may_compare_all_events(
     assert statement.pattern is not None
     assert isinstance(known.source, nodes.Sequence)
     first, second = known.source.parts
-    made_up = kind(statement.pattern, (second,))  # type: ignore[call-arg]
+    made_up = kind(statement.pattern, (second,))
     unknown = replace(known, source=nodes.Sequence((first, made_up)))
     types = program_of(ROWS).resolve().types
     for normal, is_known in ((known, True), (unknown, False)):
