@@ -13,6 +13,7 @@ from typing import TypeVar
 import pytest
 
 import cepheid as cep
+from cepheid.analysis import cycles, keys, pushdown, state
 from cepheid.analysis.findings import ANALYSES
 from cepheid.analysis.plan import StatementPlan, plan_program
 from cepheid.analysis.stages import stages
@@ -27,11 +28,13 @@ from cepheid.formal.maude import gaps as maude
 from cepheid.lang import LANGUAGES
 from cepheid.matcher.compiling.lowering import lower
 from cepheid.matcher.gaps import gaps, left_to_reference
-from cepheid.pattern.tree import Pattern, walk
+from cepheid.pattern.tree import FollowedBy, Pattern, walk
 from cepheid.program.graph import graph_of
+from cepheid.program.normal import nodes, normalize_statement
 from cepheid.program.resolved import OutputColumn, ResolvedProgram, ResolvedStatement
+from cepheid.program.scopes import resolve_pattern
 from cepheid.program.serialize import from_json, to_json
-from cepheid.program.tree import Window
+from cepheid.program.tree import PatternSource, Window
 from cepheid.semantics.machine import Machine
 
 Kind = TypeVar("Kind")
@@ -182,11 +185,18 @@ def test_maude_names_all_that_it_has_terms_for() -> None:
 @dataclass(frozen=True, slots=True)
 class MadeUpPattern(Pattern):
     child: Pattern
+    test: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MadeUpWindow(Window):
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class MadeUpNode(nodes.Node):
+    written: Pattern
+    parts: tuple[nodes.Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +230,7 @@ ROWS, SUM = "select i as x from A", "select sum(i) as x from A"
 X = statement_of(ROWS).columns[0].expr
 MADE_UP = {
     "operator MadeUpPattern": alone(
-        with_pattern(statement_of("select 1 as x from pattern [every a=A]"))
+        with_pattern(statement_of("select 1 as x from pattern [every a=A(i > 1)]"))
     ),
     "window MadeUpWindow": alone(with_window(statement_of(ROWS))),
     "aggregate made_up": alone(
@@ -284,11 +294,106 @@ def test_of_what_nobody_knows_analyses_expect_the_worst() -> None:
     operator = plan_of(MADE_UP["operator MadeUpPattern"])
     assert operator.split.by is None
     assert operator.retention.spans == {"A": None}
+    assert not operator.retention.is_bounded
+    assert operator.waits_for_time
     window = plan_of(MADE_UP["window MadeUpWindow"])
     assert window.split.by is None
     assert window.retention.spans == {"A": None}
     assert not window.retention.is_bounded
+    assert window.waits_for_time
     assert not plan_of(MADE_UP["aggregate made_up"]).retention.is_bounded
+
+
+@pytest.mark.parametrize("distinct", [False, True])
+def test_an_unknown_aggregate_may_remember_what_has_left_the_window(distinct: bool) -> None:
+    made_up = Aggregate("made_up", X, distinct=distinct, type=INT)
+    over_time = with_column(statement_of(f"{SUM}#time(1 sec)"), made_up)
+    [plan] = plan_program(alone(over_time), "reference")
+    assert plan.retention.spans == {"A": None}
+    assert "made_up" in plan.retention.for_ever["A"]
+
+
+TIMED = """
+    @EventTime('ts', unit='seconds') create schema T (ts long);
+    @Name('S') insert into O select b.ts as x from pattern [every a=T -> b=T(b.ts - a.ts <= 5)];
+"""
+
+
+def test_an_unknown_operator_around_conditions_on_the_time_can_take_any_time() -> None:
+    resolved = cep.parse(TIMED).resolve()
+    [known] = plan_program(resolved, "reference")
+    assert known.retention.spans != {"T": None}
+    made_up = replace(resolved, statements=(with_pattern(resolved.statements[0]),))
+    for analysis in ANALYSES.values():
+        list(analysis(graph_of(made_up)))
+    [plan] = plan_program(made_up, "reference")
+    assert plan.retention.spans == {"T": None}
+
+
+def test_nobody_knows_how_long_runs_with_an_unknown_operator_in_them_take() -> None:
+    text = TIMED.replace("-> b=T(", "-> c=T -> b=T(")
+    resolved = cep.parse(text).resolve()
+    [statement] = resolved.statements
+    assert isinstance(statement.pattern, FollowedBy)
+    first, middle, last = statement.pattern.parts
+    parts = (first, MadeUpPattern(middle), last)
+    made_up = replace(statement, pattern=FollowedBy(parts))
+    [plan] = plan_program(replace(resolved, statements=(made_up,)), "reference")
+    assert plan.retention.spans == {"T": None}
+
+
+def test_of_an_unknown_window_nobody_says_that_a_cycle_through_it_is_endless() -> None:
+    resolved = cep.parse("create schema A (i int); insert into A select i from A").resolve()
+    made_up = replace(resolved, statements=(with_window(resolved.statements[0]),))
+    for program, codes in ((resolved, ["endless-cycle"]), (made_up, ["cycle"])):
+        assert [finding.code for finding in cycles.find(graph_of(program))] == codes
+
+
+def test_findings_about_an_unknown_window_speak_no_python() -> None:
+    [finding] = state.find(graph_of(MADE_UP["window MadeUpWindow"]))
+    assert finding.code == "unbounded-state"
+    assert "MadeUpWindow" not in finding.message
+    assert finding.span is not None
+
+
+def test_what_an_unknown_operator_reads_travels_to_it() -> None:
+    statement = statement_of("select a.i as x from pattern [every a=A]")
+    [shown] = statement_of("select a.l as x from pattern [every a=A]").columns
+    assert statement.pattern is not None
+    made_up = replace(statement, pattern=MadeUpPattern(statement.pattern, shown.expr))
+    [plan] = plan_program(alone(made_up), "reference")
+    assert plan.columns == {"A": ("i", "l")}
+
+
+@pytest.mark.parametrize("kind", [nodes.Unknown, MadeUpNode])
+def test_an_unknown_node_of_the_normal_form_may_compare_all_events(
+    kind: type[nodes.Unknown | MadeUpNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(nodes._PARTS, MadeUpNode, ("parts",))
+    pattern = "every a=A(i > 1) -> b=A(i = a.i and l > 1)"
+    statement = statement_of(f"select a.i as x from pattern [{pattern}]")
+    known = normalize_statement(statement)
+    assert statement.pattern is not None
+    assert isinstance(known.source, nodes.Sequence)
+    first, second = known.source.parts
+    made_up = kind(statement.pattern, (second,))
+    unknown = replace(known, source=nodes.Sequence((first, made_up)))
+    types = program_of(ROWS).resolve().types
+    for normal, is_known in ((known, True), (unknown, False)):
+        for module in (keys, pushdown):
+            monkeypatch.setattr(module, "normalize_statement", lambda _, found=normal: found)
+        assert (keys.split_of(statement, types).by is not None) == is_known
+        assert (pushdown.early_filters(statement, types)["A"] is not None) == is_known
+        tags = [event.tag for event in keys.surely_taken(normal.source)]
+        assert tags == (["a", "b"] if is_known else ["a"])
+
+
+def test_nobody_guesses_which_tags_an_unknown_operator_binds() -> None:
+    statement = program_of("select a.i as x from pattern [a=A(i > 1)]").tree.statements[0]
+    assert isinstance(statement.source, PatternSource)
+    types = program_of(ROWS).resolve().types
+    with pytest.raises(TypeError, match="operator MadeUpPattern"):
+        resolve_pattern(MadeUpPattern(statement.source.pattern), types, [])
 
 
 def test_every_offer_is_made_by_some_engine() -> None:

@@ -321,5 +321,6 @@ def _window(window: program.Window) -> program.Window:
             return cep.window.length(size)
         case program.LengthBatch(size):
             return cep.window.length_batch(size)
-        case _:
+        case program.KeepAll():
             return cep.window.keepall()
+    raise TypeError(type(window).__name__)

@@ -45,6 +45,7 @@ from tests.docs.pages import (
 REFERENCE = ROOT / "docs" / "epl.md"
 _MODULE = re.compile(r"`([\w-]+/[\w/.-]+\.(?:py|maude))`")
 _EXAMPLE = re.compile(r"`(.*)` is `(.*)`")
+_CODE = re.compile(r"`([^`]+)`")
 _COMMAND = re.compile(r"^\$ ((?:\\\n|.)*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 _CEPHEID = re.compile(r"cepheid [^|&;<>$`*]+")  # a command that needs no shell
 
@@ -245,6 +246,22 @@ def _parts(value: object) -> Iterator[object]:
         yield value
         for f in fields(value):
             yield from _parts(getattr(value, f.name))
+
+
+def test_the_reference_lists_every_window() -> None:
+    listed = [cells[0].strip("`") for cells in tables(REFERENCE, "Windows")]
+    texts = [row.replace("(p)", "(1 sec)").replace("(n)", "(2)") for row in listed]
+    program = cep.parse("".join(f"select * from A#{text};\n" for text in texts))
+    kinds = [type(statement.window).__name__ for statement in program.tree.statements]
+    assert sorted(kinds) == sorted(_kinds(Window))
+
+
+def test_the_table_of_operators_has_an_example_of_each() -> None:
+    examples = [text for row in tables(REFERENCE, "Patterns") for text in _CODE.findall(row[2])]
+    program = cep.parse("".join(f"select * from pattern [{text}];\n" for text in examples))
+    sources = [statement.source for statement in program.tree.statements]
+    shown = {type(part).__name__ for source in sources for part in _parts(source)}
+    assert _kinds(Pattern) - {"Interval", "At"} <= shown  # timers stand alone, like events
 
 
 def test_the_reference_lists_every_function() -> None:

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from cepheid.core.event import Value
 from cepheid.core.numbers import round_float
 from cepheid.core.types import ANY, DOUBLE, FLOAT, INT, LONG, STRING, DataType
+from cepheid.expr import aggregates
 from cepheid.expr.aggregates import Aggregator, make_aggregator
-from cepheid.expr.functions import AGGREGATES
+from cepheid.expr.functions import AGGREGATES, AggregateFunction, Kind
 from cepheid.expr.tree import Aggregate, Column, Part
 from cepheid.expr.values import group_key, sort_key, wrap_int
 
@@ -229,6 +230,15 @@ def test_a_distinct_value_leaves_with_its_last_occurrence() -> None:
     node = aggregate("sum", INT, distinct=True)
     assert results(node, [5, 5, 1, OUT, OUT, OUT]) == [5, 5, 6, 6, 1, None]
     assert results(aggregate("last", INT, distinct=True), [1, 2, 1]) == [1, 2, 2]
+
+
+def test_of_values_without_a_type_an_aggregate_of_numbers_gets_numbers_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made_up = AggregateFunction("made up", Kind.NUMBER, DOUBLE)
+    monkeypatch.setitem(AGGREGATES, "made_up", made_up)
+    monkeypatch.setitem(aggregates._MAKERS, "made_up", lambda _: aggregates._Average())
+    assert results(aggregate("made_up", ANY), ["text", 1, True, 3]) == [None, 1.0, 1.0, 2.0]
 
 
 def test_values_may_leave_in_any_order() -> None:

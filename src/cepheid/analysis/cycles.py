@@ -21,7 +21,9 @@ from cepheid.errors import Diagnostic, error, warning
 from cepheid.pattern.tree import AnyOf, Atom, Every, Pattern, While, walk
 from cepheid.program.graph import Graph
 from cepheid.program.resolved import ResolvedStatement
-from cepheid.program.tree import LengthBatch, TimeBatch
+from cepheid.program.tree import KeepAll, LengthBatch, LengthWindow, TimeBatch, TimeWindow
+
+_SHOWS_NEW_ROWS_AT_ONCE = TimeWindow | LengthWindow | KeepAll | None
 
 
 def find(graph: Graph) -> Iterator[Diagnostic]:
@@ -89,7 +91,7 @@ def _passes_on(graph: Graph, maker: int, number: int) -> bool:
     """Whether a statement derives an event from every event of another one, at once."""
     statement = graph.statements[number]
     tree = statement.tree
-    is_held = tree.output or tree.limit or isinstance(tree.window, TimeBatch | LengthBatch)
+    is_held = tree.output or tree.limit or not isinstance(tree.window, _SHOWS_NEW_ROWS_AT_ONCE)
     if is_held or _conditions(statement) or tree.insert_stream == "rstream":
         return False
     if statement.pattern is None:
@@ -117,6 +119,8 @@ def _what_ends(statement: ResolvedStatement) -> str | None:
     guards = any(isinstance(p, While) for p in parts)
     if guards or _conditions(statement) or statement.condition or any(filters):
         return "a condition of"
+    if not isinstance(statement.tree.window, _SHOWS_NEW_ROWS_AT_ONCE | TimeBatch | LengthBatch):
+        return "the window of"
     if speaks_with_time(statement):
         return "the time that passes in"
     return None

@@ -40,6 +40,25 @@ Path: TypeAlias = tuple[str, ...]  # the names that lead to an attribute
 Place: TypeAlias = tuple[str | None, Path]  # an attribute of the event that a tag is bound to
 Tied: TypeAlias = dict[str, Path]  # per event type, the attribute that is the same in one match
 
+# Of any other node the worst is expected.
+_TRUE_BY_ALL_PARTS = (
+    nodes.Line,
+    nodes.Sequence,
+    nodes.Every,
+    nodes.EveryDistinct,
+    nodes.AllOf,
+    nodes.Within,
+    nodes.While,
+)
+_KNOWN = (
+    nodes.Wait,
+    nodes.WaitForInstant,
+    *_TRUE_BY_ALL_PARTS,
+    nodes.AnyOf,
+    nodes.Absent,
+    nodes.Repeat,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Split:
@@ -155,11 +174,18 @@ def _split_source(statement: ResolvedStatement) -> tuple[Split, Mapping[Place, s
     if not statement.policy.runs_are_independent:
         return Split(None, "its policy lets the runs of all keys share events"), {}
     source = normalize_statement(statement).source
+    if not is_known(source):
+        return Split(None, "nothing is known of which events its operators compare"), {}
     if isinstance(source, nodes.Every | nodes.EveryDistinct):
         return _split_single(source)
     if isinstance(source, nodes.Sequence) and _starts_runs(source.parts[0]):
         return _split_runs(source)
     return Split(None, "without `every` in front it matches once"), {}
+
+
+def is_known(node: Node) -> bool:
+    """Whether no event matters to a node, or to what is in it, but those that its waits can take."""
+    return all(isinstance(part, _KNOWN) for part in nodes.walk(node))
 
 
 def _starts_runs(node: Node) -> bool:
@@ -219,7 +245,7 @@ def surely_taken(node: Node) -> Iterator[Awaited]:
     if isinstance(node, nodes.Wait):
         if node.event is not None and node.true_by == "event":
             yield node.event
-    elif not isinstance(node, nodes.AnyOf | nodes.Absent | nodes.Repeat | nodes.Unknown):
+    elif isinstance(node, _TRUE_BY_ALL_PARTS):
         for child in nodes.children(node):
             yield from surely_taken(child)
 

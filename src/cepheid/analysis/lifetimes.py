@@ -1,8 +1,9 @@
 """How long an instance of a pattern lives, how often it is true, and whether its state grows.
 
 All spans are upper bounds in microseconds; None is "nobody knows": it may be without bound. A month
-counts as 31 days. What is not seen: conditions that can never hold or always hold, events that are
-sure to come, and dates at which a schedule with days, months or weekdays comes round.
+counts as 31 days. Of an operator that is not `KNOWN`, the worst is expected. What is not seen:
+conditions that can never hold or always hold, events that are sure to come, and dates at which a
+schedule with days, months or weekdays comes round.
 """
 
 from __future__ import annotations
@@ -31,6 +32,20 @@ from cepheid.pattern.tree import (
 
 Bound = int | None
 
+KNOWN = (
+    Absent,
+    AllOf,
+    AnyOf,
+    At,
+    Atom,
+    Every,
+    EveryDistinct,
+    FollowedBy,
+    Interval,
+    Repeat,
+    While,
+    Within,
+)
 _DAY = MICROSECONDS["days"]
 
 
@@ -145,12 +160,12 @@ def arms_at_start(pattern: Pattern) -> bool:
             # An absence is true at once, so that the next part starts with it.
             is_true_at_once = any(isinstance(p, Absent) for p in walk(first))
             return arms_at_start(first) or (is_true_at_once and any(map(arms_at_start, rest)))
-    return any(map(arms_at_start, children(pattern)))
+    return not isinstance(pattern, KNOWN) or any(map(arms_at_start, children(pattern)))
 
 
 def has_timer(pattern: Pattern) -> bool:
     """Whether it can become true by time alone."""
-    return any(isinstance(p, Interval | At) for p in walk(pattern))
+    return any(isinstance(p, Interval | At) or not isinstance(p, KNOWN) for p in walk(pattern))
 
 
 def is_true_once(pattern: Pattern) -> bool:
@@ -171,7 +186,7 @@ def _is_true_now_and_then(pattern: Pattern) -> bool:
     """Whether the number of an instance's truths has a bound."""
     if lifetime(pattern) is not None or is_true_once(pattern) or isinstance(pattern, Absent):
         return True
-    if isinstance(pattern, Every | EveryDistinct):
+    if isinstance(pattern, Every | EveryDistinct) or not isinstance(pattern, KNOWN):
         return False
     return all(map(_is_true_now_and_then, children(pattern)))
 
@@ -187,6 +202,8 @@ def growth(pattern: Pattern) -> str | None:
 
 
 def _own_growth(pattern: Pattern) -> str | None:
+    if not isinstance(pattern, KNOWN):
+        return f"nothing is known of what the operator {type(pattern).__name__} keeps"
     match pattern:
         case Every() | EveryDistinct() if not is_true_once(pattern.child):
             return "each match inside `every` starts one more beside those that go on"

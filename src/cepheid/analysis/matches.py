@@ -11,27 +11,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from cepheid.analysis.lifetimes import longest
+from cepheid.analysis.lifetimes import KNOWN, longest
 from cepheid.analysis.solver import Events, Formula, Solver, SymbolicEvent
 from cepheid.core.time import MICROSECONDS, Period, TimeUnit
 from cepheid.core.types import DataType, EventTime, is_integral, lineage
-from cepheid.expr.tree import Column, Expr, conjuncts, walk
+from cepheid.expr.tree import Column, Expr, conjuncts
+from cepheid.expr.tree import walk as walk_expr
 from cepheid.expr.typing import is_aggregated
 from cepheid.pattern.tree import (
     Absent,
     AllOf,
-    AnyOf,
     Atom,
     Every,
     EveryDistinct,
     FollowedBy,
     Interval,
     Pattern,
-    Repeat,
     While,
     Within,
     atoms,
     children,
+    walk,
 )
 from cepheid.program.graph import Graph
 from cepheid.program.resolved import OutputColumn, ResolvedStatement
@@ -168,7 +168,7 @@ def _surely_bound(pattern: Pattern) -> Iterator[Atom]:
     """The events that every match has."""
     if isinstance(pattern, Atom):
         yield pattern
-    elif not isinstance(pattern, AnyOf | Absent | Repeat):
+    elif isinstance(pattern, FollowedBy | AllOf | Every | EveryDistinct | While | Within):
         for child in children(pattern):
             yield from _surely_bound(child)
 
@@ -180,7 +180,9 @@ def longest_run(graph: Graph, statement: ResolvedStatement) -> int | None:
     refuses leaves no trace: it comes after the window.
     """
     pattern, tree = statement.pattern, statement.tree
-    if pattern is None or next(_surely_bound(pattern), None) is not next(atoms(pattern), None):
+    if pattern is None or not all(isinstance(part, KNOWN) for part in walk(pattern)):
+        return None
+    if next(_surely_bound(pattern), None) is not next(atoms(pattern), None):
         return None
     if tree.window is not None or tree.output is not None:
         statement = replace(statement, where=None, having=None)
@@ -205,7 +207,7 @@ def _tests_time(statement: ResolvedStatement, graph: Graph) -> bool:
         isinstance(expr, Column) and expr.is_attribute and expr.path[0].name in names
         for condition in conditions
         if condition is not None
-        for expr in walk(condition)
+        for expr in walk_expr(condition)
     )
 
 

@@ -19,14 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from cepheid.analysis.keys import Split
+from cepheid.analysis.keys import Split, is_known
 from cepheid.analysis.retention import needs_start
 from cepheid.core.types import BOOLEAN, EventType, lineage
 from cepheid.expr.tree import And, Column, Expr, Or, conjuncts, walk
 from cepheid.pattern.tree import atoms
 from cepheid.program.normal import NormalStatement, normalize_statement
-from cepheid.program.normal.nodes import Unknown, events
-from cepheid.program.normal.nodes import walk as walk_nodes
+from cepheid.program.normal.nodes import events
 from cepheid.program.normal.rewrites.conditions import is_own
 from cepheid.program.resolved import ResolvedStatement
 from cepheid.program.tree import KeepAll, TimeWindow
@@ -91,8 +90,7 @@ def early_filters(statement: ResolvedStatement, types: Mapping[str, EventType]) 
     normal = normalize_statement(statement)
     conditions = list(_conditions(normal))
     starts_with_any = statement.context is not None and needs_start(statement)
-    is_unknown = any(isinstance(node, Unknown) for node in walk_nodes(normal.source))
-    if starts_with_any or statement.policy.noise_counts or is_unknown:
+    if starts_with_any or statement.policy.noise_counts or not is_known(normal.source):
         conditions = [(name, None) for name in statement.inputs]
     return {
         name: any_of(c for declared, c in conditions if declared in lineage(name, types))

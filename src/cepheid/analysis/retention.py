@@ -25,6 +25,7 @@ Windows
   length_batch.
 - `first`, `last` and `stddev` of distinct values: without bound, because a value keeps the place of
   its first occurrence as long as others like it follow.
+- Windows and aggregates of which nothing is known: without bound.
 
 Output rates: counts, periods (they begin with the first row) and conditions see the whole past:
 without bound. `output after` a period is 0 outside contexts.
@@ -72,11 +73,13 @@ from cepheid.pattern.tree import (
     walk,
 )
 from cepheid.program.resolved import ResolvedStatement, Shape
-from cepheid.program.tree import KeepAll, LengthBatch, LengthWindow, TimeBatch, TimeWindow
+from cepheid.program.tree import KeepAll, LengthBatch, LengthWindow, TimeBatch, TimeWindow, Window
 
-_KEEP_PLACES = ("first", "last", "stddev")
+_FORGET = ("avg", "count", "first", "last", "max", "median", "min", "stddev", "sum")
+_FORGET_DISTINCT = ("avg", "count", "max", "median", "min", "sum")
 _KEEP_ONE = ("avg", "count", "first", "last", "max", "min", "sum")  # where rows never leave
 _BOUNDED = TimeWindow | TimeBatch | LengthWindow | LengthBatch
+_NOT_KNOWN = "nothing is known of how long a row stays in its window"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,7 @@ def needs_start(statement: ResolvedStatement) -> bool:
     return (
         (statement.pattern is not None and arms_at_start(statement.pattern))
         or (isinstance(window, TimeBatch) and window.start_eager)
+        or _is_unknown(window)
         or (output is not None and isinstance(output.after, Period))
     )
 
@@ -116,9 +120,14 @@ def speaks_with_time(statement: ResolvedStatement) -> bool:
     return (
         (statement.pattern is not None and has_timer(statement.pattern))
         or isinstance(window, TimeBatch)
+        or _is_unknown(window)
         or (isinstance(window, TimeWindow) and _shows_leaving(statement))
         or (output is not None and isinstance(output.every, Period))
     )
+
+
+def _is_unknown(window: Window | None) -> bool:
+    return not isinstance(window, _BOUNDED | KeepAll | None)
 
 
 # The source.
@@ -158,7 +167,7 @@ def _spans_of_parts(parts: list[Pattern]) -> Iterator[tuple[Pattern, Bound]]:
 
 
 def _window_span(statement: ResolvedStatement) -> Bound:
-    if any(a.distinct and a.function in _KEEP_PLACES for a in _aggregates(statement)):
+    if any(map(_remembers, _aggregates(statement))):
         return None
     match statement.tree.window:
         case None | KeepAll():
@@ -170,6 +179,11 @@ def _window_span(statement: ResolvedStatement) -> Bound:
         case TimeBatch() as batch:
             return 2 * longest(batch.period) if _is_on_grid(batch, statement) else None
     return None
+
+
+def _remembers(aggregate: Aggregate) -> bool:
+    """Whether a value may count on after it has left the window."""
+    return aggregate.function not in (_FORGET_DISTINCT if aggregate.distinct else _FORGET)
 
 
 def _shows_leaving(statement: ResolvedStatement) -> bool:
@@ -230,14 +244,18 @@ def _reason_of_pattern(statement: ResolvedStatement) -> str:
 
 
 def _reason_of_window(statement: ResolvedStatement) -> str:
-    if any(a.distinct and a.function in _KEEP_PLACES for a in _aggregates(statement)):
+    for aggregate in filter(_remembers, _aggregates(statement)):
+        if aggregate.function not in _FORGET:
+            return f"nothing is known of how long {aggregate.function} remembers a value"
         return "distinct values keep the places of their first occurrences"
     match statement.tree.window:
         case None | KeepAll():
             return "no window ends what its aggregates count"
         case TimeBatch():
             return "its first row decides where its periods begin"
-    return "its window goes by the number of rows"
+        case LengthWindow() | LengthBatch():
+            return "its window goes by the number of rows"
+    return _NOT_KNOWN
 
 
 # The state.
@@ -248,8 +266,8 @@ def _growth(statement: ResolvedStatement) -> str | None:
         return grows
     if isinstance(statement.tree.window, KeepAll):
         return "keepall keeps all rows"
-    if not isinstance(statement.tree.window, _BOUNDED | None):
-        return f"nothing is known of how long a row stays in {statement.tree.window}"
+    if _is_unknown(statement.tree.window):
+        return _NOT_KNOWN
     if statement.tree.window is None:
         for aggregate in _aggregates(statement):
             if aggregate.distinct or aggregate.function not in _KEEP_ONE:

@@ -26,6 +26,7 @@ from typing import Protocol, cast
 
 from cepheid.core.event import Value
 from cepheid.core.types import ANY, DOUBLE, FLOAT, LONG, DataType
+from cepheid.expr.functions import AGGREGATES, Kind
 from cepheid.expr.jsonvalue import JSON, decode_value, encode_value
 from cepheid.expr.tree import Aggregate
 from cepheid.expr.values import Number, SortKey, group_key, is_number, rounding, same, sort_key
@@ -57,7 +58,7 @@ def make_aggregator(node: Aggregate, *, rows_leave: bool = True) -> Aggregator:
         aggregator: Aggregator = _Kept(_REPLACES[node.function], _SHOWS.get(node.function, _same))
     else:
         aggregator = _MAKERS[node.function](argument)
-    if argument == ANY and node.function in _NUMERIC:
+    if argument == ANY and AGGREGATES[node.function].parameter is Kind.NUMBER:
         aggregator = _NumbersOnly(aggregator)
     return _Distinct(aggregator) if node.distinct else aggregator
 
@@ -356,7 +357,6 @@ class _Distinct:
         self.inner.load(saved["inner"])
 
 
-_NUMERIC = frozenset({"sum", "avg", "stddev", "median"})
 _MAKERS: dict[str, Callable[[DataType], Aggregator]] = {
     "count": lambda _: _Count(),
     "sum": _Sum,

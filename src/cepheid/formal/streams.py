@@ -19,7 +19,8 @@ from cepheid.core.time import BEGIN, MICROSECONDS, Instant, Period, TimeUnit, fo
 from cepheid.core.types import BOOLEAN, FLOAT, STRING, DataType, EventType, is_integral, is_numeric
 from cepheid.expr.tree import Aggregate, Binary, Column, Expr, InList, InRange, Literal, walk
 from cepheid.io.records import Decoder, record_from
-from cepheid.pattern.tree import Atom, EveryDistinct, Interval, While, Within
+from cepheid.pattern.tree import Interval, Within
+from cepheid.pattern.tree import expressions as expressions_in
 from cepheid.pattern.tree import walk as walk_pattern
 from cepheid.program.graph import Graph
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
@@ -169,10 +170,7 @@ def expressions(statement: ResolvedStatement) -> Iterator[Expr]:
     """All that a statement computes or tests."""
     parts = walk_pattern(statement.pattern) if statement.pattern is not None else ()
     for part in parts:
-        if isinstance(part, Atom | While) and part.condition is not None:
-            yield part.condition
-        elif isinstance(part, EveryDistinct):
-            yield from part.keys
+        yield from expressions_in(part)
     clauses = (statement.condition, statement.where, statement.having, statement.output_when)
     yield from (clause for clause in clauses if clause is not None)
     yield from (column.expr for column in statement.columns)

@@ -135,17 +135,24 @@ class At(Pattern):
 
 def children(pattern: Pattern) -> Iterator[Pattern]:
     """The direct sub-patterns, from left to right."""
+    return (part for part in _parts(pattern) if isinstance(part, Pattern))
+
+
+def expressions(pattern: Pattern) -> Iterator[Expr]:
+    """Those of the pattern itself, not of its sub-patterns."""
+    return (part for part in _parts(pattern) if isinstance(part, Expr))
+
+
+def _parts(pattern: Pattern) -> Iterator[object]:
     kind: type = type(pattern)
     for name in _names_of_parts(kind):
         value = getattr(pattern, name)
-        for item in value if isinstance(value, tuple) else (value,):
-            if isinstance(item, Pattern):
-                yield item
+        yield from value if isinstance(value, tuple) else (value,)
 
 
 @cache
 def _names_of_parts(kind: type) -> tuple[str, ...]:
-    """The fields that can hold patterns; looked up once, because trees are walked often."""
+    """The fields that can hold parts; looked up once, because trees are walked often."""
     return tuple(f.name for f in fields(kind) if f.name != "span")
 
 

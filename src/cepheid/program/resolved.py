@@ -10,7 +10,7 @@ from cepheid.core.types import DataType, EventType, lineage
 from cepheid.errors import Diagnostic
 from cepheid.expr.tree import Expr
 from cepheid.pattern.policy import EVERY, Policy
-from cepheid.pattern.tree import Atom, EveryDistinct, Pattern, While, atoms, walk
+from cepheid.pattern.tree import Atom, Pattern, atoms, expressions, walk
 from cepheid.program.tree import Context, OrderItem, PatternSource, ProgramTree, Statement
 
 
@@ -81,12 +81,8 @@ class ResolvedStatement:
         What an output rate waits for is none of them: it knows counters only.
         """
         for node in walk(self.pattern) if self.pattern is not None else ():
-            if isinstance(node, Atom) and node.condition is not None:
-                yield node.event_type, node.condition
-            elif isinstance(node, While):
-                yield None, node.condition
-            elif isinstance(node, EveryDistinct):
-                yield from ((None, key) for key in node.keys)
+            event_type = node.event_type if isinstance(node, Atom) else None
+            yield from ((event_type, expr) for expr in expressions(node))
         clauses = (
             self.condition,
             *(column.expr for column in self.columns),

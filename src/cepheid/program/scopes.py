@@ -65,7 +65,12 @@ class _Resolver:
     @singledispatchmethod
     def visit(self, pattern: tree.Pattern, bound: Bound) -> tuple[tree.Pattern, Bound]:
         """The resolved pattern, and what is bound once it is true."""
-        return pattern, bound  # timers bind nothing
+        raise TypeError(f"no rule which tags the operator {type(pattern).__name__} binds")
+
+    @visit.register(tree.Interval)
+    @visit.register(tree.At)
+    def _(self, timer: tree.Interval | tree.At, bound: Bound) -> tuple[tree.Pattern, Bound]:
+        return timer, bound
 
     @visit.register
     def _(self, atom: tree.Atom, bound: Bound) -> tuple[tree.Pattern, Bound]:

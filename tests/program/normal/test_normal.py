@@ -193,5 +193,9 @@ def test_the_digest_knows_names_versions_and_order() -> None:
 
 def test_every_kind_of_node_is_known_to_the_machine() -> None:
     assert set(nodes.KINDS) - {nodes.Unknown} == set(lowering._KINDS)
-    written = {kind.__name__ for kind in nodes.Node.__subclasses__()}
+    written = {
+        kind.__name__
+        for kind in nodes.Node.__subclasses__()
+        if kind.__module__.startswith("cepheid.")  # other tests make up some of their own
+    }
     assert written == {kind.__name__ for kind in nodes.KINDS}
