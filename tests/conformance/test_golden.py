@@ -15,14 +15,15 @@ from tests.examples.test_golden import RUNS, Run
 FILES = sorted(FOLDER.glob("*.txt"))
 OTHERS = [name for name in ENGINES if name != REFERENCE.name]
 # On each run some configurations take a sample: others that are much like them take everything.
-SAMPLED = ("reference, restarted", "compiled", "lanes", "lanes, in batches")
-EVERY = 4 if EFFORT == 1 else 1
-# The examples have many events: in a hurry they run as users run them.
-OVER_EXAMPLES = (
-    ["local, records", "local, columns"]
+# In a hurry only what users run takes everything.
+FOR_USERS = ("local, records", "local, columns")
+SAMPLED = (
+    [name for name in OTHERS if name not in FOR_USERS]
     if IS_QUICK
-    else [name for name in OTHERS if EVERY == 1 or name not in SAMPLED]
+    else ["reference, restarted", "compiled", "lanes", "lanes, in batches"]
 )
+EVERY = (8 if IS_QUICK else 4) if EFFORT == 1 else 1
+OVER_EXAMPLES = [name for name in OTHERS if EVERY == 1 or name not in SAMPLED]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
