@@ -15,6 +15,7 @@ import pytest
 
 import cepheid as cep
 from cepheid.core.types import EventType
+from cepheid.engines.registry import ENGINES, Offer, engines_that
 from cepheid.io.type_arguments import GivenTypes
 from cepheid.verbs import LARGE, engine_for
 
@@ -383,6 +384,14 @@ def test_state_of_another_program_or_no_state_is_refused(program: cep.Program) -
     own = cep.open(program, start=0).save()
     with pytest.raises(cep.RunError, match="bad-state"):
         cep.open(program, state=own[:-20])
+
+
+def test_an_engine_that_cannot_names_those_that_can(program: cep.Program) -> None:
+    with pytest.raises(cep.UsageError) as refused:
+        cep.open(program, engine="spark")
+    (problem,) = refused.value.diagnostics
+    named = ENGINES.keys() & set(str(problem.hint).split())
+    assert named == set(engines_that(Offer.SESSION))
 
 
 def test_engines_have_names(program: cep.Program) -> None:
