@@ -198,7 +198,7 @@ class MachineOperator(Operator):
     # -- running --
 
     def _push(self, step: int, argument: int = 0) -> None:
-        self._memory = grown(self._memory)
+        self._memory = with_room(self._memory, {Region.STEP: 1})
         entry = TABLE + 4 * Region.STEP
         place = (
             self._memory[entry + BEGIN] + self._memory[entry + USED] * self._memory[entry + WIDTH]
