@@ -86,7 +86,7 @@ class Names:
 
 
 def names_of(prefix: str, type: EventType, types: Mapping[str, EventType], deep: int = 2) -> Names:
-    """The attributes of a type, and those of the events that it holds."""
+    """The attributes of a type, and those of the events and records that it holds."""
     found = Names()
     for attribute in type.attributes:
         found += _names_at(f"{prefix}{attribute.name}", attribute.type, types, deep)

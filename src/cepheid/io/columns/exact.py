@@ -1,7 +1,7 @@
 """Columns of Arrow as columns of attributes, wherever nothing has to be said about single values.
 
 What a column holds is taken over or converted as a whole, with the result that the decoder has value by
-value. Where that is in doubt, or where a value does not fit, `NotPlain` sends the reader back to records,
+value. Where that is in doubt, or where a value does not fit, `NeedsRecords` sends the reader back to records,
 which know the place of each value and what is wrong with it.
 """
 

@@ -1,7 +1,7 @@
 """Files and tables of events as columns, piece by piece: the quick way of reading.
 
 What comes out are the events that records and the decoder make of the same input, without an object for
-each. Whatever would be a problem there, or is in any way unusual, is `NotPlain` here; nothing that was
+each. Whatever would be a problem there, or is in any way unusual, is `NeedsRecords` here; nothing that was
 read of such input counts, and its records have to be read instead. A piece can be read anywhere where
 its file can be seen.
 """

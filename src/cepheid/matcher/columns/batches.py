@@ -103,7 +103,7 @@ class Repeated:
 
 
 def type_names(column: Array) -> Array:
-    """The types of events, each name once; what it is called may have come in pieces."""
+    """The types of events as codes, and the names that these stand for."""
     import pyarrow as pa
 
     column = column.combine_chunks()

@@ -72,14 +72,14 @@ def files(*paths: str) -> Files:
 
 
 def pieces_in(paths: Iterable[str]) -> tuple[Piece, ...]:
-    """The pieces of files; NotPlain where there is no way to cut them."""
+    """The pieces of files; NeedsRecords where there is no way to cut them."""
     return tuple(chain.from_iterable(map(pieces_of, paths)))
 
 
 def source_of(
     pieces: Sequence[Piece], program: ResolvedProgram, session: SparkSession
 ) -> EventFrame:
-    """The events of files; NotPlain where they do not fit into the columns of one frame."""
+    """The events of files; NeedsRecords where they do not fit into the columns of one frame."""
     only = _only_type(pieces)
     known = tuple(program.types.items())
     given = EventFiles(tuple(pieces), known, _schema(program, only))

@@ -116,7 +116,7 @@ class TextBatch:
     tables: list[pa.Table] = field(default_factory=list)  # of events that were read in columns
 
     def take_columns(self, batches: Iterable[pa.RecordBatch]) -> None:
-        """Takes all events of a text; NotPlain, and none is taken, where one needs a closer look."""
+        """Takes all events of a text; NeedsRecords, and none is taken, where one needs a closer look."""
         self.tables += [self._fitted(batch) for batch in batches]
 
     def _fitted(self, batch: pa.RecordBatch) -> pa.Table:
