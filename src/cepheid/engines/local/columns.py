@@ -143,14 +143,24 @@ class _Layout:
 
 def _sorted(program: ResolvedProgram, events: pa.Table) -> ColumnIntake:
     instants: Words = events["@time"].to_numpy()
-    first, last = (int(instants.min()), int(instants.max())) if len(instants) else (None, None)
+    moved = _out_of_order(instants)
+    first, last = _ends(instants, in_order=not moved)
     events = events.append_column("@sequence", pa.array(np.arange(len(instants))))
     if events["@type"].null_count:
         events = events.filter(events["@type"].is_valid())
         instants = events["@time"].to_numpy()
-    if moved := _out_of_order(instants):
+        moved = _out_of_order(instants)
+    if moved:
         events = events.combine_chunks().take(np.argsort(instants, kind="stable"))
     return ColumnIntake(program, events, first, last, moved)
+
+
+def _ends(instants: Words, *, in_order: bool) -> tuple[Instant, Instant] | tuple[None, None]:
+    """The first and the last instant, if there are any."""
+    if not len(instants):
+        return None, None
+    first, last = instants[[0, -1]] if in_order else (instants.min(), instants.max())
+    return int(first), int(last)
 
 
 def _out_of_order(instants: Words) -> int:

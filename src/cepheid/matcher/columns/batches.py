@@ -14,7 +14,7 @@ from cepheid.errors import LateEvent
 from cepheid.io.arrow import arrow_type
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.texts import encoded
-from cepheid.matcher.columns.typed_columns import Array, TypedColumns, missing
+from cepheid.matcher.columns.typed_columns import Array, TypedColumns, in_one_piece, missing
 from cepheid.matcher.lanes.predicates import Values
 from cepheid.matcher.operator import Column
 from cepheid.semantics.machine import late_event
@@ -55,7 +55,7 @@ class Batch:
         if column.name not in self._events.column_names:
             expect_none(column, self._types)
             return Values(np.zeros(len(self), dtype=np.int64), np.ones(len(self), dtype=bool))
-        array = self._inputs.exact(self._events[column.name].combine_chunks(), column)
+        array = self._inputs.exact(in_one_piece(self._events[column.name]), column)
         nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
         if column.data_type == STRING:
             return Values(pool.intern_array(array), nulls)
@@ -106,7 +106,7 @@ def type_names(column: Array) -> Array:
     """The types of events as codes, and the names that these stand for."""
     import pyarrow as pa
 
-    column = column.combine_chunks()
+    column = in_one_piece(column)
     return column if pa.types.is_dictionary(column.type) else encoded(column)
 
 
@@ -124,7 +124,7 @@ def integers(array: Any) -> Words:
     import pyarrow as pa
 
     if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
+        array = in_one_piece(array)
     if array.null_count:
         array = array.fill_null(0)
     return np.require(array.to_numpy(zero_copy_only=False), np.int64, "C")

@@ -60,7 +60,8 @@ class _Names:
                 if not self._add(array[begin + row].as_py()):
                     return None
         indices: Any = pa.array(codes)
-        return pa.DictionaryArray.from_arrays(indices, pa.array(self._texts, pa.string()))
+        texts = pa.array(self._texts, pa.string())
+        return pa.DictionaryArray.from_arrays(indices, texts, safe=False)
 
     def _number(self, offsets: Any, data: Any, first: int, codes: Any) -> int:
         names = self._slots, self._lengths, self._words, self._masks
@@ -96,7 +97,8 @@ def _parts(array: Any) -> Iterator[tuple[int, Any, Any]]:
     _, places, data = array.buffers()
     offsets = np.frombuffer(places, dtype=np.int32)[array.offset : array.offset + len(array) + 1]
     words = np.frombuffer(data, dtype=np.uint64, count=data.size // WORD)
-    count = int(np.searchsorted(offsets, words.nbytes - _SPARE, side="right")) - 1
+    end = np.int32(max(words.nbytes - _SPARE, 0))  # of another type, it would make offsets so
+    count = int(np.searchsorted(offsets, end, side="right")) - 1
     count = max(count, 0)
     yield 0, offsets[: count + 1], words
     base = int(offsets[count])

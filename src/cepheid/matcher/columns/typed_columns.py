@@ -48,6 +48,11 @@ class TypedColumns:
             raise InputError(error("bad-value", fact)) from None
 
 
+def in_one_piece(column: Array) -> Array:
+    """The array of a column; Arrow's `combine_chunks` copies it even if there is but one."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
 def missing(column: Column, name: str) -> InputError:
     fact = f"no column '{column.name}' beside events of type {name}"
     hint = "every attribute that the program looks at needs its column"

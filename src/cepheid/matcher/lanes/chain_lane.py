@@ -58,8 +58,7 @@ class ChainLane:
         self._keep(batch, pool)
         for view, runs in zip(self._views, self._runs, strict=True):
             masks = view.masks(batch, pool)
-            own, given, lost = view.keys(batch, pool)
-            runs.follow(masks, batch.instants, own, given, lost, base)
+            runs.follow(masks, batch.instants, view.keys(batch, pool), base)
 
     def _keep(self, batch: Batch, pool: Pool) -> None:
         columns = {name: batch.values(column, pool) for name, column in self._needed.items()}
@@ -86,7 +85,7 @@ class ChainLane:
             packed[f"null {name}"] = np.array([]) if values.nulls is None else values.nulls
         for number, (view, runs) in enumerate(zip(self._views, self._runs, strict=True)):
             head, rows, lists = runs.pack(numbers)
-            self._move_keys(view, rows, lists, old, new)
+            self._move_keys(view, rows, old, new)
             packed |= {f"head {number}": head, f"runs {number}": rows, f"lists {number}": lists}
         return packed
 
@@ -104,7 +103,10 @@ class ChainLane:
         is_needed = np.zeros(self._kept.count, dtype=bool)
         for runs in self._runs:
             runs.mark(is_needed)
-        return np.flatnonzero(is_needed), np.cumsum(is_needed) - 1
+        events = np.flatnonzero(is_needed)
+        numbers = np.full(self._kept.count, NONE, dtype=np.int64)
+        numbers[events] = np.arange(len(events))
+        return events, numbers
 
     def _kept_of(self, events: Words, old: Pool, new: Pool) -> dict[str, Values]:
         """What is kept of these events, its strings in another pool."""
@@ -127,7 +129,7 @@ class ChainLane:
         words[is_set] = old.moved(values.words[is_set], new)
         return words
 
-    def _move_keys(self, view: _View, rows: Words, lists: Words, old: Pool, new: Pool) -> None:
+    def _move_keys(self, view: _View, rows: Words, old: Pool, new: Pool) -> None:
         """Runs wait for strings of another pool from now on."""
         links = len(view.chain.links)
         for number in view.string_keys:
@@ -137,8 +139,6 @@ class ChainLane:
             is_set = rows[:, vm.RunRow.EVENTS + other.link] != NONE
             is_set &= (rows[:, vm.RunRow.LOST] >> number) & 1 == 0
             values[is_set] = old.moved(values[is_set], new)
-            mine = lists[:, vm.ValueEntry.LINK] == number
-            lists[mine, vm.ValueEntry.VALUE] = old.moved(lists[mine, vm.ValueEntry.VALUE], new)
 
     def restore(self, packed: Mapping[str, Words]) -> None:
         columns = {}
@@ -177,6 +177,9 @@ class _View:
             if link.other is not None
         }
         self.string_keys = [n for n, c in self._own.items() if c.data_type == STRING]
+        by_name = {c.name: c for c in (*self._own.values(), *self._given.values())}
+        self._keys = tuple(by_name.values())
+        self._key_places = self._places_of_keys()
 
     def _column(self, attribute: Attribute, places: ColumnLookup) -> Column:
         event_type = self.chain.links[attribute.link].event_type
@@ -191,20 +194,24 @@ class _View:
                 take_out(masks, number, nulls)
         return masks
 
+    def _places_of_keys(self) -> Words:
+        """For each link, which of the keys runs find its event by; then which one they get for it."""
+        names = [column.name for column in self._keys]
+        links = range(len(self.chain.links))
+        found = [columns.get(n) for columns in (self._own, self._given) for n in links]
+        return np.array([NONE if c is None else names.index(c.name) for c in found], np.int64)
+
     def keys(self, batch: Batch, pool: Pool) -> tuple[Words, Words, Words]:
-        """For each link and event: the value that runs find it by, the one that it gives to runs
-        that go on to that link; and for each event a bit for each link to which it gives null."""
-        count = len(batch)
-        own = np.empty(len(self.chain.links) * count if self._own else 0, dtype=np.int64)
-        given, lost = np.empty_like(own), np.zeros(count if self._own else 0, dtype=np.int64)
-        for number, column in self._own.items():
-            own[number * count : (number + 1) * count] = batch.values(column, pool).words
+        """What `vm.follow` takes: the places of keys, their values, and for each event a bit for
+        each link to which it gives null."""
+        found = [batch.values(column, pool) for column in self._keys]
+        words = np.concatenate([np.empty(0, np.int64), *(values.words for values in found)])
+        lost = np.zeros(len(batch) if found else 0, dtype=np.int64)
         for number, column in self._given.items():
-            values = batch.values(column, pool)
-            given[number * count : (number + 1) * count] = values.words
-            if values.nulls is not None:
-                lost |= values.nulls.astype(np.int64) << number
-        return own, given, lost
+            nulls = batch.values(column, pool).nulls
+            if nulls is not None:
+                lost |= nulls.astype(np.int64) << number
+        return self._key_places, words, lost
 
 
 class _Rows:

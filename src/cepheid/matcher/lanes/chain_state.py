@@ -32,8 +32,10 @@ class ChainState:
         self._head[vm.ChainHead.OTHERS :] = [
             NONE if link.other is None else link.other.link for link in chain.links
         ]
+        bits = (vm.ValueEntry.LISTS + links - 2).bit_length()
+        self._head[vm.ChainHead.ENTRY_BITS], self._entry_width = bits, 1 << bits
         self._runs = np.zeros(0, dtype=np.int64)
-        self._table = _empty_table(_FEW)
+        self._table = self._empty_table(_FEW)
         self._head[vm.ChainHead.SIZE] = _FEW
         self._found = np.zeros(0, dtype=np.int64)
         self._more_runs()
@@ -49,7 +51,11 @@ class ChainState:
     # -- events and time --
 
     def follow(
-        self, masks: Words, instants: Words, own: Words, given: Words, lost: Words, base: int
+        self,
+        masks: Words,
+        instants: Words,
+        keys: tuple[Words, Words, Words],
+        base: int,
     ) -> None:
         """Takes a batch of events, of which the first has the number `base`."""
         self._head[vm.ChainHead.CURSOR], self._head[vm.ChainHead.BASE] = 0, base
@@ -57,20 +63,12 @@ class ChainState:
             self._match_alone(np.flatnonzero(masks), base)
         elif self.chain.repeats_whole:
             self._until_done(
-                lambda: vm.follow_one(self._head, self._runs, self._found, masks, own, given, lost)
+                lambda: vm.follow_one(self._head, self._runs, self._found, masks, *keys)
             )
         else:
             self._until_done(
                 lambda: vm.follow(
-                    self._head,
-                    self._runs,
-                    self._table,
-                    self._found,
-                    masks,
-                    instants,
-                    own,
-                    given,
-                    lost,
+                    self._head, self._runs, self._table, self._found, masks, instants, *keys
                 )
             )
 
@@ -116,20 +114,23 @@ class ChainState:
         self._head[vm.ChainHead.MOST_RUNS] = after
 
     def _more_entries(self) -> None:
-        """A table for the lists that are not empty; they may be fewer than it had entries."""
-        self._rehash(self._table, self._cut())
+        """A table for the values that are awaited; they may be fewer than it had entries."""
+        self._enter(self._lists())
 
-    def _cut(self) -> int:
-        return int(vm.cut(self._head, self._runs, self._table))
+    def _lists(self) -> Words:
+        """Of all lists in which runs wait, the link and the first run."""
+        vm.cut(self._head, self._runs, self._table)
+        firsts = self._table.reshape(-1, self._entry_width)[:, vm.ValueEntry.LISTS :]
+        entries, places = np.nonzero(firsts != NONE)
+        return np.column_stack([places + 1, firsts[entries, places]])
 
-    def _rehash(self, table: Words, lists: int) -> None:
-        """A table in which so many lists have room, and those that runs may go on to at once."""
+    def _enter(self, lists: Words) -> None:
+        """A table in which these lists have room, and those that runs may go on to at once."""
         moved = int(self._head[vm.ChainHead.LIVE]) if len(self.chain.links) > 2 else 0
-        size = max(_FEW, 1 << (3 * (lists + moved + 1)).bit_length())
-        fresh = _empty_table(size)
+        size = max(_FEW, 1 << (3 * (len(lists) + moved + 1)).bit_length())
+        self._table = self._empty_table(size)
         self._head[vm.ChainHead.SIZE] = size
-        vm.rehash(self._head, self._runs, table, fresh)
-        self._table = fresh
+        vm.enter(self._head, self._runs, lists.ravel(), self._table)
 
     def _more_found(self) -> None:
         links = len(self.chain.links) + vm.MATCH_TAIL
@@ -165,7 +166,7 @@ class ChainState:
 
     def pack(self, numbers: Words) -> tuple[Words, Words, Words]:
         """Single words, live runs and lists; events have other numbers in them."""
-        self._cut()
+        lists = self._lists()
         rows = self._used()
         live = np.flatnonzero(rows[:, vm.RunRow.LOST] != NONE)
         places = np.full(len(rows) + 1, NONE, dtype=np.int64)  # one more, as there may be none
@@ -175,9 +176,7 @@ class ChainState:
             packed[:, word] = self._moved(packed[:, word], places)
         bound = packed[:, vm.RunRow.EVENTS : vm.RunRow.EVENTS + len(self.chain.links)]
         bound[bound != NONE] = numbers[bound[bound != NONE]]
-        lists = self._table.reshape(-1, vm.ValueEntry.WIDTH)
-        lists = lists[lists[:, vm.ValueEntry.FIRST] != NONE]
-        lists[:, vm.ValueEntry.FIRST] = self._moved(lists[:, vm.ValueEntry.FIRST], places)
+        lists[:, 1] = self._moved(lists[:, 1], places)
         head = self._head.copy()
         for end in (vm.ChainHead.FIRST_DUE, vm.ChainHead.LAST_DUE):
             head[end] = self._moved(head[end : end + 1], places)[0]
@@ -200,8 +199,7 @@ class ChainState:
         self._more_runs()
         self._more_found()
         self._begin_only_run()
-        self._rehash(np.ascontiguousarray(lists).ravel(), len(lists))
+        self._enter(lists)
 
-
-def _empty_table(size: int) -> Words:
-    return np.full(size * vm.ValueEntry.WIDTH, NONE, dtype=np.int64)
+    def _empty_table(self, size: int) -> Words:
+        return np.full(size * self._entry_width, NONE, dtype=np.int64)

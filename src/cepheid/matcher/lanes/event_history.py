@@ -10,6 +10,7 @@ from cepheid.matcher.columns.interning import Words
 from cepheid.matcher.lanes.predicates import Values
 
 _FEW = 1024
+_BATCHES = 8  # for which room is made at once, if they are as large as the one that has none
 
 
 class EventHistory:
@@ -29,8 +30,9 @@ class EventHistory:
         end = self.count + count
         for name, values in columns.items():
             if not self.count:
-                self._words[name] = np.empty(max(end, _FEW), dtype=values.words.dtype)
-            self._words[name] = _with_room(self._words[name], end)
+                self._words[name] = np.empty(_FEW, dtype=values.words.dtype)
+            if end > len(self._words[name]):
+                self._words[name] = _larger(self._words[name], end + (_BATCHES - 1) * count)
             self._words[name][self.count : end] = values.words
             self._add_nulls(name, values.nulls, end)
         self.count = end
@@ -40,7 +42,9 @@ class EventHistory:
         if nulls is None and added is None:
             return
         room = len(self._words[name])
-        nulls = np.zeros(room, dtype=bool) if nulls is None else _with_room(nulls, room)
+        nulls = np.zeros(room, dtype=bool) if nulls is None else nulls
+        if room > len(nulls):
+            nulls = _larger(nulls, room)
         nulls[self.count : end] = False if added is None else added
         self._nulls[name] = nulls
 
@@ -53,9 +57,7 @@ class EventHistory:
         )
 
 
-def _with_room(array: np.ndarray, count: int) -> np.ndarray:
-    if count <= len(array):
-        return array
+def _larger(array: np.ndarray, count: int) -> np.ndarray:
     larger = np.empty(max(count, 2 * len(array)), dtype=array.dtype)
     larger[: len(array)] = array
     return larger

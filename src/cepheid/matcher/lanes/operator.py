@@ -128,7 +128,7 @@ class LanesOperator(Operator):
         self._clock: Instant | None = None
         self._taken = 0  # events since everything was last restored
         self._rows = _RowMaker(program, keyed=keyed)
-        self._seal = Seal("lanes, form 2", format_of(chain, span), program)
+        self._seal = Seal("lanes, form 3", format_of(chain, span), program)
 
     # -- time --
 

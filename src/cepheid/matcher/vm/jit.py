@@ -74,6 +74,24 @@ def _pointer(context: Any, array: Any) -> Any:
 words_of = _pointer if _IS_COMPILED else lambda memory: memory
 
 
+@intrinsic
+def _unaligned(context: Any, words: Any, place: Any) -> Any:
+    """The word that begins at a byte, which the processor reads wherever it lies."""
+    del context, place
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, word = map(context.get_value_type, (types.uint8, signature.return_type))
+        begin = builder.gep(builder.bitcast(arguments[0], byte.as_pointer()), [arguments[1]])
+        return builder.load(builder.bitcast(begin, word.as_pointer()), align=1)
+
+    return words.dtype(words, types.int64), generate
+
+
+def unaligned(function: Callable[..., Any]) -> Any:
+    """For a function that puts a word together from two, where compiled code need not."""
+    return _unaligned if _IS_COMPILED else function
+
+
 def entry(signature: object) -> Callable[[Callable[..., Any]], Any]:
     """Compiles a function that Python calls, or takes it from the disk; a signature is Numba's."""
 

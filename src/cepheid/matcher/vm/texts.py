@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from cepheid.matcher.vm.jit import entry, inlined, words_of
+from cepheid.matcher.vm.jit import entry, inlined, unaligned, words_of
 from cepheid.matcher.vm.memory.layout import NONE
 
 SLOTS = 1 << 10
@@ -30,7 +30,7 @@ _signature = types.int64(
 )  # fmt: skip
 
 
-@inlined
+@unaligned
 def word_at(words, place):
     """The eight bytes from a place on, wherever it is; little-endian, with a word to spare."""
     shift = np.uint64((place & 7) << 3)

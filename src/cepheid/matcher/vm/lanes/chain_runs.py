@@ -1,7 +1,8 @@
 """The runs of one chain over a batch of events.
 
 A run waits for the event of its next link, in a list with all others that wait there for the same
-value, the newest first; each list has an entry in a hash table. Where time limits the last link, the
+value, the newest first. A hash table has an entry for each value, with a list for each link: most runs
+go on to wait for the value that they have waited for. Where time limits the last link, the
 runs that wait for it are also in a queue: all have the same period, so they fall due in the order of
 their arming. Everything lies in four arrays of words: single words, runs, hash table, matches.
 
@@ -39,6 +40,7 @@ class ChainHead(Declared):
     ARMED = auto()  # how many runs have ever been armed
     ENTRIES = auto()  # in use in the hash table
     SIZE = auto()  # of the hash table: a power of two
+    ENTRY_BITS = auto()  # an entry has two to their power words
     FOUND = auto()  # matches
     MOST_FOUND = auto()
     WAITS_FOR = auto()  # the link that the only run waits for, where the whole chain repeats
@@ -49,7 +51,7 @@ class RunRow(Declared):
     """A run; then for each link the number of its event, and the value that it waits for there."""
 
     NEXT = auto()
-    ENTRY = auto()  # NONE: it waits for null, which equals nothing
+    LIST = auto()  # where its first run stands; NONE: it waits for null, which equals nothing
     DUE = auto()
     LATER = auto()
     EARLIER = auto()
@@ -59,13 +61,14 @@ class RunRow(Declared):
 
 
 class ValueEntry(Declared):
-    """An entry of the hash table; four words of which none lies in another line of the cache."""
+    """An entry of the hash table; then the first run of each list, one for each link but the first.
 
-    LINK = auto()
+    It is filled up to a power of two, so that no entry lies in more lines of the cache than it must.
+    """
+
+    IS_USED = auto()  # NONE: it is free
     VALUE = auto()
-    FIRST = auto()
-    UNUSED = auto()
-    WIDTH = auto()
+    LISTS = auto()
 
 
 # A match: the numbers of its events, then either the place in the batch of the event that
@@ -86,38 +89,53 @@ class ChainStatus(Declared):
 
 
 @inlined
-def place_of(head, table, link, value):
+def entry_of(head, table, value):
     """The entry of a value, or the free one where it belongs."""
     mask = head[ChainHead.SIZE] - 1
-    mixed = (value * 31 + link) * 0x9E3779B97F4A7C1
+    mixed = value * 0x9E3779B97F4A7C1
     place = (mixed ^ (mixed >> 32)) & mask
     while True:
-        found = place * ValueEntry.WIDTH
-        if table[found + ValueEntry.LINK] == NONE:
-            return found
-        if table[found + ValueEntry.VALUE] == value and table[found + ValueEntry.LINK] == link:
+        found = place << head[ChainHead.ENTRY_BITS]
+        if table[found + ValueEntry.IS_USED] == NONE or table[found + ValueEntry.VALUE] == value:
             return found
         place = (place + 1) & mask
 
 
 @inlined
-def wait(head, runs, table, run, link, links):
-    """The run waits for the event of a link."""
-    if (runs[run + RunRow.LOST] >> link) & 1:
-        runs[run + RunRow.ENTRY] = NONE
-        return
-    value = 0
-    if head[ChainHead.OTHERS + link] != NONE:
-        value = runs[run + RunRow.EVENTS + links + link]
-    found = place_of(head, table, link, value)
-    if table[found + ValueEntry.LINK] == NONE:
-        table[found + ValueEntry.LINK] = link
-        table[found + ValueEntry.VALUE] = value
-        table[found + ValueEntry.FIRST] = NONE
+def claimed(head, table, value):
+    """The entry of a value, which it has from now on if it had none."""
+    entry = entry_of(head, table, value)
+    if table[entry + ValueEntry.IS_USED] == NONE:
+        table[entry + ValueEntry.IS_USED] = 1
+        table[entry + ValueEntry.VALUE] = value
         head[ChainHead.ENTRIES] += 1
-    runs[run + RunRow.ENTRY] = found
-    runs[run + RunRow.NEXT] = table[found + ValueEntry.FIRST]
-    table[found + ValueEntry.FIRST] = run
+    return entry
+
+
+@inlined
+def list_of(entry, link):
+    return entry + ValueEntry.LISTS + link - 1
+
+
+@inlined
+def awaited(head, runs, run, link, links):
+    """The value that a run waits for at a link."""
+    return 0 if head[ChainHead.OTHERS + link] == NONE else runs[run + RunRow.EVENTS + links + link]
+
+
+@inlined
+def wait(head, runs, table, run, link, links, near):
+    """The run waits for the event of a link; its value is likely to be that of a known entry."""
+    if (runs[run + RunRow.LOST] >> link) & 1:
+        runs[run + RunRow.LIST] = NONE
+        return
+    value, entry = awaited(head, runs, run, link, links), near
+    if near == NONE or table[near + ValueEntry.VALUE] != value:
+        entry = claimed(head, table, value)
+    place = list_of(entry, link)
+    runs[run + RunRow.LIST] = place
+    runs[run + RunRow.NEXT] = table[place]
+    table[place] = run
 
 
 @inlined
@@ -129,17 +147,17 @@ def is_timed(head, link):
 @inlined
 def is_waiting(runs, run, place, armed):
     """Whether a run is still in a list that time limits, behind one that was armed as such."""
-    if runs[run + RunRow.LOST] == NONE or runs[run + RunRow.ENTRY] != place:
+    if runs[run + RunRow.LOST] == NONE or runs[run + RunRow.LIST] != place:
         return False
     return runs[run + RunRow.ARMED] < armed
 
 
 @inlined
-def oldest(head, runs, table, place):
+def oldest(head, runs, table, place, link):
     """Takes all runs out of a list; they follow each other from the returned one, the oldest, on."""
-    run = table[place + ValueEntry.FIRST]
-    table[place + ValueEntry.FIRST] = NONE
-    checks = is_timed(head, table[place + ValueEntry.LINK])
+    run = table[place]
+    table[place] = NONE
+    checks = is_timed(head, link)
     newer, armed = NONE, head[ChainHead.ARMED] + 1
     while run != NONE and (not checks or is_waiting(runs, run, place, armed)):
         armed = runs[run + RunRow.ARMED]
@@ -215,24 +233,25 @@ def begin(runs, run, links):
 
 
 @inlined
-def bind(head, runs, run, link, links, event, count, given, lost):
+def bind(head, runs, run, link, links, event, count, columns, values, lost):
     """The event of a link is here; later links may wait for values of it."""
     runs[run + RunRow.EVENTS + link] = head[ChainHead.BASE] + event
     for later in range(link + 1, links):
         if head[ChainHead.OTHERS + later] == link:
-            runs[run + RunRow.EVENTS + links + later] = given[later * count + event]
+            given = columns[links + later]
+            runs[run + RunRow.EVENTS + links + later] = values[given * count + event]
             if (lost[event] >> later) & 1:
                 runs[run + RunRow.LOST] |= 1 << later
 
 
 @inlined
-def go_on(head, runs, table, run, link, links, instant):
+def go_on(head, runs, table, run, link, links, instant, near):
     """The run waits for its next link, or ends where that can never come."""
     is_last = link == links - 1
     if (runs[run + RunRow.LOST] >> link) & 1 and not (is_last and head[ChainHead.IS_ABSENCE]):
         end(head, runs, run)
         return
-    wait(head, runs, table, run, link, links)
+    wait(head, runs, table, run, link, links, near)
     if is_last and head[ChainHead.PERIOD] != NONE:
         arm(head, runs, run, instant)
 
@@ -289,23 +308,25 @@ def room_for(head, links, mask):
 
 
 @inlined
-def take(head, runs, table, found, mask, instant, event, links, count, own, given, lost):
+def take(head, runs, table, found, mask, instant, event, links, count, columns, values, lost):
     """The event is the one that runs wait for, those at the end of the chain first; then it begins
     a run, which does not hear it again."""
     last = links - 1
     for link in range(last, 0, -1):
         if (mask >> link) & 1 == 0:
             continue
-        value = 0 if head[ChainHead.OTHERS + link] == NONE else own[link * count + event]
-        place = place_of(head, table, link, value)
-        if table[place + ValueEntry.LINK] == NONE:
+        value = 0
+        if head[ChainHead.OTHERS + link] != NONE:
+            value = values[columns[link] * count + event]
+        entry = entry_of(head, table, value)
+        if table[entry + ValueEntry.IS_USED] == NONE:
             continue
-        run = oldest(head, runs, table, place)
+        run = oldest(head, runs, table, list_of(entry, link), link)
         while run != NONE:
             following = runs[run + RunRow.NEXT]
             if link < last:
-                bind(head, runs, run, link, links, event, count, given, lost)
-                go_on(head, runs, table, run, link + 1, links, instant)
+                bind(head, runs, run, link, links, event, count, columns, values, lost)
+                go_on(head, runs, table, run, link + 1, links, instant, entry)
             else:
                 if head[ChainHead.PERIOD] != NONE:
                     disarm(head, runs, run)
@@ -317,12 +338,12 @@ def take(head, runs, table, found, mask, instant, event, links, count, own, give
     if mask & 1:
         run = free_run(head, runs, links)
         begin(runs, run, links)
-        bind(head, runs, run, 0, links, event, count, given, lost)
-        go_on(head, runs, table, run, 1, links, instant)
+        bind(head, runs, run, 0, links, event, count, columns, values, lost)
+        go_on(head, runs, table, run, 1, links, instant, NONE)
 
 
 @inlined
-def follow_links(head, runs, table, found, links, masks, instants, own, given, lost):
+def follow_links(head, runs, table, found, links, masks, instants, columns, values, lost):
     """Takes events from the cursor on, of a chain with so many links."""
     count = len(masks)
     for event in range(head[ChainHead.CURSOR], count):
@@ -339,23 +360,25 @@ def follow_links(head, runs, table, found, links, masks, instants, own, given, l
         status = room_for(head, links, mask)
         if status != ChainStatus.DONE:
             return status
-        take(head, runs, table, found, mask, instant, event, links, count, own, given, lost)
+        take(head, runs, table, found, mask, instant, event, links, count, columns, values, lost)
     head[ChainHead.CURSOR] = count
     return ChainStatus.DONE
 
 
 @entry(types.int64(WORDS, WORDS, WORDS, WORDS, COLUMN, COLUMN, COLUMN, COLUMN, COLUMN))
-def follow(head_, runs_, table_, found_, masks, instants, own_, given_, lost_):
-    """Takes the events of a batch from the cursor on; `own` and `given` have a row for each link.
+def follow(head_, runs_, table_, found_, masks, instants, columns_, values_, lost_):
+    """Takes the events of a batch from the cursor on.
 
-    The mask of an event has a bit for each link that it satisfies on its own.
+    The mask of an event has a bit for each link that it satisfies on its own. `values` are those of
+    some columns, one after the other; `columns` tells for each link the one by which runs find its
+    event, then for each link the one that an earlier event gives to runs that will wait there.
     """
     head, runs, table, found = words_of(head_), words_of(runs_), words_of(table_), words_of(found_)
-    own, given, lost = words_of(own_), words_of(given_), words_of(lost_)
+    columns, values, lost = words_of(columns_), words_of(values_), words_of(lost_)
     if head[ChainHead.LINKS] == 2:  # most have two; where that is known, no loop is left
-        return follow_links(head, runs, table, found, 2, masks, instants, own, given, lost)
+        return follow_links(head, runs, table, found, 2, masks, instants, columns, values, lost)
     return follow_links(
-        head, runs, table, found, head[ChainHead.LINKS], masks, instants, own, given, lost
+        head, runs, table, found, head[ChainHead.LINKS], masks, instants, columns, values, lost
     )
 
 
@@ -366,10 +389,10 @@ def pass_time(head_, runs_, found_, instant):
 
 
 @entry(types.int64(WORDS, WORDS, WORDS, COLUMN, COLUMN, COLUMN, COLUMN))
-def follow_one(head_, runs_, found_, masks, own_, given_, lost_):
+def follow_one(head_, runs_, found_, masks, columns_, values_, lost_):
     """The same where the whole chain repeats: one run at a time, which begins anew at its end."""
     head, runs, found = words_of(head_), words_of(runs_), words_of(found_)
-    own, given, lost = words_of(own_), words_of(given_), words_of(lost_)
+    columns, values, lost = words_of(columns_), words_of(values_), words_of(lost_)
     count, links = len(masks), head[ChainHead.LINKS]
     for event in range(head[ChainHead.CURSOR], count):
         link = head[ChainHead.WAITS_FOR]
@@ -377,14 +400,15 @@ def follow_one(head_, runs_, found_, masks, own_, given_, lost_):
             continue
         if link > 0 and head[ChainHead.OTHERS + link] != NONE:
             is_lost = (runs[RunRow.LOST] >> link) & 1
-            if is_lost or own[link * count + event] != runs[RunRow.EVENTS + links + link]:
+            own = values[columns[link] * count + event]
+            if is_lost or own != runs[RunRow.EVENTS + links + link]:
                 continue
         if head[ChainHead.FOUND] == head[ChainHead.MOST_FOUND]:
             head[ChainHead.CURSOR] = event
             return ChainStatus.MORE_FOUND
         if link == 0:
             begin(runs, 0, links)
-        bind(head, runs, 0, link, links, event, count, given, lost)
+        bind(head, runs, 0, link, links, event, count, columns, values, lost)
         head[ChainHead.WAITS_FOR] = link + 1
         if link + 1 == links:
             match(head, runs, found, 0, links, event, 0)
@@ -396,47 +420,39 @@ def follow_one(head_, runs_, found_, masks, own_, given_, lost_):
 
 @inlined
 def cut_list(head, runs, table, place):
-    run, armed = table[place + ValueEntry.FIRST], head[ChainHead.ARMED] + 1
+    run, armed = table[place], head[ChainHead.ARMED] + 1
     newer = NONE
     while run != NONE and is_waiting(runs, run, place, armed):
         armed = runs[run + RunRow.ARMED]
         newer, run = run, runs[run + RunRow.NEXT]
     if newer == NONE:
-        table[place + ValueEntry.FIRST] = NONE
+        table[place] = NONE
     else:
         runs[newer + RunRow.NEXT] = NONE
 
 
-@entry("int64(int64[::1], int64[::1], int64[::1])")
+@entry("void(int64[::1], int64[::1], int64[::1])")
 def cut(head_, runs_, table_):
-    """Ends all lists where their runs do; how many are not empty."""
+    """Ends all lists that time limits where their runs do."""
     head, runs, table = words_of(head_), words_of(runs_), words_of(table_)
-    filled = 0
-    for place in range(0, len(table_), ValueEntry.WIDTH):
-        if table[place + ValueEntry.LINK] == NONE or table[place + ValueEntry.FIRST] == NONE:
-            continue
-        if is_timed(head, table[place + ValueEntry.LINK]):
+    last = head[ChainHead.LINKS] - 1
+    if not is_timed(head, last):
+        return
+    for place in range(list_of(0, last), len(table_), 1 << head[ChainHead.ENTRY_BITS]):
+        if table[place] != NONE:
             cut_list(head, runs, table, place)
-        if table[place + ValueEntry.FIRST] != NONE:
-            filled += 1
-    return filled
 
 
 @entry("void(int64[::1], int64[::1], int64[::1], int64[::1])")
-def rehash(head_, runs_, table_, fresh_):
-    """Enters the lists that are not empty, and cut, into a fresh hash table of a known size."""
-    head, runs, table, fresh = words_of(head_), words_of(runs_), words_of(table_), words_of(fresh_)
+def enter(head_, runs_, lists_, table_):
+    """Enters lists, of each its link and its first run, into an empty hash table of a known size."""
+    head, runs, lists, table = words_of(head_), words_of(runs_), words_of(lists_), words_of(table_)
+    links = head[ChainHead.LINKS]
     head[ChainHead.ENTRIES] = 0
-    for place in range(0, len(table_), ValueEntry.WIDTH):
-        if table[place + ValueEntry.LINK] == NONE or table[place + ValueEntry.FIRST] == NONE:
-            continue
-        found = place_of(
-            head, fresh, table[place + ValueEntry.LINK], table[place + ValueEntry.VALUE]
-        )
-        for word in range(ValueEntry.WIDTH):
-            fresh[found + word] = table[place + word]
-        head[ChainHead.ENTRIES] += 1
-        run = fresh[found + ValueEntry.FIRST]
+    for place in range(0, len(lists_), 2):
+        link, run = lists[place], lists[place + 1]
+        found = list_of(claimed(head, table, awaited(head, runs, run, link, links)), link)
+        table[found] = run
         while run != NONE:
-            runs[run + RunRow.ENTRY] = found
+            runs[run + RunRow.LIST] = found
             run = runs[run + RunRow.NEXT]
