@@ -27,7 +27,7 @@ from cepheid.engines.spark.plan.passes import pipelines_of
 from cepheid.engines.spark.plan.plan import plan_of
 from cepheid.engines.spark.plan.request import SparkRequest, WatermarkPolicy
 from cepheid.engines.spark.session.failures import failure_of
-from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK, by_bucket, from_bytes, to_bytes
+from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK, by_bucket, from_bytes
 from cepheid.engines.spark.shuffle.partition_labels import number_of
 from cepheid.engines.spark.shuffle.partitioner import Partitioner
 from cepheid.engines.spark.stream.processor import BucketProcessor, StreamTask
@@ -155,7 +155,7 @@ class PretendedSpark:
     def packs(self, events: Sequence[Event], place: int) -> Iterator[pd.DataFrame]:
         """What two tasks send to an operator."""
         for part in (events[::2], events[1::2]):
-            packs: dict[int, bytes | None] = {}
+            packs: dict[int, pa.Table | None] = {}
             if part and place == 0:
                 packs |= dict.fromkeys(self.task.first_buckets(0))
             for number, one in enumerate(self.task.passes):
@@ -164,11 +164,11 @@ class PretendedSpark:
             if packs:
                 yield pack_rows(packs, max(e.instant for e in part)).to_pandas()
 
-    def packs_for(self, number: int, events: Iterable[Event]) -> dict[int, bytes | None]:
+    def packs_for(self, number: int, events: Iterable[Event]) -> dict[int, pa.Table | None]:
         program = self.programs[number]
         table = encoder(program, [e for e in events if e.type in program.consumed_types])
         parts = by_bucket(table, self.task.passes[number].partitioner.numbers(table))
-        return {number * self.task.buckets + n: to_bytes(part) for n, part in parts}
+        return {number * self.task.buckets + n: part for n, part in parts}
 
     def finish(self) -> int:
         """A micro-batch without events, as Spark adds one when the watermark has moved."""

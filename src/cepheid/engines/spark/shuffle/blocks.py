@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,27 @@ def by_bucket(
 def to_bytes(table: pa.Table) -> bytes:
     """A table as an Arrow stream."""
     sink = pa.BufferOutputStream()
+    _write(table, sink)
+    return sink.getvalue().to_pybytes()
+
+
+def to_column(tables: Iterable[pa.Table | None]) -> Any:
+    """Arrow streams of tables as a column: they are written where it will find them."""
+    sink, ends, is_there = pa.BufferOutputStream(), [0], []
+    for table in tables:
+        if table is not None:
+            _write(table, sink)
+        ends.append(sink.tell())
+        is_there.append(table is not None)
+    places: Any = pa.array(ends, pa.int32())
+    bits: Any = pa.array(is_there, pa.bool_())
+    buffers = [bits.buffers()[1], places.buffers()[1], sink.getvalue()]
+    return pa.Array.from_buffers(pa.binary(), len(is_there), buffers)
+
+
+def _write(table: pa.Table, sink: pa.BufferOutputStream) -> None:
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    return sink.getvalue().to_pybytes()
 
 
 def from_bytes(stream: bytes) -> pa.Table:

@@ -18,9 +18,17 @@ from pyspark.sql import types as T  # noqa: N812
 from cepheid.core.time import Instant
 from cepheid.engines.spark.codec.event_layout import TIME, EventLayout
 from cepheid.engines.spark.session.workers import keep_loaded
-from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK, by_bucket, from_bytes, to_bytes
+from cepheid.engines.spark.shuffle.blocks import (
+    BUCKET,
+    PACK,
+    by_bucket,
+    from_bytes,
+    to_bytes,
+    to_column,
+)
 from cepheid.engines.spark.shuffle.partition_labels import label
 from cepheid.engines.spark.shuffle.partitioner import Partitioner
+from cepheid.matcher.columns.typed_columns import in_one_piece
 
 ROWS, LATE = "rows", "late"  # what packs of results hold
 # The columns of packs; names of Python, as Spark makes tuples of their rows.
@@ -67,28 +75,30 @@ def pack(packer: Packer, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
 
 def _packs(packer: Packer, rows: pa.Table) -> pa.RecordBatch:
     newest = pc.max(rows[TIME]).as_py()
-    sent = rows.filter(pc.is_valid(rows[BUCKET])).combine_chunks()
+    if rows[BUCKET].null_count:
+        rows = rows.filter(pc.is_valid(rows[BUCKET]))
+    sent = rows.combine_chunks()
     numbers = sent[BUCKET].to_numpy()
     events = _events(packer.layout, sent.drop_columns(BUCKET))
     if packer.partitioner is not None:
         numbers = packer.partitioner.numbers(events)
-    packs: dict[int, bytes | None] = dict.fromkeys(packer.notified)
-    packs |= {packer.first + n: to_bytes(part) for n, part in by_bucket(events, numbers)}
+    packs: dict[int, pa.Table | None] = dict.fromkeys(packer.notified)
+    packs |= {packer.first + n: part for n, part in by_bucket(events, numbers)}
     return pack_rows(packs, newest)
 
 
 def _events(layout: EventLayout, sent: pa.Table) -> pa.Table:
-    columns = {name: sent[name].combine_chunks() for name in sent.column_names}
+    columns = {name: in_one_piece(sent[name]) for name in sent.column_names}
     return pa.table(layout.decode(columns, sent.num_rows))
 
 
-def pack_rows(packs: Mapping[int, bytes | None], newest: Instant | None) -> pa.RecordBatch:
+def pack_rows(packs: Mapping[int, pa.Table | None], newest: Instant | None) -> pa.RecordBatch:
     times = pa.array([newest] * len(packs), pa.int64())
     columns: list[Any] = [
         pa.array(map(label, packs), pa.int32()),
         times.cast(pa.timestamp("us", "UTC")),
         times,
-        pa.array(packs.values(), pa.binary()),
+        to_column(packs.values()),
     ]
     return pa.RecordBatch.from_arrays(columns, names=PACKS.names)
 

@@ -266,8 +266,11 @@ def _together(waiting: pa.Table | None, events: pa.Table | None) -> pa.Table | N
 
 def _split(events: pa.Table, instant: Instant | None) -> tuple[pa.Table, pa.Table]:
     """The events after an instant, and those up to it."""
-    if instant is None:
-        return events, events.slice(0, 0)
+    none, times = events.slice(0, 0), pc.min_max(events["@time"])
+    if instant is None or not events.num_rows or times["min"].as_py() > instant:
+        return events, none
+    if times["max"].as_py() <= instant:
+        return none, events
     is_after = pc.greater(events["@time"], pa.scalar(instant, pa.int64()))
     return events.filter(is_after), events.filter(pc.invert(is_after))
 
