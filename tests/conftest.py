@@ -12,7 +12,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 import cepheid as cep
-from tests.effort import examples
+from tests.effort import IS_QUICK, examples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,8 +62,10 @@ class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]  # its base has 
         return "spark" if is_on_session and not nodeid.startswith(WITHOUT_SESSION) else nodeid
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkTogether:
-    return SparkTogether(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkTogether | None:
+    return (
+        None if IS_QUICK else SparkTogether(config, log)
+    )  # the usual one sends many tests at once
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
