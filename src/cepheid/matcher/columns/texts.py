@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cepheid.matcher.vm.memory.layout import NONE
 from cepheid.matcher.vm.texts import SLOTS, WORD, number_texts
@@ -28,7 +27,7 @@ def encoded(array: Any) -> Any:
         found = _Names().encode(array)
         if found is not None:
             return found
-    return pc.dictionary_encode(array)
+    return array.dictionary_encode()
 
 
 def _can_number(array: Any) -> bool:
