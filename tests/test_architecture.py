@@ -80,7 +80,8 @@ def test_every_module_belongs_to_a_layer() -> None:
 
 
 def test_languages_do_not_import_each_other() -> None:
-    languages = {path.name for path in (ROOT / "lang").iterdir() if path.is_dir()}
+    languages = {path.parent.name for path in (ROOT / "lang").glob("*/language.py")}
+    assert languages
     for language in languages:
         for path in (ROOT / "lang" / language).rglob("*.py"):
             text = path.read_text()

@@ -1,4 +1,4 @@
-"""Cuts EPL text into tokens and comments, each with its place."""
+"""Cuts text into tokens and comments, each with its place."""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ from cepheid.expr.tree import (
     Regexp,
     negate,
 )
-from cepheid.lang.epl.cursor import Cursor
-from cepheid.lang.epl.lexer import Kind, Token
+from cepheid.lang.common.cursor import Cursor
+from cepheid.lang.common.lexer import Kind, Token
 
 _PREDICATES = ("in", "between", "like", "regexp")
 _PREVIOUS_ROWS = frozenset({"prev", "prevtail", "prevcount", "prevwindow", "prior"})

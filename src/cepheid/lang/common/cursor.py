@@ -9,7 +9,7 @@ from typing import NoReturn, ParamSpec, TypeVar
 from cepheid.core.numbers import fits_long
 from cepheid.errors import Diagnostic, ProgramError, Span, error
 from cepheid.expr.notation import MAX_NESTING, RESERVED
-from cepheid.lang.epl.lexer import Kind, Token
+from cepheid.lang.common.lexer import Kind, Token
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
