@@ -89,7 +89,9 @@ class Times(Form):
 
     def __post_init__(self) -> None:
         need(self.low >= 0, "a repetition counts from zero")
-        need(self.high is None or self.high >= max(self.low, 1), "a repetition ends after it begins")
+        need(
+            self.high is None or self.high >= max(self.low, 1), "a repetition ends after it begins"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +126,39 @@ def positive(form: Pattern) -> Iterator[Taken]:
             yield from positive(part)
 
 
+def walk_calls(form: Pattern) -> Iterator[Call]:
+    """All calls, from left to right."""
+    if isinstance(form, Call):
+        yield form
+    else:
+        for part in children(form):
+            yield from walk_calls(part)
+
+
+def walk_taken(form: Pattern) -> Iterator[Taken]:
+    """All resolved calls, from left to right."""
+    if isinstance(form, Taken):
+        yield form
+    else:
+        for part in children(form):
+            yield from walk_taken(part)
+
+
 def common_parameters(form: Form) -> tuple[str, ...]:
-    """What all events of every match have in common: each of them binds it."""
-    bound = [[name for name, _ in taken.parameters] for taken in positive(form)]
-    return tuple(name for name in bound[0] if all(name in names for names in bound))
+    """What all events of every match have in common: each of them binds it, and all events of a type
+    by the same attribute."""
+    bound = [dict(taken.parameters) for taken in positive(form)]
+    shared = (name for name in bound[0] if all(name in names for names in bound))
+    return tuple(name for name in shared if _has_one_place(form, name))
+
+
+def _has_one_place(form: Form, name: str) -> bool:
+    places: dict[str, str] = {}
+    for taken in walk_taken(form):
+        for parameter, attribute in taken.parameters:
+            if parameter == name and places.setdefault(taken.atom.event_type, attribute) != attribute:
+                return False
+    return True
 
 
 def can_be_empty(form: Form) -> bool:

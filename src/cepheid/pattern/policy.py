@@ -11,7 +11,8 @@ what they do not know.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 from typing import TypeAlias
 
@@ -44,3 +45,9 @@ EVERY = Policy()  # EPL: each `every` and `->` goes its own way
 CHRONICLE = Policy("oldest", "ignored", "events")
 IMMEDIATE = Policy("oldest", "clears", "events")
 STRICT = Policy("only", "clears", "events")
+# By the names that VEPL has for them, and whether they are global.
+CONTEXTS: Mapping[tuple[str, bool], Policy] = {
+    (name, is_global): replace(policy, is_global=is_global)
+    for name, policy in (("chronicle", CHRONICLE), ("immediate", IMMEDIATE), ("strict", STRICT))
+    for is_global in (False, True)
+}

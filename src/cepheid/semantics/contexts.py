@@ -16,9 +16,8 @@ from typing import ClassVar, Protocol, TypeAlias
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
-from cepheid.expr.evaluate import Frame
 from cepheid.expr.values import group_key
-from cepheid.pattern.algebra import Occurrence, common_parameters, positive
+from cepheid.pattern.algebra import Occurrence, common_parameters, positive, walk_taken
 from cepheid.pattern.policy import Policy
 from cepheid.semantics.residuals import (
     DONE,
@@ -54,13 +53,14 @@ class OccurrencePlan:
     declared: tuple[EventPlan, ...]
     parameters: tuple[str, ...]
     key: tuple[str, ...]  # the parameters that partial matches are kept apart by
+    unkeyed: frozenset[str]  # types that are forbidden whatever their key is
 
     def exists(self, event: Event) -> bool:
         """Whether an event passes the check of its type."""
         return any(one.is_met_by(event) for one in self.declared)
 
     def key_of(self, event: Event) -> Key | None:
-        """Whose partial matches an event concerns; None: those of all keys."""
+        """Whose partial matches an event belongs to; None: it has no key."""
         for one in self.declared:
             if event.type in one.types:
                 found = dict(one.pairs(event))
@@ -76,12 +76,19 @@ def plan_occurrence(
     names = dict.fromkeys(n for taken in positive(pattern.form) for n, _ in taken.parameters)
     planner = Planner(heirs.__getitem__, frozenset(names))
     declared = (planner.plan(taken) for taken in pattern.declared)
+    key = () if policy.is_global else common_parameters(pattern.form)
+    unkeyed = (
+        taken.atom.event_type
+        for taken in walk_taken(pattern.form)
+        if not {name for name, _ in taken.parameters}.issuperset(key)
+    )
     return OccurrencePlan(
         policy,
         planner.plan(pattern.form),
         tuple(plan for plan in declared if isinstance(plan, EventPlan)),
         tuple(names),
-        () if policy.is_global else common_parameters(pattern.form),
+        key,
+        frozenset(heir for name in unkeyed for heir in heirs[name]),
     )
 
 
@@ -151,19 +158,31 @@ class PartialMatches:
     def start(self) -> None:
         """Nothing is true before something happens."""
 
-    def take(self, event: Event, frame: Frame) -> None:
-        del frame  # all that counts is the event
+    def take(self, event: Event) -> None:
         if not self.plan.exists(event):
             return
-        key = self.plan.key_of(event)
-        for concerned in list(self.by_key) if key is None else [key]:
-            self._take(concerned, event)
+        own = self.plan.key_of(event)
+        if own is None or event.type in self.plan.unkeyed:
+            for key in [key for key in self.by_key if key != own]:
+                self._concern(key, event, is_noise=own is None)
+        if own is not None:
+            self._take(own, event)
+
+    def _concern(self, key: Key, event: Event, *, is_noise: bool) -> None:
+        """An event of no key, or of another one, happens to the partial matches of a key."""
+        mine = self.by_key.pop(key)
+        if is_noise and self.plan.policy.noise_counts:
+            self._end(mine)
+            return
+        for match in mine:
+            match.miss(event)
+        self._settle(key, mine)
 
     def _take(self, key: Key, event: Event) -> None:
         mine = self.by_key.pop(key, [])
         if self._advance(mine, event) or self._begin(mine, key, event):
             pass
-        elif self.plan.policy.noise != "ignored":
+        elif self.plan.policy.noise_counts:
             self._end(mine)
             mine = []
         self._settle(key, mine)
@@ -222,5 +241,3 @@ class PartialMatches:
         for match in mine:
             match.ways = ()
             self._rearm(match, is_kept=False)
-
-

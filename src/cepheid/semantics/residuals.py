@@ -238,13 +238,12 @@ class InBoth(Rest):
     def take(self, event: Event, env: Env) -> Iterator[Way]:
         for place, part in enumerate(self.parts):
             for rest, found in part.take(event, env):
+                others = self._missed(place, event, found)
                 if rest == EARLY:
                     yield EARLY, found
-                    continue
-                others = self._missed(place, event, found)
-                if others is not None:
-                    parts, found = others
-                    yield self._with((*parts[:place], rest, *parts[place + 1 :])), found
+                elif others is not None:
+                    parts, after = others
+                    yield self._with((*parts[:place], rest, *parts[place + 1 :])), after
 
     def _missed(self, taker: int, event: Event, env: Env) -> tuple[tuple[Rest, ...], Env] | None:
         """The parts after an event that one of them takes: to all others it just happens."""

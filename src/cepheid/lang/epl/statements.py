@@ -9,12 +9,12 @@ from typing import Any, cast
 from cepheid.core.time import Period
 from cepheid.core.types import Attribute
 from cepheid.errors import Span
+from cepheid.lang.common.annotations import annotation_list
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import condition, data_type, expression, expressions, name_text
 from cepheid.lang.common.lexer import Kind, Token
 from cepheid.lang.common.periods import period
 from cepheid.lang.epl import lower
-from cepheid.lang.epl.annotations import annotation_list
 from cepheid.lang.epl.lower import Mode
 from cepheid.lang.epl.named import named
 from cepheid.lang.epl.patterns import pattern
