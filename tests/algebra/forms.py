@@ -46,7 +46,9 @@ def stream(text: str) -> list[Event]:
     for word in text.split():
         head, _, time = word.partition("@")
         values = {n: int(digit) for n, digit in zip("pq", head[1:], strict=False)}
-        instant = int(time) * 1_000_000 if time else (events[-1].instant + 1_000_000 if events else 0)
+        instant = (
+            int(time) * 1_000_000 if time else (events[-1].instant + 1_000_000 if events else 0)
+        )
         events.append(Event(head[0], instant, {"p": None, "q": None, **values}, len(events)))
     return events
 

@@ -17,10 +17,10 @@ from cepheid.pattern.algebra import (
     Either,
     Follows,
     Form,
-    Not,
+    Never,
     Taken,
+    Timed,
     Times,
-    Window,
 )
 
 Bound = Mapping[str, Value]
@@ -93,13 +93,8 @@ def _joined(one: Bound, other: Bound) -> Bound | None:
 
 def _found(form: Form, events: Sequence[Event], clock: Instant) -> Iterator[Found]:
     match form:
-        case Taken(atom, parameters):
-            for place, event in enumerate(events):
-                if event.type == atom.event_type:
-                    pairs = [(name, event.values_.get(attribute)) for name, attribute in parameters]
-                    bound = dict(pairs)
-                    if all(bound[n] == v and (v is not None or len(pairs) < 2) for n, v in pairs):
-                        yield Found((place,), bound, place, event.instant)
+        case Taken():
+            yield from _events(form, events)
         case Either(parts):
             for part in parts:
                 yield from _found(part, events, clock)
@@ -112,9 +107,20 @@ def _found(form: Form, events: Sequence[Event], clock: Instant) -> Iterator[Foun
                 yield from _sequence([part] * count, events, clock)
         case Both(parts):
             yield from _together(parts, events, clock)
-        case Window(part):
+        case Timed(part):
             for found in _found(part, events, clock):
                 yield from _in_window(found, form, events, clock)
+
+
+def _events(taken: Taken, events: Sequence[Event]) -> Iterator[Found]:
+    for place, event in enumerate(events):
+        if event.type == taken.atom.event_type:
+            values = [(name, event.values_.get(attribute)) for name, attribute in taken.parameters]
+            bound: Bound | None = {}
+            for name, value in values:
+                bound = None if bound is None else _joined(bound, {name: value})
+            if bound is not None:
+                yield Found((place,), bound, place, event.instant)
 
 
 def _flat(form: Form) -> list[Form]:
@@ -128,7 +134,7 @@ def _sequence(parts: Sequence[Form], events: Sequence[Event], clock: Instant) ->
     """Each part after the one before it; what is absent is so in the gap up to the next event."""
     found: list[tuple[Found, tuple[Form, ...]]] = [(NOTHING, ())]
     for part in parts:
-        if isinstance(part, Not):
+        if isinstance(part, Never):
             found = [(before, (*gap, part.part)) for before, gap in found]
             continue
         longer: list[tuple[Found, tuple[Form, ...]]] = []
@@ -162,8 +168,8 @@ def _follow(before: Found, gap: tuple[Form, ...], after: Found) -> Found | None:
 
 
 def _together(parts: Sequence[Form], events: Sequence[Event], clock: Instant) -> Iterator[Found]:
-    wanted = [part for part in parts if not isinstance(part, Not)]
-    absent = [part.part for part in parts if isinstance(part, Not)]
+    wanted = [part for part in parts if not isinstance(part, Never)]
+    absent = [part.part for part in parts if isinstance(part, Never)]
     for ways in product(*(list(_found(part, events, clock)) for part in wanted)):
         places = [place for way in ways for place in way.places]
         bound: Bound | None = {}
@@ -181,7 +187,7 @@ def _together(parts: Sequence[Form], events: Sequence[Event], clock: Instant) ->
 
 
 def _in_window(
-    found: Found, window: Window, events: Sequence[Event], clock: Instant
+    found: Found, window: Timed, events: Sequence[Event], clock: Instant
 ) -> Iterator[Found]:
     if not found.places:
         yield found

@@ -225,7 +225,9 @@ def test_the_reference_has_an_example_of_every_construct() -> None:
                 if rate:
                     rates.add((rate.mode, rate.after is not None, rate.when is not None))
     nodes = {kind for root in (Expr, Pattern, Window) for kind in _kinds(root)}
-    assert nodes - {"Column"} <= shown  # a column is made by resolving a name
+    assert (
+        nodes - {"Column", "Form"} <= shown
+    )  # a column is made by resolving a name, forms are VEPL's
     assert {mode for mode, _, _ in rates} == {None, "first", "last", "all", "snapshot"}
     assert any(after for _, after, _ in rates)
     assert any(when for _, _, when in rates)
@@ -261,7 +263,7 @@ def test_the_table_of_operators_has_an_example_of_each() -> None:
     program = cep.parse("".join(f"select * from pattern [{text}];\n" for text in examples))
     sources = [statement.source for statement in program.tree.statements]
     shown = {type(part).__name__ for source in sources for part in _parts(source)}
-    assert _kinds(Pattern) - {"Interval", "At"} <= shown  # timers stand alone, like events
+    assert _kinds(Pattern) - {"Interval", "At", "Form"} <= shown  # timers stand alone, like events
 
 
 def test_the_reference_lists_every_function() -> None:

@@ -203,7 +203,7 @@ def _bound(tag: str | None, index: int | None) -> Evaluator:
 
 def _whole(bound: Bound) -> Value:
     """One event or several, or the value that a parameter stands for."""
-    return list(bound) if isinstance(bound, list | tuple) else cast(Value, bound)
+    return list(bound) if isinstance(bound, list | tuple) else cast("Value", bound)
 
 
 def _element(bound: Bound, index: int) -> Value:

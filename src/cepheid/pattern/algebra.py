@@ -24,7 +24,7 @@ class Form(Pattern):
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Form):
+class EventCall(Form):
     """An event of a type, or all that a complex event stands for: `invalid(host, _)`.
 
     An argument is a parameter, or None for any value; without a list of arguments nothing is bound.
@@ -73,7 +73,7 @@ class Both(Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Not(Form):
+class Never(Form):
     """`NOT`: its part does not complete in the time between the neighbours."""
 
     part: Form
@@ -95,7 +95,7 @@ class Times(Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Window(Form):
+class Timed(Form):
     """`[within p]`, `[holdsFor p]`: how long it takes from the first event to the last, at most or least."""
 
     part: Form
@@ -121,14 +121,14 @@ def positive(form: Pattern) -> Iterator[Taken]:
     """The calls whose events a match consists of, not those that must be absent."""
     if isinstance(form, Taken):
         yield form
-    elif not isinstance(form, Not):
+    elif not isinstance(form, Never):
         for part in children(form):
             yield from positive(part)
 
 
-def walk_calls(form: Pattern) -> Iterator[Call]:
+def walk_calls(form: Pattern) -> Iterator[EventCall]:
     """All calls, from left to right."""
-    if isinstance(form, Call):
+    if isinstance(form, EventCall):
         yield form
     else:
         for part in children(form):
@@ -156,7 +156,10 @@ def _has_one_place(form: Form, name: str) -> bool:
     places: dict[str, str] = {}
     for taken in walk_taken(form):
         for parameter, attribute in taken.parameters:
-            if parameter == name and places.setdefault(taken.atom.event_type, attribute) != attribute:
+            if (
+                parameter == name
+                and places.setdefault(taken.atom.event_type, attribute) != attribute
+            ):
                 return False
     return True
 
@@ -167,9 +170,9 @@ def can_be_empty(form: Form) -> bool:
         case Times(part, low):
             return low == 0 or can_be_empty(part)
         case Follows(parts) | Both(parts):
-            return all(can_be_empty(part) for part in parts if not isinstance(part, Not))
+            return all(can_be_empty(part) for part in parts if not isinstance(part, Never))
         case Either(parts):
             return any(map(can_be_empty, parts))
-        case Window(part):
+        case Timed(part):
             return can_be_empty(part)
     return False

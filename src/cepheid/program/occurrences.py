@@ -62,18 +62,18 @@ class OccurrenceResolver:
 
     def _form(self, form: Form, names: Names, path: tuple[str, ...]) -> Form:
         match form:
-            case algebra.Call(atom):
+            case algebra.EventCall(atom):
                 inner = self.forms.get(atom.event_type)
                 return (
                     self._event(form, names) if inner is None else self._inline(form, names, path)
                 )
             case algebra.Follows(parts) | algebra.Either(parts) | algebra.Both(parts):
                 return replace(form, parts=tuple(self._form(p, names, path) for p in parts))
-            case algebra.Not(part) | algebra.Times(part) | algebra.Window(part):
+            case algebra.Never(part) | algebra.Times(part) | algebra.Timed(part):
                 return replace(form, part=self._form(part, names, path))
         raise TypeError(f"no rule how to resolve {type(form).__name__}")
 
-    def _event(self, call: algebra.Call, names: Names) -> algebra.Taken:
+    def _event(self, call: algebra.EventCall, names: Names) -> algebra.Taken:
         name = call.atom.event_type
         attributes = [a.name for a in self.types[name].attributes]
         self._check_count(call, attributes)
@@ -84,7 +84,7 @@ class OccurrenceResolver:
         )
         return algebra.Taken(self._atom(name, call.span), parameters, span=call.span)
 
-    def _inline(self, call: algebra.Call, names: Names, path: tuple[str, ...]) -> Form:
+    def _inline(self, call: algebra.EventCall, names: Names, path: tuple[str, ...]) -> Form:
         name = call.atom.event_type
         if name in path:
             fact = " stands in ".join((*path[path.index(name) :], name))
@@ -102,7 +102,7 @@ class OccurrenceResolver:
         inner = self._form(self.forms[name], Names(given, f"|{len(self.inlined)}"), (*path, name))
         return replace(inner, span=call.span)
 
-    def _check_count(self, call: algebra.Call, formal: Sequence[str]) -> None:
+    def _check_count(self, call: algebra.EventCall, formal: Sequence[str]) -> None:
         if call.arguments is not None and len(call.arguments) != len(formal):
             name = call.atom.event_type
             fact = f"{name} has {_counted(len(formal))}, not {len(call.arguments)}"
@@ -189,30 +189,30 @@ def _misplaced_in(form: Form, *, closed: bool) -> Iterator[Diagnostic]:
                 yield from _misplaced_in(part, closed=closed)
         case algebra.Times(part):
             yield from _misplaced_in(part, closed=False)
-        case algebra.Window(part, _, kind):
+        case algebra.Timed(part, _, kind):
             yield from _misplaced_in(part, closed=kind == "within")
-        case algebra.Not():
+        case algebra.Never():
             fact = "NOT stands alone: there is no span in which something could be absent"
             hint = "`a -> NOT b -> c`, or with a window `(a -> NOT b)[within 2 seconds]`"
             yield error("misplaced-not", fact, form.span, hint)
 
 
 def _in_sequence(parts: Sequence[Form], *, closed: bool) -> Iterator[Diagnostic]:
-    if isinstance(parts[0], algebra.Not):
+    if isinstance(parts[0], algebra.Never):
         fact = "nothing comes before NOT, so its span has no beginning"
         yield error("misplaced-not", fact, parts[0].span, "`a -> NOT b -> c`")
-    elif isinstance(parts[-1], algebra.Not) and not closed:
+    elif isinstance(parts[-1], algebra.Never) and not closed:
         fact = "nothing comes after NOT, so its span has no end"
         hint = "a window ends it: `(a -> NOT b)[within 2 seconds]`"
         yield error("misplaced-not", fact, parts[-1].span, hint)
     for part in parts:
         yield from (
-            _absent(part) if isinstance(part, algebra.Not) else _misplaced_in(part, closed=False)
+            _absent(part) if isinstance(part, algebra.Never) else _misplaced_in(part, closed=False)
         )
 
 
 def _in_both(parts: Sequence[Form], span: Span | None, *, closed: bool) -> Iterator[Diagnostic]:
-    absent = [part for part in parts if isinstance(part, algebra.Not)]
+    absent = [part for part in parts if isinstance(part, algebra.Never)]
     if absent and not closed:
         fact = "`AND NOT` means absence in a window, and there is none"
         hint = "`(a AND NOT b)[within 2 seconds]`"
@@ -222,12 +222,12 @@ def _in_both(parts: Sequence[Form], span: Span | None, *, closed: bool) -> Itera
         yield error("misplaced-not", fact, span)
     for part in parts:
         yield from (
-            _absent(part) if isinstance(part, algebra.Not) else _misplaced_in(part, closed=closed)
+            _absent(part) if isinstance(part, algebra.Never) else _misplaced_in(part, closed=closed)
         )
 
 
-def _absent(form: algebra.Not) -> Iterator[Diagnostic]:
-    if isinstance(form.part, algebra.Not):
+def _absent(form: algebra.Never) -> Iterator[Diagnostic]:
+    if isinstance(form.part, algebra.Never):
         yield error("misplaced-not", "NOT of NOT", form.span, "leave both out")
     elif algebra.can_be_empty(form.part):
         fact = "what could match nothing at all is never absent"

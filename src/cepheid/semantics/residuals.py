@@ -517,13 +517,13 @@ class Planner:
             case algebra.Either(parts):
                 return EitherPlan(tuple(map(self.plan, parts)))
             case algebra.Both(parts):
-                wanted = (part for part in parts if not isinstance(part, algebra.Not))
-                absent = (part.part for part in parts if isinstance(part, algebra.Not))
+                wanted = (part for part in parts if not isinstance(part, algebra.Never))
+                absent = (part.part for part in parts if isinstance(part, algebra.Never))
                 plans = tuple(map(self.plan, wanted)), tuple(map(self.plan, absent))
                 return BothPlan(*plans, self.visible)
             case algebra.Times(part, low, high):
                 return LoopPlan(self.plan(part), 0 if algebra.can_be_empty(part) else low, high)
-            case algebra.Window(part, period, kind):
+            case algebra.Timed(part, period, kind):
                 return WindowPlan(self.plan(part), period, kind == "holdsFor")
         raise TypeError(f"no meaning of {type(form).__name__}")
 
@@ -531,7 +531,7 @@ class Planner:
         steps: list[Plan] = []
         forbidden: list[tuple[Plan, ...]] = [()]
         for part in _flat(parts):
-            if isinstance(part, algebra.Not):
+            if isinstance(part, algebra.Never):
                 forbidden[-1] = (*forbidden[-1], self.plan(part.part))
             else:
                 steps.append(self.plan(part))

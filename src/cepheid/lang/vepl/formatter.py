@@ -134,9 +134,8 @@ class _Writer:
                 self._end_line()
         elif token.text in ("(", "["):
             self.brackets.append(token.text)
-        elif token.text in (")", "]", "}") and self.brackets:
-            if self.brackets.pop() == "body":
-                self._end_line()
+        elif token.text in (")", "]", "}") and self.brackets and self.brackets.pop() == "body":
+            self._end_line()
 
     def _paragraph(self) -> None:
         if self.lines and self.lines[-1]:

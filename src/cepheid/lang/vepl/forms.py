@@ -17,13 +17,13 @@ from cepheid.lang.common.periods import exact_period, period
 from cepheid.lang.vepl.printer import print_form
 from cepheid.pattern.algebra import (
     Both,
-    Call,
     Either,
+    EventCall,
     Follows,
     Form,
-    Not,
+    Never,
+    Timed,
     Times,
-    Window,
     WindowKind,
 )
 from cepheid.pattern.tree import Atom
@@ -58,7 +58,7 @@ def _operand(cursor: Cursor) -> Form:
     start = cursor.token
     if start.kind is Kind.WORD and start.text == "NOT":
         cursor.advance()
-        return Not(_unit(cursor), span=cursor.span_from(start))
+        return Never(_unit(cursor), span=cursor.span_from(start))
     return _unit(cursor)
 
 
@@ -76,17 +76,17 @@ def _unit(cursor: Cursor) -> Form:
         found = _call(cursor)
     is_counted = cursor.token.is_symbol("{")
     if is_counted:
-        low, high = _multiplicity(cursor, is_event=isinstance(found, Call))
+        low, high = _multiplicity(cursor, is_event=isinstance(found, EventCall))
         found = Times(found, low, high, span=cursor.span_from(start))
     if cursor.token.is_symbol("["):
-        if isinstance(found, Call):
+        if isinstance(found, EventCall):
             hint = "a single event takes no time: give it a multiplicity, `a{3}[1000]`"
             cursor.report("bad-window", "a window on one event", cursor.token.span, hint)
         found = _window(cursor, found, start)
     return found
 
 
-def _call(cursor: Cursor) -> Call:
+def _call(cursor: Cursor) -> EventCall:
     start = cursor.name("an event, or '(' and a group of them")
     arguments: tuple[str | None, ...] | None = None
     opened = cursor.take_symbol("(")
@@ -99,7 +99,9 @@ def _call(cursor: Cursor) -> Call:
             given.append(None if argument.text == "_" else name_text(argument))
         cursor.close(")", opened, "list of arguments", ())
         arguments = tuple(given)
-    return Call(Atom(name_text(start), span=start.span), arguments, span=cursor.span_from(start))
+    return EventCall(
+        Atom(name_text(start), span=start.span), arguments, span=cursor.span_from(start)
+    )
 
 
 def _multiplicity(cursor: Cursor, *, is_event: bool) -> tuple[int, int | None]:
@@ -143,4 +145,4 @@ def _window(cursor: Cursor, part: Form, start: Token) -> Form:
         cursor.report("bad-period", "a window needs a period", cursor.span_from(opened))
         length = Period(MICROSECONDS["milliseconds"])
     kind: WindowKind = "holdsFor" if holds_for else "within"
-    return Window(part, length, kind, span=cursor.span_from(start))
+    return Timed(part, length, kind, span=cursor.span_from(start))

@@ -8,14 +8,14 @@ from cepheid.expr.printing import print_expr, print_name
 from cepheid.lang.common.printing import print_annotation
 from cepheid.pattern.algebra import (
     Both,
-    Call,
     Either,
+    EventCall,
     Follows,
     Form,
-    Not,
+    Never,
     Occurrence,
+    Timed,
     Times,
-    Window,
 )
 from cepheid.pattern.policy import CONTEXTS
 from cepheid.pattern.tree import Pattern
@@ -80,17 +80,17 @@ def print_pattern(pattern: Pattern) -> str:
 def print_form(form: Pattern) -> str:
     """With as many brackets as make every operator stand alone."""
     match form:
-        case Call(atom, arguments):
+        case EventCall(atom, arguments):
             given = "" if arguments is None else f"({', '.join(map(_argument, arguments))})"
             return f"{print_name(atom.event_type)}{given}"
         case Follows(parts) | Either(parts) | Both(parts):
             return f" {_OPERATORS[type(form)]} ".join(map(_operand, parts))
-        case Not(part):
-            return f"NOT {_unit(part, Call, Times, Window)}"
+        case Never(part):
+            return f"NOT {_unit(part, EventCall, Times, Timed)}"
         case Times(part, low, high):
-            return f"{_unit(part, Call)}{{{_count(low, high)}}}"
-        case Window(part, period, kind):
-            return f"{_unit(part, Call, Times)}[{kind} {period}]"
+            return f"{_unit(part, EventCall)}{{{_count(low, high)}}}"
+        case Timed(part, period, kind):
+            return f"{_unit(part, EventCall, Times)}[{kind} {period}]"
     raise UsageError(error("unsupported", "VEPL has no words for a pattern like this"))
 
 
