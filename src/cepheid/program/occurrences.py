@@ -55,7 +55,8 @@ class OccurrenceResolver:
         noisy = self.disturbing if source.policy.noise_counts else ()
         own = {taken.atom.event_type: taken for taken in reversed([*algebra.walk_taken(form)])}
         own |= {taken.atom.event_type: taken for taken in reversed([*algebra.positive(form)])}
-        others = (self._declared(name) for name in noisy if name not in own)
+        called = _attributes_of(form)
+        others = (self._declared(name, called) for name in noisy if name not in own)
         declared = (*(replace(taken, span=None) for taken in own.values()), *others)
         occurrence = algebra.Occurrence(form, declared, span=source.pattern.span)
         return ResolvedOccurrence(occurrence, self._parameters(form))
@@ -116,11 +117,13 @@ class OccurrenceResolver:
         scope = Scope(types=self.types, tags={}, current=EventRef(name), no_aggregates="in a check")
         return Atom(name, condition=resolve_condition(check, scope, []), span=span)
 
-    def _declared(self, name: str) -> algebra.Taken:
-        """The event of a type that a form does not take: its attributes may still be called as the
-        parameters of the form are."""
-        attributes = self.types[name].attributes
-        return algebra.Taken(self._atom(name, None), tuple((a.name, a.name) for a in attributes))
+    def _declared(self, name: str, called: Mapping[str, set[str]]) -> algebra.Taken:
+        """The event of a type that a form does not take. It has a parameter of the form if it has an
+        attribute of that name, or of the one by which all events of the form have it."""
+        own = {attribute.name for attribute in self.types[name].attributes}
+        found = {p: own & attributes or own & {p} for p, attributes in called.items()}
+        parameters = tuple((p, places.pop()) for p, places in found.items() if len(places) == 1)
+        return algebra.Taken(self._atom(name, None), parameters)
 
     def _parameters(self, form: Form) -> dict[str, DataType]:
         """The types of the parameters that have the names of this form."""
@@ -139,6 +142,15 @@ class OccurrenceResolver:
                 found[name] = both or type
         visible = {n for taken in algebra.positive(form) for n, _ in taken.parameters}
         return {name: type for name, type in found.items() if name in visible and "|" not in name}
+
+
+def _attributes_of(form: Form) -> dict[str, set[str]]:
+    """The attributes that parameters are found in."""
+    found: dict[str, set[str]] = {}
+    for taken in algebra.walk_taken(form):
+        for name, attribute in taken.parameters:
+            found.setdefault(name, set()).add(attribute)
+    return found
 
 
 def _counted(count: int) -> str:

@@ -95,13 +95,14 @@ def plan_occurrence(
 class PartialMatch:
     """The events that were used so far, and all that may be left after exactly these."""
 
-    __slots__ = ("events", "key", "matches", "order", "ways")
+    __slots__ = ("armed_for", "events", "key", "matches", "order", "ways")
     stage: ClassVar[TimerStage] = TimerStage.PATTERN
 
     def __init__(self, matches: PartialMatches, key: Key) -> None:
         self.matches = matches
         self.key = key
         self.order = 0
+        self.armed_for: Instant | None = None
         self.events: tuple[Event, ...] = ()
         self.ways: tuple[Way, ...] = tuple((rest, Env()) for rest in matches.plan.plan.begin())
 
@@ -206,7 +207,7 @@ class PartialMatches:
         return True
 
     def wake(self, match: PartialMatch) -> None:
-        match.order = 0
+        match.armed_for = None
         match.wake(self.host.now)
         mine = self.by_key.pop(match.key)
         self._settle(match.key, mine)
@@ -230,12 +231,14 @@ class PartialMatches:
             self.host.occurred(values, match.events)
 
     def _rearm(self, match: PartialMatch, *, is_kept: bool) -> None:
-        if match.order:
+        due = match.due if is_kept else None
+        if due == match.armed_for:
+            return  # who set the timer decides its place among others
+        if match.armed_for is not None:
             self.host.disarm(match)
-            match.order = 0
-        due = match.due
-        if is_kept and due is not None:
+        if due is not None:
             self.host.arm(match, due)
+        match.armed_for = due
 
     def _end(self, mine: Iterable[PartialMatch]) -> None:
         for match in mine:
