@@ -21,10 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from cepheid.core.time import Instant
 from cepheid.core.types import DataType, lineage
-from cepheid.expr import tree as expr_tree
 from cepheid.io.arrow import arrow_type
 from cepheid.matcher.gaps import left_to_reference
-from cepheid.pattern import tree as pattern_tree
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
 if TYPE_CHECKING:
@@ -177,10 +175,5 @@ def _uses(statement: ResolvedStatement) -> Iterator[tuple[str, str | None]]:
     for name in statement.inputs:
         for attribute in statement.key_of(name) or ():
             yield name, attribute
-    atoms = pattern_tree.atoms(statement.pattern) if statement.pattern else ()
-    owners = {atom.tag: atom.event_type for atom in atoms}
-    for current, expr in statement.expressions:
-        for node in expr_tree.walk(expr):
-            if isinstance(node, expr_tree.Column):
-                name = (current or "") if node.tag is None else owners[node.tag]
-                yield name, node.path[0].name if node.path else None
+    for name, column in statement.columns_read:
+        yield name, column.path[0].name if column.path else None

@@ -59,7 +59,17 @@ class OccurrenceResolver:
         others = (self._declared(name, called) for name in noisy if name not in own)
         declared = (*(replace(taken, span=None) for taken in own.values()), *others)
         occurrence = algebra.Occurrence(form, declared, span=source.pattern.span)
+        self.problems.extend(self._unbound(form, target, source.span))
         return ResolvedOccurrence(occurrence, self._parameters(form))
+
+    def _unbound(self, form: Form, target: str, span: Span | None) -> Iterator[Diagnostic]:
+        """Parameters of a complex event that no event of a match binds."""
+        bound = {n for taken in algebra.positive(form) for n, _ in taken.parameters}
+        for attribute in self.types[target].attributes if target in self.types else ():
+            if attribute.name not in bound:
+                fact = f"no event of {target} binds '{attribute.name}': it is always null"
+                hint = suggest(attribute.name, bound, "bound parameters")
+                yield warning("unbound-tag", fact, span, hint)
 
     def _form(self, form: Form, names: Names, path: tuple[str, ...]) -> Form:
         match form:
@@ -140,8 +150,7 @@ class OccurrenceResolver:
                     hint = "a name stands for one value: give the other one another name, or `_`"
                     self.problems.append(error("type-mismatch", fact, taken.span, hint))
                 found[name] = both or type
-        visible = {n for taken in algebra.positive(form) for n, _ in taken.parameters}
-        return {name: type for name, type in found.items() if name in visible and "|" not in name}
+        return {name: type for name, type in found.items() if "|" not in name}
 
 
 def _attributes_of(form: Form) -> dict[str, set[str]]:
@@ -254,13 +263,3 @@ def _flat(form: Form) -> Iterator[Form]:
             yield from _flat(part)
     else:
         yield form
-
-
-def unused_parameters(
-    name: str, declared: EventType, bound: Mapping[str, DataType], span: Span | None
-) -> Iterator[Diagnostic]:
-    """Parameters of a complex event that no event binds are null in its rows."""
-    for attribute in declared.attributes:
-        if attribute.name not in bound:
-            fact = f"no event of {name} binds '{attribute.name}': it is always null"
-            yield warning("unbound-tag", fact, span, suggest(attribute.name, bound, "parameters"))
