@@ -176,7 +176,8 @@ def can_be_empty(form: Form) -> bool:
         case Times(part, low):
             return low == 0 or can_be_empty(part)
         case Follows(parts) | Both(parts):
-            return all(can_be_empty(part) for part in parts if not isinstance(part, Never))
+            wanted = [part for part in parts if not isinstance(part, Never)]
+            return bool(wanted) and all(map(can_be_empty, wanted))
         case Either(parts):
             return any(map(can_be_empty, parts))
         case Timed(part):
