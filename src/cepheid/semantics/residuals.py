@@ -242,8 +242,7 @@ class InBoth(Rest):
                 if rest == EARLY:
                     yield EARLY, found
                 elif others is not None:
-                    parts, after = others
-                    yield self._with((*parts[:place], rest, *parts[place + 1 :])), after
+                    yield replace(self, parts=others[0]).with_part(place, rest), others[1]
 
     def _missed(self, taker: int, event: Event, env: Env) -> tuple[tuple[Rest, ...], Env] | None:
         """The parts after an event that one of them takes: to all others it just happens."""
@@ -256,7 +255,9 @@ class InBoth(Rest):
                 parts[place], env = missed
         return tuple(parts), env
 
-    def _with(self, parts: tuple[Rest, ...]) -> Rest:
+    def with_part(self, place: int, rest: Rest) -> Rest:
+        """The same, of one part of which this is left."""
+        parts = (*self.parts[:place], rest, *self.parts[place + 1 :])
         if all(part == DONE for part in parts) and not self.plan.forbidden:
             return DONE
         return replace(self, parts=parts, guards=self.guards or self.plan.guards())
@@ -271,9 +272,7 @@ class InBoth(Rest):
     def wake(self, now: Instant, env: Env) -> Iterator[Way]:
         for place, part in enumerate(self.parts):
             if part.due == now:
-                for rest, found in part.wake(now, env):
-                    parts = (*self.parts[:place], rest, *self.parts[place + 1 :])
-                    yield self._with(parts), found
+                yield from ((self.with_part(place, r), e) for r, e in part.wake(now, env))
                 return
 
     @property
@@ -383,6 +382,7 @@ class Plan(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventPlan(Plan):
+    name: str
     types: frozenset[str]  # the type and all that inherit from it
     parameters: tuple[tuple[str, str], ...]
     condition: Callable[[Frame], bool]
@@ -511,7 +511,8 @@ class Planner:
         match form:
             case algebra.Taken(atom, parameters):
                 condition = compile_condition(atom.condition)
-                return EventPlan(self.heirs(atom.event_type), parameters, condition)
+                name = atom.event_type
+                return EventPlan(name, self.heirs(name), parameters, condition)
             case algebra.Follows(parts):
                 return self._sequence(parts)
             case algebra.Either(parts):
