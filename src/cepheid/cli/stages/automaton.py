@@ -15,11 +15,11 @@ from cepheid.verbs.pipeline import automata
 
 def text(program: Program) -> Iterator[RenderableType]:
     found = automata(program.resolve())
-    for name, automaton in found.items():
-        if automaton is not None:
-            yield Text(name, "bold")
-            yield _table(automaton)
-    if not any(found.values()):
+    shown = [(name, automaton) for name, automaton in found.items() if automaton is not None]
+    for place, (name, automaton) in enumerate(shown):
+        yield Text("\n" * bool(place) + name, "bold")
+        yield _table(automaton)
+    if not shown:
         yield Text("no statement is a complex event: none has an automaton")
 
 

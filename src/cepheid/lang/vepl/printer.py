@@ -19,7 +19,14 @@ from cepheid.pattern.algebra import (
 )
 from cepheid.pattern.policy import CONTEXTS
 from cepheid.pattern.tree import Pattern
-from cepheid.program.tree import Declaration, PatternSource, ProgramTree, Schema, Statement
+from cepheid.program.tree import (
+    Declaration,
+    PatternSource,
+    ProgramTree,
+    Schema,
+    SelectExpr,
+    Statement,
+)
 
 _OPERATORS: dict[type[Form], str] = {Follows: "->", Either: "OR", Both: "AND"}
 
@@ -61,7 +68,7 @@ def _parameters(attributes: tuple[Attribute, ...]) -> str:
 def _complex_event(statement: Statement, attributes: tuple[Attribute, ...] | None) -> str:
     source = statement.source
     assert isinstance(source, PatternSource)
-    shown = "(...)" if attributes is None else _parameters(attributes)
+    shown = _names(statement) if attributes is None else _parameters(attributes)
     context = next((n for n, policy in CONTEXTS.items() if policy == source.policy), None)
     lines = [
         *(print_annotation(a) for a in statement.annotations if a.name != "Name"),
@@ -71,6 +78,12 @@ def _complex_event(statement: Statement, attributes: tuple[Attribute, ...] | Non
     if context is not None and context != ("chronicle", False):
         lines.append(f"    context {context[0]}{' global' if context[1] else ''}")
     return "\n".join([*lines, "}"])
+
+
+def _names(statement: Statement) -> str:
+    """Its parameters without their types, which its schema has."""
+    exprs = (item.expr for item in statement.select if isinstance(item, SelectExpr))
+    return f"({', '.join(map(print_expr, exprs))})"
 
 
 def print_pattern(pattern: Pattern) -> str:
