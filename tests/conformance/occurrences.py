@@ -30,6 +30,25 @@ def occurrences(draw: DrawFn, contexts: tuple[str, ...] = CONTEXTS) -> Example:
     return Example("".join([SCHEMAS, *texts]), draw(_events()), language="vepl")
 
 
+@st.composite
+def chains(draw: DrawFn) -> Example:
+    """Complex events that take whole batches: one event after the other, by a key or without."""
+    texts = []
+    for number in range(draw(st.integers(1, 2))):
+        types = draw(st.permutations("ABCD"))[: draw(st.integers(2, 4))]
+        key = draw(st.sampled_from(("x", "x", "_")))
+        calls = [
+            f"{name}({shown}, {key}, _, _)" for name, shown in zip(types, "ijjj", strict=False)
+        ]
+        context = draw(st.sampled_from(CONTEXTS[::2] if key == "x" else CONTEXTS))
+        head = f"complexEvent O{number}(i: string, x: string)"
+        form = " -> ".join([calls[0], *(call.replace("(j", "(_") for call in calls[1:])])
+        texts.append(f"{head} {{ as {form} context {context} }}\n")
+    shown = "x" if all("x, _, _)" in text for text in texts) else "i"
+    texts = [text.replace("(i: string, x: string)", f"({shown}: string)") for text in texts]
+    return Example("".join([SCHEMAS, *texts]), draw(_events()), language="vepl")
+
+
 def _complex_event(name: str, form: str, context: str) -> str:
     """Events are found by their keys, and the ids of some of them are shown."""
     shown = _CALL.sub(lambda call: f"{call[1].upper()}(i, {call[2] or '_'}, _, _)", form, count=1)

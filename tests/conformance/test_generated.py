@@ -9,7 +9,7 @@ from tests import effort
 from tests.conformance.compare import agree
 from tests.conformance.engines import ENGINES, REFERENCE
 from tests.conformance.generator import examples
-from tests.conformance.occurrences import occurrences
+from tests.conformance.occurrences import chains, occurrences
 from tests.conformance.scenarios import Example
 
 # How many examples each engine gets: the slower it is, the fewer.
@@ -58,6 +58,16 @@ OCCURRENCES = {
 def test_generated_complex_events_give_the_rows_of_the_reference(name: str) -> None:
     @effort.examples(OCCURRENCES[name])
     @given(occurrences())
+    def search(example: Example) -> None:
+        assert agree(ENGINES[name], example)
+
+    search()
+
+
+@pytest.mark.parametrize("name", IN_LANES)
+def test_chains_of_complex_events_give_the_rows_of_the_reference(name: str) -> None:
+    @effort.examples(IN_LANES[name])
+    @given(chains())
     def search(example: Example) -> None:
         assert agree(ENGINES[name], example)
 

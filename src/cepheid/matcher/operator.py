@@ -73,17 +73,17 @@ def open_operator(
     asked for. `is_fed` says that others derive some of its events, so that these have keys. Where
     it alone takes the whole input, its rows are in order and may do without: not `keyed`.
     """
+    from cepheid.matcher.lanes.operator import LanesOperator, lanes_of
+    from cepheid.matcher.machine.operator import MachineOperator
+
+    lanes = None if is_fed or timed_out else lanes_of(program)
+    if lanes is not None:
+        return LanesOperator(program, lanes, keyed=keyed)
     if timed_out or left_to_reference(program) or (is_fed and takes_own_rows(program)):
         from cepheid.matcher.reference import ReferenceOperator
 
         return ReferenceOperator(program, timed_out=timed_out)
-    from cepheid.matcher.lanes.operator import LanesOperator, lanes_of
-    from cepheid.matcher.machine.operator import MachineOperator
-
-    lanes = None if is_fed else lanes_of(program)
-    if lanes is None:
-        return MachineOperator(program, keyed=keyed)
-    return LanesOperator(program, lanes, keyed=keyed)
+    return MachineOperator(program, keyed=keyed)
 
 
 def takes_own_rows(program: ResolvedProgram) -> bool:

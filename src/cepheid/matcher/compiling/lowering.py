@@ -34,6 +34,7 @@ from cepheid.matcher.compiling.window_lowering import (
     gaps_of_rows,
     is_plain,
 )
+from cepheid.matcher.gaps import COMPLEX_EVENT
 from cepheid.matcher.operator import columns_of, derived_types
 from cepheid.matcher.vm.memory.layout import NONE, Region
 from cepheid.matcher.vm.memory.tables import Effect, NodeKind, NodeRow, StatementRow
@@ -73,7 +74,7 @@ def gaps_of(statement: ResolvedStatement) -> Gaps:
     """What a statement has that the machine leaves to the reference semantics, and where."""
     yield from gaps_of_rows(statement)
     if isinstance(statement.pattern, Occurrence):
-        yield "the complex event", statement.pattern.span
+        yield COMPLEX_EVENT, statement.pattern.span
         return
     normal = normalize_statement(statement)
     for node in nodes.walk(normal.source):
