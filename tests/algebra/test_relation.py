@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
 from cepheid.core.event import Event
-from tests.algebra.forms import form_of, program, run, stream
+from cepheid.pattern.algebra import Occurrence
+from cepheid.pattern.policy import CHRONICLE
+from cepheid.semantics.contexts import plan_occurrence
+from cepheid.semantics.residuals import DONE, EARLY, Env, Way
+from tests.algebra.forms import TYPES, form_of, program, run, stream
 from tests.algebra.generators import SECOND, forms, streams
 from tests.algebra.relation import contains, occurrences
 from tests.effort import examples
@@ -107,18 +113,50 @@ def test_what_a_context_chooses_is_in_the_relation(
         }
 
 
-@examples(150)
+def every_way(form: str, events: list[Event], end: int) -> set[tuple[int, ...]]:
+    """Where the events of all matches are, if each token may use an event or leave it: no context."""
+    resolved = program(form)
+    pattern = resolved.statements[0].pattern
+    assert isinstance(pattern, Occurrence)
+    plan = plan_occurrence(pattern, CHRONICLE, {name: frozenset({name}) for name in TYPES}).plan
+    tokens: dict[tuple[Way, tuple[int, ...]], None] = {}
+    found: set[tuple[int, ...]] = set()
+
+    def pass_time(now: int) -> None:
+        while due := [(rest.due, key) for key in tokens if (rest := key[0][0]).due is not None]:
+            instant, key = min(due, key=lambda one: one[0])
+            if instant > now:
+                break
+            del tokens[key]
+            (rest, env), places = key
+            settle(rest.wake(instant, env), places)
+
+    def settle(ways: Iterable[Way], places: tuple[int, ...]) -> None:
+        for way in ways:
+            if way[0] == DONE:
+                found.add(places)
+            elif way[0] != EARLY:
+                tokens[way, places] = None
+
+    for event in events:
+        pass_time(event.instant)
+        before, starts = list(tokens), [((rest, Env()), ()) for rest in plan.begin()]
+        tokens.clear()
+        for (rest, env), places in before:
+            missed = rest.miss(event, env)
+            settle([missed] if missed else [], places)
+        for (rest, env), places in (*before, *starts):
+            settle(rest.take(event, env), (*places, event.sequence))
+    pass_time(end)
+    return found
+
+
+@examples(400)
 @given(forms(2), streams())
-def test_where_the_relation_holds_for_the_first_time_chronicle_finds_no_less_than_strict(
+def test_without_a_context_every_match_of_the_relation_is_found_and_no_other(
     form: str, events: list[Event]
 ) -> None:
-    """An event that completes alone what nothing has begun is never missed."""
     note(form)
-    for event in events:
-        alone = [event]
-        end = event.instant + 10 * SECOND
-        found = bool(
-            occurrences(form_of(form), [Event(event.type, event.instant, event.values_, 0)], end)
-        )
-        for context in CONTEXTS:
-            assert bool(run(program(form, context), alone, end)) == found
+    end = events[-1].instant + 10 * SECOND if events else 0
+    expected = {tuple(sorted(f.places)) for f in occurrences(form_of(form), events, end)}
+    assert every_way(form, events, end) == expected
