@@ -79,6 +79,8 @@ def test_what_the_original_did(
         # A forbidden event ends the partial matches that forbid it, and only these.
         ("a -> NOT b -> c", "chronicle", "a b c a c", ["a3 c4"]),
         ("a -> NOT b(x, _) -> c(x, _)", "chronicle", "a b1 c1 c2", ["a0 c3"]),
+        # A name that nothing binds stands for any value.
+        ("a -> NOT b(x, _) -> (c(x, _) OR d)", "chronicle", "a b1 d c2", ["a0 c3"]),
         ("a -> NOT (b -> d) -> c", "chronicle", "a b c a b d c", ["a0 c2"]),
         ("a -> NOT (b{2}) -> c", "chronicle", "a b c a b b c", ["a0 c2"]),
         ("(a -> NOT b -> c) AND b", "chronicle", "a b c", []),

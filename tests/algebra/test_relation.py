@@ -12,7 +12,7 @@ from cepheid.core.event import Event
 from cepheid.pattern.algebra import Occurrence
 from cepheid.pattern.policy import CHRONICLE
 from cepheid.semantics.contexts import plan_occurrence
-from cepheid.semantics.residuals import DONE, EARLY, Env, Way
+from cepheid.semantics.residuals import End, Env, Way, is_over
 from tests.algebra.forms import TYPES, form_of, program, run, stream
 from tests.algebra.generators import SECOND, forms, streams
 from tests.algebra.relation import contains, occurrences
@@ -133,9 +133,9 @@ def every_way(form: str, events: list[Event], end: int) -> set[tuple[int, ...]]:
 
     def settle(ways: Iterable[Way], places: tuple[int, ...]) -> None:
         for way in ways:
-            if way[0] == DONE:
+            if is_over(way):
                 found.add(places)
-            elif way[0] != EARLY:
+            elif not isinstance(way[0], End):
                 tokens[way, places] = None
 
     for event in events:

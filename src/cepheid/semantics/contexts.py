@@ -22,11 +22,13 @@ from cepheid.pattern.policy import Policy
 from cepheid.semantics.residuals import (
     DONE,
     EARLY,
+    End,
     Env,
     EventPlan,
     Plan,
     Planner,
     Way,
+    is_over,
 )
 from cepheid.semantics.timers import Timer, TimerStage
 
@@ -111,7 +113,7 @@ class PartialMatch:
         used: dict[Way, None] = {}
         left: list[Way] = []
         for rest, env in self.ways:
-            ways = list(rest.take(event, env))
+            ways = [way for way in rest.take(event, env) if way[0] != DONE or is_over(way)]
             used.update((way, None) for way in ways if way[0] != EARLY)
             if not ways:
                 left.append((rest, env))
@@ -137,7 +139,7 @@ class PartialMatch:
         ways: dict[Way, None] = {}
         for rest, env in self.ways:
             found = rest.wake(now, env) if rest.due == now else ((rest, env),)
-            ways.update((way, None) for way in found if way[0] != EARLY)
+            ways.update((way, None) for way in found if is_over(way) or not isinstance(way[0], End))
         self.ways = tuple(ways)
 
     @property

@@ -59,13 +59,23 @@ class Env:
         bound = dict(self.bound)
         return all(name in bound and _unify(bound[name], value) for name, value in pairs)
 
+    @property
+    def is_allowed(self) -> bool:
+        """Whether a match may end like this: a name that was never bound stands for any value, also
+        for a forbidden one."""
+        bound = dict(self.bound)
+        return all(
+            any(name in bound and not _unify(bound[name], value) for name, value in pairs)
+            for pairs in self.vetoes
+        )
+
     def without(self, pairs: Pairs) -> Env | None:
         """The same where these values must not come together; None where they have."""
         bound = dict(self.bound)
         if any(name in bound and not _unify(bound[name], value) for name, value in pairs):
             return self
-        missing = tuple((name, value) for name, value in pairs if name not in bound)
-        return replace(self, vetoes=(*self.vetoes, missing)) if missing else None
+        is_missing = any(name not in bound for name, _ in pairs)
+        return replace(self, vetoes=(*self.vetoes, pairs)) if is_missing else None
 
 
 def _unify(one: Value, other: Value) -> bool:
@@ -118,6 +128,11 @@ class End(Rest):
 DONE, EARLY = End(), End(is_early=True)
 
 
+def is_over(way: Way) -> bool:
+    """Whether nothing is left, and what was bound is allowed."""
+    return way[0] == DONE and way[1].is_allowed
+
+
 @dataclass(frozen=True, slots=True)
 class Awaited(Rest):
     """One event."""
@@ -153,10 +168,10 @@ class Guard:
         found: Env | None = env
         for rest, own in (*self.begun, *starts):
             for way in rest.take(event, own):
-                if way[0] == DONE:
+                if is_over(way):
                     shared = tuple(pair for pair in way[1].bound if pair[0] in self.visible)
                     found = found.without(shared) if found is not None else None
-                elif way[0] != EARLY:
+                elif not isinstance(way[0], End):
                     begun[way] = None
         return None if found is None else (replace(self, begun=tuple(begun)), found)
 
