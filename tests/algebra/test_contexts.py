@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.algebra.forms import program, run, stream, words
+import cepheid as cep
+from tests.algebra.forms import SCHEMAS, program, run, stream, words
 
 FIGURE_5 = "a a a b c b"  # a1 a1 a1 a2 a3 a2 in the paper
 
@@ -84,6 +85,24 @@ def test_what_the_original_did(
         ("a -> NOT (b -> d) -> c", "chronicle", "a b c a b d c", ["a0 c2"]),
         ("a -> NOT (b{2}) -> c", "chronicle", "a b c a b b c", ["a0 c2"]),
         ("(a -> NOT b -> c) AND b", "chronicle", "a b c", []),
+        ("a -> NOT b -> d{2} -> c", "chronicle", "a d b d c", ["a0 d1 d3 c4"]),
+        ("a -> NOT b -> d{*} -> c", "chronicle", "a b c a c", ["a3 c4"]),
+        ("a -> NOT (b(x, _) -> d(x, _)) -> c", "chronicle", "a b1 d1 c a b1 d2 c", ["a4 c7"]),
+        # Two values that are forbidden together are not forbidden one by one.
+        (
+            "(a(x, _) OR a) -> NOT d(x, y) -> b -> c(x, y)",
+            "chronicle global",
+            "a1 d12 b c32",
+            ["a0 b2 c3"],
+        ),
+        # What must be absent whatever its key concerns all keys, and is noise to its own alone.
+        ("a(x, _) -> NOT b -> c(x, _)", "chronicle", "a1 b2 c1", []),
+        ("a(x, _) -> NOT (b -> d) -> c(x, _)", "immediate", "a1 b2 c1", ["a0 c2"]),
+        # Null is no value that two events could share, nor do they share a key.
+        ("a(x, _) -> b(x, _)", "chronicle global", "a b", []),
+        ("a(x, _) -> b(x, _)", "chronicle", "a b", []),
+        ("(a{*}){2} -> b", "chronicle", "b", ["b0"]),
+        ("(a{+}){+} -> b", "chronicle", "a a b", ["a0 a1 b2"]),
         ("(a -> NOT b -> c) AND b", "chronicle", "b a c", ["b0 a1 c2"]),
     ],
 )
@@ -107,6 +126,10 @@ def test_what_contexts_choose(form: str, context: str, events: str, matches: lis
         ("(a -> NOT b)[within 2 seconds]", "a@0 b@2", 9, ["a0"]),
         ("(a -> NOT b)[within 2 seconds]", "a@0 b@1", 9, []),
         ("(a -> NOT b)[within 2 seconds]", "a@0", 1, []),
+        ("(a(x, _) -> NOT b(x, _))[within 2 seconds]", "a1@0 a2@0", 9, ["a0", "a1"]),
+        ("(a(x, _) -> NOT b(x, _))[within 2 seconds]", "a@0 b@1", 9, ["a0"]),
+        ("((a -> NOT b)[within 1 second])[holdsFor 2 seconds]", "a@0", 9, []),
+        ("((a -> b)[holdsFor 2 seconds]) AND c", "a@0 b@1 c@2 b@3", 9, []),
         ("(a AND NOT b)[within 2 seconds]", "a@0 b@1 a@3", 9, ["a2"]),
         ("(a AND c AND NOT b)[within 3 seconds]", "a@0 c@1 b@2", 9, []),
         ("(a AND c AND NOT b)[within 3 seconds]", "b@0 a@1 c@2 b@4", 9, ["a1 c2"]),
@@ -125,6 +148,52 @@ def test_a_row_has_the_parameters_and_the_time_of_what_completed_it() -> None:
     assert [(match.instant, match.values) for match in found] == [(7_000_000, {"x": 1, "y": 5})]
 
 
+def test_each_round_of_a_loop_binds_the_own_names_of_a_referenced_event_anew() -> None:
+    text = """
+    atomicEvent a(p: int)
+    atomicEvent b(p: int)
+    complexEvent pair(x: int) { as a(x) -> b(x) }
+    complexEvent any(){ as pair(_){2} }
+    complexEvent same(y: int) { as pair(y){2} }
+    """
+    events = [{"@type": t, "@time": n, "p": n // 2} for n, t in enumerate("abab")]
+    rows = cep.run(cep.parse(text, language="vepl"), events, engine="reference")
+    assert [row.type for row in rows] == ["pair", "pair", "any"]
+
+
+def test_an_event_that_inherits_has_the_key_of_its_own_type() -> None:
+    epl = "create schema Base (p int); create schema Sub () inherits Base; create schema A (p int);"
+    vepl = "complexEvent found(k: int) { as A(k) -> Sub(k) -> NOT Base -> A(k) }"
+    program = cep.Program(cep.parse(epl).tree + cep.parse(vepl, language="vepl").tree)
+    events = [{"@type": t, "@time": n, "p": 1} for n, t in enumerate(("A", "Sub", "A"))]
+    assert [row["k"] for row in cep.run(program, events, engine="reference")] == [1]
+
+
+@pytest.mark.parametrize("context", ["chronicle", "immediate", "strict"])
+def test_what_a_window_ends_is_forgotten(context: str) -> None:
+    """Also where no event of its key comes again."""
+    session = cep.open(
+        cep.parse(
+            f"{SCHEMAS} complexEvent f() {{ as (a(x, _) -> b(x, _))[within 2 seconds] context {context} }}",
+            language="vepl",
+        )
+    )
+    sizes = []
+    for number in range(60):
+        session.send("a", {"p": number, "q": 0}, time=number)
+        sizes.append(len(session.save()))
+    assert max(sizes[-10:]) < 1.2 * max(sizes[5:15])
+
+
+def test_an_event_without_a_key_is_noise_to_all() -> None:
+    text = f"{SCHEMAS} atomicEvent other() complexEvent f(x: int) {{ as a(x, _) -> b(x, _) context immediate }}"
+    events = [{"@type": t, "@time": n, "p": 1, "q": 1} for n, t in enumerate("aab")]
+    program = cep.parse(text, language="vepl")
+    assert len(list(cep.run(program, events, engine="reference"))) == 1
+    events.insert(2, {"@type": "other", "@time": 1.5})
+    assert not list(cep.run(program, events, engine="reference"))
+
+
 def test_a_referenced_event_stands_for_its_events() -> None:
     text = """
     atomicEvent a(p: int)
@@ -132,8 +201,6 @@ def test_a_referenced_event_stands_for_its_events() -> None:
     complexEvent pair(x: int) { as a(x) -> b(x) context strict }
     complexEvent twice(x: int, y: int) { as pair(x) -> pair(y) }
     """
-    import cepheid as cep
-
     events = [
         {"@type": t, "@time": n, "p": v}
         for n, (t, v) in enumerate([*zip("aabb", (1, 2, 2, 1), strict=True), ("a", 3), ("b", 3)])

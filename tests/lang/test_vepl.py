@@ -69,6 +69,8 @@ REFUSED = {
     "(a1 -> NOT a2)[holdsFor 1 second]": "misplaced-not",
     "(a1 -> NOT a2){2}": "misplaced-not",
     "(a1 -> a2)[0]": "bad-period",
+    "a1 -> NOT (a2 -> NOT a3)[1000] -> a4": "misplaced-not",
+    "a1" + " -> a2 OR a3" * 600: "too-deep",
     "(a1 -> a2){2:1}": "impossible-repeat",
 }
 

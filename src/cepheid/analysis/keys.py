@@ -174,15 +174,18 @@ def _split_groups(statement: ResolvedStatement, split: Split, shared: Mapping[Pl
 
 def _split_occurrence(pattern: Occurrence, policy: Policy) -> Split:
     """A parameter that all events have in common splits, if no event concerns several values of it."""
-    key = common_parameters(pattern.form)
-    if not key or policy.is_global:
+    common = common_parameters(pattern.form)
+    if not common or policy.is_global:
         return Split(None, "no parameter keeps its partial matches apart")
     by: dict[str, tuple[Path, ...]] = {}
-    for taken in (*walk_taken(pattern.form), *pattern.declared):
+    calls = (*walk_taken(pattern.form), *pattern.declared)
+    key = [n for n in common if all(n in dict(taken.parameters) for taken in calls)]
+    for taken in calls:
+        if not key:
+            others = (t for t in calls if not {n for n, _ in t.parameters}.issuperset(common))
+            name = next(others, taken).atom.event_type
+            return Split(None, f"events of {name} concern all values of '{common[0]}'")
         places = dict(taken.parameters)
-        if not all(name in places for name in key):
-            named = " and ".join(f"'{name}'" for name in key)
-            return Split(None, f"events of {taken.atom.event_type} concern all values of {named}")
         by[taken.atom.event_type] = tuple((places[name],) for name in key)
     return Split(by, "each value of its common parameter has partial matches of its own")
 

@@ -7,7 +7,7 @@ are names: wherever one stands in a form, it stands for the same value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -15,6 +15,7 @@ from cepheid.core.checks import need
 from cepheid.core.time import Period
 from cepheid.pattern.tree import Atom, Pattern, children
 
+HIDDEN = "|"  # in a name that is only known within a referenced complex event
 WindowKind: TypeAlias = Literal["within", "holdsFor"]
 
 
@@ -144,18 +145,18 @@ def walk_taken(form: Pattern) -> Iterator[Taken]:
             yield from walk_taken(part)
 
 
+def hidden_parameters(form: Form) -> frozenset[str]:
+    """Names that belong to a referenced complex event, and to nobody else."""
+    names = (name for taken in walk_taken(form) for name, _ in taken.parameters)
+    return frozenset(name for name in names if HIDDEN in name)
+
+
 def common_parameters(form: Form) -> tuple[str, ...]:
     """What all events of every match have in common: each of them binds it, and all events of a type
-    by the same attribute. What must be absent counts, too, unless nothing is left then."""
-    of_all, of_matches = (
-        _shared([dict(taken.parameters) for taken in calls])
-        for calls in (walk_taken(form), positive(form))
-    )
-    return tuple(name for name in of_all or of_matches if _has_one_place(form, name))
-
-
-def _shared(bound: Sequence[Mapping[str, str]]) -> list[str]:
-    return [name for name in bound[0] if all(name in names for names in bound)]
+    by the same attribute."""
+    bound = [dict(taken.parameters) for taken in positive(form)]
+    shared = (name for name in bound[0] if all(name in names for names in bound))
+    return tuple(name for name in shared if HIDDEN not in name and _has_one_place(form, name))
 
 
 def _has_one_place(form: Form, name: str) -> bool:

@@ -16,7 +16,7 @@ from cepheid.expr.tree import Expr
 from cepheid.expr.typing import Scope, resolve_condition
 from cepheid.pattern import algebra
 from cepheid.pattern.algebra import Form
-from cepheid.pattern.tree import Atom
+from cepheid.pattern.tree import Atom, walk
 from cepheid.program.tree import PatternSource, Schema, Statement
 
 
@@ -56,8 +56,8 @@ class OccurrenceResolver:
         own = {taken.atom.event_type: taken for taken in reversed([*algebra.walk_taken(form)])}
         own |= {taken.atom.event_type: taken for taken in reversed([*algebra.positive(form)])}
         called = _attributes_of(form)
-        others = (self._declared(name, called) for name in noisy if name not in own)
-        declared = (*(replace(taken, span=None) for taken in own.values()), *others)
+        names = dict.fromkeys((*own, *noisy))
+        declared = tuple(self._declared(name, called, own.get(name)) for name in names)
         occurrence = algebra.Occurrence(form, declared, span=source.pattern.span)
         self.problems.extend(self._unbound(form, target, source.span))
         return ResolvedOccurrence(occurrence, self._parameters(form))
@@ -101,7 +101,7 @@ class OccurrenceResolver:
             fact = " stands in ".join((*path[path.index(name) :], name))
             hint = "a complex event cannot be a part of itself"
             self.problems.append(error("cycle", fact, call.span, hint))
-            return algebra.Taken(Atom(name, span=call.span), span=call.span)
+            return self._event(call, names)
         formal = [a.name for a in self.types[name].attributes]
         self._check_count(call, formal)
         given = {
@@ -110,12 +110,16 @@ class OccurrenceResolver:
             if argument is not None
         }
         self.inlined.append(name)
-        inner = self._form(self.forms[name], Names(given, f"|{len(self.inlined)}"), (*path, name))
+        inner = self._form(
+            self.forms[name], Names(given, f"{algebra.HIDDEN}{len(self.inlined)}"), (*path, name)
+        )
         return replace(inner, span=call.span)
 
     def _check_count(self, call: algebra.EventCall, formal: Sequence[str]) -> None:
+        name = call.atom.event_type
+        if self.types[name].is_open:
+            return  # it is not declared, and that has been said
         if call.arguments is not None and len(call.arguments) != len(formal):
-            name = call.atom.event_type
             fact = f"{name} has {_counted(len(formal))}, not {len(call.arguments)}"
             hint = f"write {name}({', '.join(formal)}), with `_` for any value, or no list at all"
             self.problems.append(error("wrong-arguments", fact, call.span, hint))
@@ -127,13 +131,16 @@ class OccurrenceResolver:
         scope = Scope(types=self.types, tags={}, current=EventRef(name), no_aggregates="in a check")
         return Atom(name, condition=resolve_condition(check, scope, []), span=span)
 
-    def _declared(self, name: str, called: Mapping[str, set[str]]) -> algebra.Taken:
-        """The event of a type that a form does not take. It has a parameter of the form if it has an
-        attribute of that name, or of the one by which all events of the form have it."""
+    def _declared(
+        self, name: str, called: Mapping[str, set[str]], call: algebra.Taken | None
+    ) -> algebra.Taken:
+        """An event, and the parameters that it has. Where a call does not name one, it has it if it has
+        an attribute of that name, or of the one by which all events of the form have it."""
         own = {attribute.name for attribute in self.types[name].attributes}
         found = {p: own & attributes or own & {p} for p, attributes in called.items()}
-        parameters = tuple((p, places.pop()) for p, places in found.items() if len(places) == 1)
-        return algebra.Taken(self._atom(name, None), parameters)
+        parameters = {p: places.pop() for p, places in found.items() if len(places) == 1}
+        parameters |= dict(call.parameters) if call is not None else {}
+        return algebra.Taken(self._atom(name, None), tuple(parameters.items()))
 
     def _parameters(self, form: Form) -> dict[str, DataType]:
         """The types of the parameters that have the names of this form."""
@@ -150,7 +157,7 @@ class OccurrenceResolver:
                     hint = "a name stands for one value: give the other one another name, or `_`"
                     self.problems.append(error("type-mismatch", fact, taken.span, hint))
                 found[name] = both or type
-        return {name: type for name, type in found.items() if "|" not in name}
+        return {name: type for name, type in found.items() if algebra.HIDDEN not in name}
 
 
 def _attributes_of(form: Form) -> dict[str, set[str]]:
@@ -223,8 +230,8 @@ def _in_sequence(parts: Sequence[Form], *, closed: bool) -> Iterator[Diagnostic]
         fact = "nothing comes before NOT, so its span has no beginning"
         yield error("misplaced-not", fact, parts[0].span, "`a -> NOT b -> c`")
     elif isinstance(parts[-1], algebra.Never) and not closed:
-        fact = "nothing comes after NOT, so its span has no end"
-        hint = "a window ends it: `(a -> NOT b)[within 2 seconds]`"
+        fact = "nothing comes after NOT, and no window `within` ends here, so its span has no end"
+        hint = "`(a -> NOT b)[within 2 seconds]`, or `a -> NOT b -> c`"
         yield error("misplaced-not", fact, parts[-1].span, hint)
     for part in parts:
         yield from (
@@ -235,7 +242,7 @@ def _in_sequence(parts: Sequence[Form], *, closed: bool) -> Iterator[Diagnostic]
 def _in_both(parts: Sequence[Form], span: Span | None, *, closed: bool) -> Iterator[Diagnostic]:
     absent = [part for part in parts if isinstance(part, algebra.Never)]
     if absent and not closed:
-        fact = "`AND NOT` means absence in a window, and there is none"
+        fact = "`AND NOT` means absence in a window `within`, which must stand on this AND"
         hint = "`(a AND NOT b)[within 2 seconds]`"
         yield error("misplaced-not", fact, absent[0].span, hint)
     if len(absent) == len(parts):
@@ -250,11 +257,24 @@ def _in_both(parts: Sequence[Form], span: Span | None, *, closed: bool) -> Itera
 def _absent(form: algebra.Never) -> Iterator[Diagnostic]:
     if isinstance(form.part, algebra.Never):
         yield error("misplaced-not", "NOT of NOT", form.span, "leave both out")
+    elif any(isinstance(n, algebra.Timed) and _ends_absent(n.part) for n in walk(form.part)):
+        fact = "what ends with an absence is complete when time has passed, and cannot be forbidden"
+        yield error("misplaced-not", fact, form.span, "leave out the inner NOT, or the outer one")
     elif algebra.can_be_empty(form.part):
         fact = "what could match nothing at all is never absent"
         yield error("impossible-repeat", fact, form.span)
     else:
         yield from _misplaced_in(form.part, closed=False)
+
+
+def _ends_absent(form: Form) -> bool:
+    """Whether the end of a window completes it."""
+    match form:
+        case algebra.Follows():
+            return _ends_absent([*_flat(form)][-1])
+        case algebra.Both(parts) | algebra.Either(parts):
+            return any(map(_ends_absent, parts))
+    return isinstance(form, algebra.Never)
 
 
 def _flat(form: Form) -> Iterator[Form]:

@@ -16,6 +16,7 @@ from typing import ClassVar, Protocol, TypeAlias
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
+from cepheid.core.values import is_null
 from cepheid.expr.values import group_key
 from cepheid.pattern.algebra import Occurrence, common_parameters, positive, walk_taken
 from cepheid.pattern.policy import Policy
@@ -62,13 +63,17 @@ class OccurrencePlan:
         return any(one.is_met_by(event) for one in self.declared)
 
     def key_of(self, event: Event) -> Key | None:
-        """Whose partial matches an event belongs to; None: it has no key."""
-        for one in self.declared:
-            if event.type in one.types:
-                found = dict(one.pairs(event))
-                if not all(name in found for name in self.key):
-                    return None
-                return tuple(group_key(found[name]) for name in self.key)
+        """Whose partial matches an event belongs to; None: it has no key.
+
+        Null equals nothing, so that what begins with it has a key of its own.
+        """
+        fitting = [one for one in self.declared if event.type in one.types]
+        fitting.sort(key=lambda one: one.name != event.type)  # the type itself before its ancestors
+        for found in (dict(one.pairs(event)) for one in fitting):
+            if all(name in found for name in self.key):
+                values = [found[name] for name in self.key]
+                own = event.key if any(map(is_null, values)) else ()
+                return (*map(group_key, values), *own)
         return None
 
 
@@ -130,7 +135,13 @@ class PartialMatch:
 
     @property
     def due(self) -> Instant | None:
-        return min((rest.due for rest, _ in self.ways if rest.due is not None), default=None)
+        """When time completes a part of it, or ends it: then nothing can be used any more."""
+        found = [rest.due for rest, _ in self.ways if rest.due is not None]
+        lasts = [rest.last for rest, _ in self.ways]
+        over = max((last for last in lasts if last is not None), default=None)
+        if over is not None and None not in lasts:
+            found.append(over + 1)
+        return min(found, default=None)
 
     def fire(self) -> None:
         self.matches.wake(self)
@@ -138,7 +149,8 @@ class PartialMatch:
     def wake(self, now: Instant) -> None:
         ways: dict[Way, None] = {}
         for rest, env in self.ways:
-            found = rest.wake(now, env) if rest.due == now else ((rest, env),)
+            is_over_ = rest.last is not None and rest.last < now
+            found = rest.wake(now, env) if rest.due == now else ((rest, env),) * (not is_over_)
             ways.update((way, None) for way in found if is_over(way) or not isinstance(way[0], End))
         self.ways = tuple(ways)
 
@@ -222,8 +234,8 @@ class PartialMatches:
             result = match.result
             if result is not None:
                 complete.append((match, result))
-            elif match.ways:
-                kept.append(match)
+            elif match.ways and (key[len(self.plan.key) :] == () or match.due is not None):
+                kept.append(match)  # of a null key, only time can make something
             self._rearm(match, is_kept=result is None)
         if kept:
             self.by_key[key] = kept

@@ -12,7 +12,7 @@ led to, the more patient ones first (a loop that goes on before one that ends).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias
@@ -43,7 +43,14 @@ class Env:
 
     @property
     def _key(self) -> tuple[object, ...]:
-        return tuple((n, group_key(v)) for pairs in (self.bound, *self.vetoes) for n, v in pairs)
+        parts = (self.bound, *self.vetoes)
+        return tuple(tuple((name, group_key(value)) for name, value in pairs) for pairs in parts)
+
+    def forgetting(self, names: frozenset[str]) -> Env:
+        """The same without what was bound to these names."""
+        if not names:
+            return self
+        return replace(self, bound=tuple(pair for pair in self.bound if pair[0] not in names))
 
     def with_pairs(self, pairs: Pairs) -> Env | None:
         """The same with more parameters; None where a name would have two values, or a forbidden one."""
@@ -110,6 +117,11 @@ class Rest(ABC):
     def is_held(self) -> bool:
         """Whether nothing is missing but that a window ends without what is forbidden in it."""
         return False
+
+    @property
+    def last(self) -> Instant | None:
+        """The last instant at which an event can still be used; None: any."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +253,10 @@ class InSequence(Rest):
     def due(self) -> Instant | None:
         return self.part.due
 
+    @property
+    def last(self) -> Instant | None:
+        return self.part.last
+
 
 @dataclass(frozen=True, slots=True)
 class InBoth(Rest):
@@ -292,7 +308,11 @@ class InBoth(Rest):
 
     @property
     def due(self) -> Instant | None:
-        return min((d for d in (part.due for part in self.parts) if d is not None), default=None)
+        return _first(part.due for part in self.parts)
+
+    @property
+    def last(self) -> Instant | None:
+        return _first(part.last for part in self.parts)
 
     @property
     def is_held(self) -> bool:
@@ -316,7 +336,8 @@ class InLoop(Rest):
     def _go_on(self, ways: Iterator[Way]) -> Iterator[Way]:
         for rest, env in ways:
             if rest == DONE:
-                yield from ((left, env) for left in self.plan.enter(self.rounds + 1))
+                after = env.forgetting(self.plan.own)
+                yield from ((left, after) for left in self.plan.enter(self.rounds + 1))
             else:
                 yield rest if rest == EARLY else replace(self, part=rest), env
 
@@ -327,6 +348,10 @@ class InLoop(Rest):
     @property
     def due(self) -> Instant | None:
         return self.part.due
+
+    @property
+    def last(self) -> Instant | None:
+        return self.part.last
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,6 +395,14 @@ class InWindow(Rest):
     @property
     def due(self) -> Instant | None:
         return self.end if self.part.is_held else self.part.due
+
+    @property
+    def last(self) -> Instant | None:
+        return self.part.last if self.plan.holds_for else _first((self.end, self.part.last))
+
+
+def _first(instants: Iterable[Instant | None]) -> Instant | None:
+    return min((instant for instant in instants if instant is not None), default=None)
 
 
 # Plans ----------------------------------------------------------------------------------------
@@ -481,6 +514,7 @@ class LoopPlan(Plan):
     part: Plan
     low: int
     high: int | None
+    own: frozenset[str] = frozenset()  # names that each round binds anew
 
     @property
     def parts(self) -> tuple[Plan, ...]:
@@ -490,7 +524,8 @@ class LoopPlan(Plan):
         yield from self.enter(0)
 
     def enter(self, rounds: int) -> Iterator[Rest]:
-        """A round more, if there may be one, or none."""
+        """A round more, if there may be one, or none; more than are needed need not be counted."""
+        rounds = min(rounds, self.low) if self.high is None else rounds
         if self.high is None or rounds < self.high:
             yield from (InLoop(self, rounds, rest) for rest in self.part.begin() if rest != DONE)
         if rounds >= self.low:
@@ -538,7 +573,8 @@ class Planner:
                 plans = tuple(map(self.plan, wanted)), tuple(map(self.plan, absent))
                 return BothPlan(*plans, self.visible)
             case algebra.Times(part, low, high):
-                return LoopPlan(self.plan(part), 0 if algebra.can_be_empty(part) else low, high)
+                least = 0 if algebra.can_be_empty(part) else low
+                return LoopPlan(self.plan(part), least, high, algebra.hidden_parameters(part))
             case algebra.Timed(part, period, kind):
                 return WindowPlan(self.plan(part), period, kind == "holdsFor")
         raise TypeError(f"no meaning of {type(form).__name__}")

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cepheid.core.time import MICROSECONDS, Period
-from cepheid.errors import warning
+from cepheid.errors import ProgramError, error, warning
+from cepheid.expr.notation import MAX_NESTING
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import name_text
 from cepheid.lang.common.lexer import Kind, Token
@@ -42,6 +43,9 @@ def form(cursor: Cursor) -> Form:
             parts.append(_operand(cursor))
         found = _OPERATORS[operator](tuple(parts), span=cursor.span_from(start))
         runs += 1
+        if runs > MAX_NESTING:
+            fact = f"a chain of mixed operators nested deeper than {MAX_NESTING} levels"
+            raise ProgramError(error("too-deep", fact, start.span))
     if runs > 1:
         fact = "`->`, OR and AND have no precedence: they are read from left to right"
         hint = f"write {print_form(found)}"
@@ -87,6 +91,9 @@ def _unit(cursor: Cursor) -> Form:
 
 
 def _call(cursor: Cursor) -> EventCall:
+    if cursor.token.is_word("not", "or", "and"):
+        written = cursor.token.text.upper()
+        cursor.unexpected("an event, or '(' and a group of them", hint=f"did you mean {written}?")
     start = cursor.name("an event, or '(' and a group of them")
     arguments: tuple[str | None, ...] | None = None
     opened = cursor.take_symbol("(")
@@ -117,7 +124,8 @@ def _multiplicity(cursor: Cursor, *, is_event: bool) -> tuple[int, int | None]:
     cursor.close("}", opened, "multiplicity", ())
     span = cursor.span_from(opened)
     if low < 0 or (high is not None and high < max(low, 1)):
-        cursor.report("impossible-repeat", "a multiplicity counts up, from 0 to 1 at least", span)
+        fact = "the second number of a multiplicity is not below the first, and not zero"
+        cursor.report("impossible-repeat", fact, span)
         return 1, None
     if is_event and low == high == 1:
         hint = "leave it out"

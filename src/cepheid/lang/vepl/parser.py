@@ -214,7 +214,8 @@ class _Reader:
             if found:
                 self.cursor.expect_symbol(",", " between parameters")
             name = self.cursor.name("the name of a parameter")
-            self.cursor.expect_symbol(":", " and the type of the parameter")
+            if not self.cursor.take_symbol(":"):
+                self.cursor.unexpected("':' and the type of the parameter", ())
             places.append(name.span)
             found.append(Attribute(name_text(name), self._type()))
         self.cursor.close(")", opened, "list of parameters", ())

@@ -56,7 +56,8 @@ def print_declaration(declaration: Declaration) -> str:
 
 
 def _atomic_event(schema: Schema) -> str:
-    head = f"atomicEvent {print_name(schema.name)}"
+    notes = "".join(f"{print_annotation(note)}\n" for note in schema.annotations)
+    head = f"{notes}atomicEvent {print_name(schema.name)}"
     head += _parameters(schema.attributes) if schema.attributes else ""
     return head if schema.check is None else f"{head} {{ check {print_expr(schema.check)} }}"
 
@@ -71,7 +72,7 @@ def _complex_event(statement: Statement, attributes: tuple[Attribute, ...] | Non
     shown = _names(statement) if attributes is None else _parameters(attributes)
     context = next((n for n, policy in CONTEXTS.items() if policy == source.policy), None)
     lines = [
-        *(print_annotation(a) for a in statement.annotations if a.name != "Name"),
+        *map(print_annotation, statement.annotations[:-1]),  # the last is its own name
         f"complexEvent {print_name(statement.insert_into or '')}{shown} {{",
         f"    as {print_pattern(source.pattern)}",
     ]
