@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from cepheid.core.time import PERIOD_UNITS, SECOND, Period
 from cepheid.errors import ProgramError, error, suggest
+from cepheid.lang.common.expressions import expression
+from cepheid.lang.common.lexer import Kind, Token
 from cepheid.lang.epl import lower
 from cepheid.lang.epl.cursor import Cursor
-from cepheid.lang.epl.expressions import expression
-from cepheid.lang.epl.lexer import Kind, Token
 from cepheid.lang.epl.lower import Argument, Named
 
 

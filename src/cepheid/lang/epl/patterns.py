@@ -8,10 +8,10 @@ from dataclasses import replace
 from cepheid.core.time import Period
 from cepheid.errors import ProgramError, error
 from cepheid.expr.tree import Expr
+from cepheid.lang.common.expressions import condition, expression, name_text
+from cepheid.lang.common.lexer import Kind, Token
 from cepheid.lang.epl import lower
 from cepheid.lang.epl.cursor import Cursor
-from cepheid.lang.epl.expressions import condition, expression, name_text
-from cepheid.lang.epl.lexer import Kind, Token
 from cepheid.lang.epl.lower import Steps
 from cepheid.lang.epl.named import at_period, named, period
 from cepheid.lang.epl.print_patterns import excess

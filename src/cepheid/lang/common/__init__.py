@@ -1,0 +1,1 @@
+"""What languages share: tokens, a cursor over them, expressions."""

@@ -1,0 +1,193 @@
+"""Cuts text into tokens and comments, each with its place.
+
+A language may have words and symbols of its own beside those that all have.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cache
+
+from cepheid.errors import Diagnostic, Span, error
+
+
+class Kind(Enum):
+    WORD = auto()
+    QUOTED = auto()  # a name in backquotes: never a keyword
+    NUMBER = auto()
+    STRING = auto()
+    SYMBOL = auto()
+    END = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`text` is as written; `value` is what it stands for, of a word its lower case."""
+
+    kind: Kind
+    text: str
+    value: str | int | float
+    span: Span
+
+    def is_word(self, *words: str) -> bool:
+        return self.kind is Kind.WORD and self.value in words
+
+    def is_symbol(self, *symbols: str) -> bool:
+        return self.kind is Kind.SYMBOL and self.text in symbols
+
+    def __str__(self) -> str:
+        """As error messages name it."""
+        if self.kind is Kind.END:
+            return "the end of the text"
+        if self.kind is Kind.STRING:
+            return f"the string {_shorten(self.text)}"
+        return f"'{_shorten(self.text)}'"
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The last token is always the end."""
+
+    tokens: tuple[Token, ...]
+    comments: tuple[Comment, ...]
+    problems: tuple[Diagnostic, ...]
+
+
+_TOKEN = r"""
+      (?P<space>[\s\ufeff]+)
+    | (?P<comment>//[^\n]*|/\*.*?\*/)
+    | (?P<open_comment>/\*)
+    | (?P<number>(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?:[lLfFdD](?![\w$]))?)
+    | (?P<word>{words}[^\W\d][\w$]*)
+    | (?P<quoted>`[^`\n]+`)
+    | (?P<string>'(?:[^'\\\n]|\\[^\n])*'|"(?:[^"\\\n]|\\[^\n])*")
+    | (?P<open_string>['"`][^\n]*)
+    | (?P<symbol>{symbols}->|<=|>=|!=|<>|\|\||[-+*/%=<>()\[\]{},;:.@\#])
+    | (?P<unknown>.)
+    """
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "'": "'", '"': '"', "\\": "\\"}
+_LOOKALIKES = {"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u2192": "->"}
+
+
+@cache
+def token_pattern(words: tuple[str, ...] = (), symbols: tuple[str, ...] = ()) -> re.Pattern[str]:
+    """What is a token: the words, which have characters that others have not, and the symbols too."""
+    own_words = "".join(rf"{re.escape(word)}(?![\w$])|" for word in words)
+    own_symbols = "".join(f"{re.escape(symbol)}|" for symbol in symbols)
+    pattern = _TOKEN.replace("{words}", own_words).replace("{symbols}", own_symbols)
+    return re.compile(pattern, re.VERBOSE | re.DOTALL | re.IGNORECASE)
+
+
+def tokenize(text: str, file: str | None, pattern: re.Pattern[str]) -> Tokens:
+    """All tokens; what is no token is reported and left out."""
+    return _Lexer(text, file, pattern).run()
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+class _Lexer:
+    def __init__(self, text: str, file: str | None, pattern: re.Pattern[str]) -> None:
+        self.text = text
+        self.file = file
+        self.pattern = pattern
+        self.line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
+        self.comments: list[Comment] = []
+        self.problems: list[Diagnostic] = []
+
+    def run(self) -> Tokens:
+        tokens = tuple(self._tokens())
+        return Tokens(tokens, tuple(self.comments), tuple(self.problems))
+
+    def _tokens(self) -> Iterator[Token]:
+        for match in self.pattern.finditer(self.text):
+            group = match.lastgroup or ""
+            if group == "space":
+                continue
+            token = self._token(group, match[0], self._span(match.start(), match.end()))
+            if token:
+                yield token
+            if group == "open_comment":
+                break  # the rest of the text lies inside the comment
+        end = len(self.text)
+        yield Token(Kind.END, "", "", self._span(end, end))
+
+    def _token(self, group: str, text: str, span: Span) -> Token | None:
+        match group:
+            case "word":
+                return Token(Kind.WORD, text, text.lower(), span)
+            case "symbol":
+                return Token(Kind.SYMBOL, text, text, span)
+            case "number":
+                return Token(Kind.NUMBER, text, _number(text), span)
+            case "quoted":
+                return Token(Kind.QUOTED, text, text[1:-1], span)
+            case "string":
+                return Token(Kind.STRING, text, self._unescape(text[1:-1], span), span)
+            case "open_string":
+                return self._unclosed(text.rstrip(), span)
+            case "comment":
+                self.comments.append(Comment(text.rstrip().replace("\r\n", "\n"), span))
+            case "open_comment":
+                self._report("this comment is never closed", span, "close it with '*/'")
+            case _:
+                self._report(f"unexpected character {text!r}", span, _lookalike(text))
+        return None
+
+    def _unclosed(self, text: str, span: Span) -> Token:
+        """The rest of the line stands for the string, so that parsing goes on."""
+        what = "name in backquotes" if text[0] == "`" else "string"
+        self._report(f"this {what} is not closed on its line", span, f"close it with {text[0]}")
+        kind = Kind.QUOTED if text[0] == "`" else Kind.STRING
+        return Token(kind, text, text[1:], span)
+
+    def _unescape(self, body: str, span: Span) -> str:
+        def replace(match: re.Match[str]) -> str:
+            escape = match[1]
+            if len(escape) == 5:
+                return chr(int(escape[1:], 16))
+            if escape not in _ESCAPES:
+                hint = f"write '\\\\{escape}' for a backslash and '{escape}'"
+                self._report(f"unknown escape '\\{escape}' in a string", span, hint)
+            return _ESCAPES.get(escape, escape)
+
+        text = _ESCAPE.sub(replace, body)
+        try:  # two escapes may make one character beyond the first plane
+            return text.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
+            self._report("half of a surrogate pair in a string", span)
+            return ""
+
+    def _report(self, message: str, span: Span, hint: str | None = None) -> None:
+        self.problems.append(error("syntax", message, span, hint))
+
+    def _span(self, start: int, end: int) -> Span:
+        return Span(*self._place(start), *self._place(end), self.file)
+
+    def _place(self, offset: int) -> tuple[int, int]:
+        line = bisect_right(self.line_starts, offset)
+        return line, offset - self.line_starts[line - 1] + 1
+
+
+def _number(text: str) -> int | float:
+    digits = text.rstrip("lLfFdD")
+    # No type holds integers of so many digits; as floats they are refused later, or infinite.
+    return int(digits) if digits.isdecimal() and len(digits) < 300 else float(digits)
+
+
+def _lookalike(character: str) -> str | None:
+    if character in _LOOKALIKES:
+        return f"write {_LOOKALIKES[character]} instead"
+    return None
