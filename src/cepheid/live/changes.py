@@ -1,0 +1,49 @@
+"""What a transaction did, as frozen data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from cepheid.live.metamodel import Feature
+    from cepheid.live.model import Object
+
+# What a feature may hold.
+Held: TypeAlias = "str | bool | int | float | Object | None"
+
+
+class ChangeKind(Enum):
+    CREATE = "create"
+    DELETE = "delete"
+    SET = "set"  # a feature of one value: from old to new
+    ADD = "add"  # a feature of many values: the new one
+    REMOVE = "remove"  # and the old one
+
+
+class Change(NamedTuple):
+    """An elementary change. Both sides of a reference and its opposite change, one after the other.
+
+    An object has lost all its references before it is deleted; its attributes go with it, without
+    changes of their own. A created object has its defaults.
+    """
+
+    kind: ChangeKind
+    object: Object
+    feature: Feature | None
+    old: Held
+    new: Held
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A transaction that was committed: its elementary changes, in the order in which they happened.
+
+    `samples` are attributes that were set to the value that they had: no change, but a reading.
+    """
+
+    number: int
+    changes: tuple[Change, ...]
+    samples: Iterable[tuple[Object, Feature]] = ()
