@@ -23,11 +23,11 @@ from cepheid.live.model import Model, Object
 class Readings:
     """The last values of an attribute, as many as anyone asks for."""
 
-    def __init__(self, model: Model, feature: Feature) -> None:
+    def __init__(self, model: Model, feature: Feature, kinds: frozenset[str]) -> None:
         self.feature = feature
+        self.kinds = kinds
         self.size = 1
         self.windows: dict[Object, deque[Any]] = {}
-        kinds = model.schema.kinds[feature.owner].subclasses
         self.extents = [model.extents[name] for name in sorted(kinds)]
         model.sampled.add(feature)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -126,7 +126,7 @@ class Matcher:
     def _updated(self, commit: Commit) -> dict[str, dict[Row, None]]:
         """The matches, by query, that have an object of which a feature changed."""
         found: dict[str, dict[Row, None]] = {}
-        for one in changed_objects(commit):
+        for one in changed_objects(commit, self._matches_of):
             for name, index in self._matches_of.get(one.kind.name, ()):
                 rows = index((one,))
                 if rows:
@@ -134,12 +134,12 @@ class Matcher:
         return found
 
 
-def changed_objects(commit: Commit) -> Iterable[Object]:
-    """The objects of which a feature is another than before the transaction, in order of change."""
+def changed_objects(commit: Commit, kinds: Container[str]) -> Iterable[Object]:
+    """The objects of some classes of which a feature is another than before the transaction."""
     before: dict[tuple[Object, Feature], Held] = {}
     counts: dict[tuple[Object, Feature, Held], int] = {}
     for kind, one, feature, old, new in commit.changes:
-        if feature is None:
+        if feature is None or one.kind.name not in kinds:
             continue
         if kind is ChangeKind.SET:
             before.setdefault((one, feature), old)

@@ -10,6 +10,7 @@ from cepheid.live.matching.closure import Closure
 from cepheid.live.matching.groups import Groups, Missing, Numbers
 from cepheid.live.matching.relations import BaseRelation, Instances, Relation, Results, Values
 from cepheid.live.matching.search import Join
+from cepheid.live.matching.simplify import simplified
 from cepheid.live.metamodel import Feature
 from cepheid.live.model import Model, Object
 from cepheid.live.queries.resolved import (
@@ -24,7 +25,7 @@ from cepheid.live.queries.resolved import (
     Tally,
 )
 
-_CREATE, _SET = ChangeKind.CREATE, ChangeKind.SET
+_CREATE = ChangeKind.CREATE
 
 
 class Network:
@@ -32,9 +33,9 @@ class Network:
         self.model = model
         self.results: dict[str, Results] = {}
         self._instances: dict[str, Instances] = {}
-        self._values: dict[tuple[Feature, bool], Values] = {}
-        self._readings: dict[Feature, Readings] = {}
-        self._means: dict[tuple[Feature, int], Means] = {}
+        self._values: dict[tuple[Feature, frozenset[str], bool], Values] = {}
+        self._readings: dict[tuple[Feature, frozenset[str]], Readings] = {}
+        self._means: dict[tuple[Feature, frozenset[str], int], Means] = {}
         self._closures: dict[str, Closure] = {}
         self._groups: dict[tuple[str, bool, tuple[int, ...]], Groups] = {}
         self._missing: dict[Groups, Missing] = {}
@@ -43,7 +44,8 @@ class Network:
         self._derived: list[Results | Closure | Groups | Missing | Numbers] = []  # in order
         for name in queries.order:
             self._add(queries.by_name[name])
-        self._watching = self._by_feature()
+        self._watching = {name: self._watching_in(name) for name in model.extents}
+        self._reading = {name: self._reading_in(name) for name in model.extents}
         self._watching_objects = {
             name: [r for r in self._instances.values() if name in r.kinds] for name in model.extents
         }
@@ -51,7 +53,8 @@ class Network:
     def _add(self, query: ResolvedQuery) -> None:
         results = Results(len(query.parameters))
         joins = []
-        for body in query.bodies:
+        for written in query.bodies:
+            body = simplified(written, self.model.schema)
             read = [self._relation(atom) for atom in body.atoms]
             joins.append(Join(body, read, results))
         for join in joins:
@@ -71,10 +74,8 @@ class Network:
                 if kind.name not in self._instances:
                     self._instances[kind.name] = Instances(self.model, kind)
                 return self._instances[kind.name], (one,)
-            case Step(feature=feature, source=source, target=target, with_nulls=with_nulls):
-                if (feature, with_nulls) not in self._values:
-                    self._values[feature, with_nulls] = Values(self.model, feature, with_nulls)
-                return self._values[feature, with_nulls], (source, target)
+            case Step(source=source, target=target):
+                return self._stepped(atom), (source, target)
             case Mean(source=source, target=target):
                 return self._mean(atom), (source, target)
             case Call(query=query, transitive=transitive, arguments=arguments):
@@ -85,13 +86,22 @@ class Network:
                 return self._tally(atom), (*arguments, result)
         return None
 
+    def _stepped(self, atom: Step) -> Values:
+        assert atom.kinds is not None
+        key = (atom.feature, atom.kinds, atom.with_nulls)
+        if key not in self._values:
+            self._values[key] = Values(self.model, *key)
+        return self._values[key]
+
     def _mean(self, atom: Mean) -> Means:
-        feature, size = atom.feature, atom.size
-        if feature not in self._readings:
-            self._readings[feature] = Readings(self.model, feature)
-        if (feature, size) not in self._means:
-            self._means[feature, size] = Means(self._readings[feature], size)
-        return self._means[feature, size]
+        assert atom.kinds is not None
+        read = (atom.feature, atom.kinds)
+        if read not in self._readings:
+            self._readings[read] = Readings(self.model, *read)
+        key = (*read, atom.size)
+        if key not in self._means:
+            self._means[key] = Means(self._readings[read], atom.size)
+        return self._means[key]
 
     def _called(self, query: str, transitive: bool) -> Results | Closure:
         if not transitive:
@@ -122,10 +132,21 @@ class Network:
             self._derived.append(self._numbers[groups])
         return self._numbers[groups]
 
-    def _by_feature(self) -> dict[Feature, list[Values]]:
+    def _watching_in(self, kind: str) -> dict[Feature, list[Values]]:
+        """What reads the features of the objects of a class."""
         found: dict[Feature, list[Values]] = {}
-        for (feature, _), values in self._values.items():
-            found.setdefault(feature, []).append(values)
+        for values in self._values.values():
+            if kind in values.kinds:
+                found.setdefault(values.feature, []).append(values)
+        return found
+
+    def _reading_in(self, kind: str) -> dict[Feature, list[tuple[Readings, list[Means]]]]:
+        """Whose moving averages are taken in the objects of a class."""
+        found: dict[Feature, list[tuple[Readings, list[Means]]]] = {}
+        for readings in self._readings.values():
+            if kind in readings.kinds:
+                means = [m for m in self._means.values() if m.readings is readings]
+                found.setdefault(readings.feature, []).append((readings, means))
         return found
 
     # A transaction.
@@ -153,50 +174,46 @@ class Network:
         yield from self._means.values()
 
     def _read_changes(self, commit: Commit) -> None:
-        watching, readings = self._watching, self._readings
+        watching, reading = self._watching, self._reading
         read: dict[tuple[Object, Feature], None] = dict.fromkeys(commit.samples)
         for change in commit.changes:
-            feature = change.feature
+            _, one, feature, old, new = change
             if feature is None:
                 self._come_or_go(change, read)
                 continue
-            for relation in watching.get(feature, ()):
-                _, one, _, old, new = change
+            kind = one.kind.name
+            for relation in watching[kind].get(feature, ()):
                 is_null = relation.with_nulls
                 if old is not None or is_null:
                     relation.change((one, old), -1)
                 if new is not None or is_null:
                     relation.change((one, new), 1)
-            if feature in readings:
-                read[change.object, feature] = None
-        if readings:
-            self._read_values(read)
+            if feature in reading[kind]:
+                read[one, feature] = None
+        for one, feature in read:
+            self._read_value(one, feature)
 
     def _come_or_go(self, change: Change, read: dict[tuple[Object, Feature], None]) -> None:
         """An object with the attributes that it has from the start, or had at the end."""
         one, weight = change.object, 1 if change.kind is _CREATE else -1
-        for instances in self._watching_objects[one.type]:
+        kind = one.kind.name
+        for instances in self._watching_objects[kind]:
             instances.change((one,), weight)
-        for feature in one.kind.features.values():
+        for feature, relations in self._watching[kind].items():
             if feature.is_attribute:
-                for relation in self._watching.get(feature, ()):
+                for relation in relations:
                     for value in _at_the_edge(one, feature, weight, relation.with_nulls):
                         relation.change((one, value), weight)
-            if feature in self._readings:
-                read[one, feature] = None
+        read.update(((one, feature), None) for feature in self._reading[kind])
 
-    def _read_values(self, read: Iterable[tuple[Object, Feature]]) -> None:
-        for one, feature in read:
-            readings = self._readings.get(feature)
-            if readings is None:
-                continue
+    def _read_value(self, one: Object, feature: Feature) -> None:
+        for readings, means in self._reading[one.kind.name].get(feature, ()):
             if one.is_alive:
                 readings.read(one)
             else:
                 readings.windows.pop(one, None)
-            for (of, _), means in self._means.items():
-                if of is feature:
-                    means.update(one)
+            for mean in means:
+                mean.update(one)
 
 
 def _at_the_edge(one: Object, feature: Feature, weight: int, with_nulls: bool) -> Iterable[object]:

@@ -97,21 +97,25 @@ class Instances(BaseRelation):
 
 
 class Values(BaseRelation):
-    """A feature: objects and what they hold; with nulls, null where an attribute has no value."""
+    """A feature: objects of some classes and what they hold; with nulls, null where there is no value."""
 
-    def __init__(self, model: Model, feature: Feature, with_nulls: bool = False) -> None:
+    def __init__(
+        self, model: Model, feature: Feature, kinds: frozenset[str], with_nulls: bool = False
+    ) -> None:
         super().__init__(2)
         self.feature = feature
+        self.kinds = kinds
         self.with_nulls = with_nulls
-        kinds = model.schema.kinds[feature.owner].subclasses
+        self.is_narrow = kinds != model.schema.kinds[feature.owner].subclasses
         self.extents = [model.extents[name] for name in sorted(kinds)]
         self.sources: dict[Any, dict[Object, None]] | None = None  # of an attribute, by value
 
     def held(self, one: Object) -> Iterable[Any]:
+        if one.kind.name not in self.kinds:
+            return ()
         found = one.values.get(self.feature)
         if found is None:
-            is_null = self.with_nulls and one.former is None
-            return (None,) if is_null and self.feature.owner in one.kind.ancestors else ()
+            return (None,) if self.with_nulls and one.former is None else ()
         return found if self.feature.is_many else (found,)  # type: ignore[return-value]
 
     def find(self, columns: Columns) -> Index:
@@ -129,7 +133,7 @@ class Values(BaseRelation):
 
     def _forward(self) -> Index:
         feature, held = self.feature, self.held
-        if feature.is_many or self.with_nulls:
+        if feature.is_many or self.with_nulls or self.is_narrow:
             return lambda key: [(key[0], value) for value in held(key[0])]
 
         def one_value(key: Row) -> Iterable[Row]:
@@ -140,9 +144,16 @@ class Values(BaseRelation):
         return one_value
 
     def _backward(self) -> Index:
-        feature = self.feature
-        if feature.is_attribute:
+        if self.feature.is_attribute:
             return self._by_value()
+        sources = self._sources()
+        if not self.is_narrow:
+            return sources
+        return lambda key: [row for row in sources(key) if row[0].kind.name in self.kinds]
+
+    def _sources(self) -> Index:
+        """The way back along a reference, from objects of any class."""
+        feature = self.feature
         if feature.is_containment:
 
             def from_container(key: Row) -> Iterable[Row]:

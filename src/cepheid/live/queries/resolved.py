@@ -54,12 +54,16 @@ class Extent(Atom):
 
 @dataclass(frozen=True, slots=True)
 class Step(Atom):
-    """A value or a target of a feature; with nulls, an attribute without a value has the value null."""
+    """A value or a target of a feature; with nulls, an attribute without a value has the value null.
+
+    The source may be known to be of one of these classes.
+    """
 
     feature: Feature
     source: int
     target: int
     with_nulls: bool = False
+    kinds: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,7 @@ class Mean(Atom):
     size: int
     source: int
     target: int
+    kinds: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
