@@ -23,7 +23,8 @@ class Relation:
     def __init__(self, arity: int) -> None:
         self.arity = arity
         self.delta: dict[Row, int] = {}
-        self._gone: dict[Columns, dict[Row, list[Row]]] = {}  # removed rows, by columns
+        # The removed rows, under every key by which rows came or went, for each index in use.
+        self._gone: dict[Columns, dict[Row, list[Row]]] = {}
 
     def find(self, columns: Columns) -> Index:
         raise NotImplementedError
@@ -36,20 +37,21 @@ class Relation:
             delta = self.delta
             if not delta:
                 return now(key)
-            found = [row for row in now(key) if row not in delta]
-            found += self._removed(columns).get(key, ())
-            return found
+            gone = (self._gone.get(columns) or self._removed(columns)).get(key)
+            if gone is None:
+                return now(key)
+            return [*(row for row in now(key) if row not in delta), *gone]
 
         return rows
 
     def _removed(self, columns: Columns) -> dict[Row, list[Row]]:
-        if columns not in self._gone:
-            found: dict[Row, list[Row]] = {}
-            for row, weight in self.delta.items():
-                if weight < 0:
-                    found.setdefault(tuple([row[c] for c in columns]), []).append(row)
-            self._gone[columns] = found
-        return self._gone[columns]
+        found: dict[Row, list[Row]] = {}
+        for row, weight in self.delta.items():
+            rows = found.setdefault(tuple([row[c] for c in columns]), [])
+            if weight < 0:
+                rows.append(row)
+        self._gone[columns] = found
+        return found
 
     def forget(self) -> None:
         """The transaction is over."""
