@@ -161,7 +161,11 @@ def local(elements: int) -> Figure:
         name=f"a local query of {elements:,} elements: all anew, beside a transaction of {STEPS} changes",
         ratio=anew / kept,
         goal=Goal("at least", 1_000),
-        of={"seconds anew": anew, "microseconds": kept * 1e6, "matches": matcher.count("tooLittle")},
+        of={
+            "seconds anew": anew,
+            "microseconds": kept * 1e6,
+            "matches": matcher.count("tooLittle"),
+        },
         is_wrong=not is_right(matcher, "tooLittle"),
     )
 

@@ -40,13 +40,14 @@ VALUES: dict[DataType, tuple[object, ...]] = {
 # Metamodels.
 
 
-def metamodel(rng: Random) -> Metamodel:
+def metamodel(rng: Random, with_defaults: bool = True) -> Metamodel:
+    """Files cannot say that an attribute with a default has no value."""
     count = rng.randint(2, 4)
     names = [f"C{n}" for n in range(count)]
     features: dict[str, list[Attribute | Reference]] = {name: [] for name in names}
     for number, name in enumerate(names):
         for k in range(rng.randint(1, 2)):
-            features[name].append(_attribute(rng, f"a{number}{k}"))
+            features[name].append(_attribute(rng, f"a{number}{k}", with_defaults))
         for k in range(rng.randint(1, 2)):
             _add_reference(rng, f"r{number}{k}", name, rng.choice(names), features)
     classes = []
@@ -57,11 +58,12 @@ def metamodel(rng: Random) -> Metamodel:
     return Metamodel("world", tuple(classes))
 
 
-def _attribute(rng: Random, name: str) -> Attribute:
+def _attribute(rng: Random, name: str, with_defaults: bool) -> Attribute:
     type = rng.choice(list(VALUES))
     if rng.random() < 0.2:
         return Attribute(name, type, upper=None)
-    default = rng.choice(VALUES[type]) if rng.random() < 0.3 else None
+    has_default = rng.random() < 0.3 and with_defaults
+    default = rng.choice(VALUES[type]) if has_default else None
     return Attribute(name, type, default=default)  # type: ignore[arg-type]
 
 

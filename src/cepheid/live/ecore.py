@@ -13,8 +13,9 @@ from typing import Any, NoReturn
 
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
 from cepheid.errors import CepheidError, InputError, UsageError, error, reason_of, suggest
+from cepheid.live.changes import Held
 from cepheid.live.metamodel import Attribute, Class, Feature, Kind, Metamodel, Reference
-from cepheid.live.model import Model, Object
+from cepheid.live.model import Model, Object, arrange
 
 _TYPES: dict[str, DataType] = {
     **dict.fromkeys(("EString", "EChar", "ECharacterObject"), STRING),
@@ -72,6 +73,10 @@ def load_model(path: str | Path, metamodel: Metamodel) -> Model:
                     for value in _held(path, one, feature, made):
                         step = change.add if feature.is_many else change.set
                         step(ours, feature.name, value)
+            for one, ours in made.items():
+                for feature in ours.kind.features.values():
+                    if feature.is_many:
+                        arrange(ours, feature, list(_held(path, one, feature, made)))
     except CepheidError as problem:
         raise _placed(path, problem) from None
     return model
@@ -123,8 +128,9 @@ def _read(path: str | Path, resources: Any, metamodel: Metamodel | None = None) 
 
     if not Path(path).exists():
         raise UsageError(error("missing-file", f"no file '{path}'"))
+    uri = URI(str(path))
     try:
-        return resources.get_resource(URI(str(path)))
+        return resources.get_resource(uri)
     except OSError as problem:
         raise UsageError(
             error("bad-file", f"'{path}' cannot be read: {reason_of(problem)}")
@@ -133,6 +139,8 @@ def _read(path: str | Path, resources: Any, metamodel: Metamodel | None = None) 
         text = _wording(problem)
         what = "an .ecore file" if metamodel is None else f"a model of {metamodel.name}"
         _refuse(path, f"is not {what}: {text}", _hint(text, metamodel))
+    finally:
+        uri.close_stream()
 
 
 def _wording(problem: Exception) -> str:
@@ -233,9 +241,7 @@ def _kind(path: str | Path, one: Any, metamodel: Metamodel) -> Kind:
     return found
 
 
-def _held(
-    path: str | Path, one: Any, feature: Feature, made: dict[Any, Object]
-) -> Iterator[object]:
+def _held(path: str | Path, one: Any, feature: Feature, made: dict[Any, Object]) -> Iterator[Held]:
     held = one.eGet(feature.name)
     for value in list(held) if feature.is_many else [held]:
         if value is None:
@@ -261,7 +267,10 @@ def _target(path: str | Path, value: Any) -> Any:
 
 
 class _Package:
-    """The classes of a metamodel as pyecore has them."""
+    """The classes of a metamodel as pyecore has them.
+
+    Without opposites: our models keep both directions, in an order of their own each.
+    """
 
     def __init__(self, metamodel: Metamodel) -> None:
         from pyecore import ecore
@@ -272,18 +281,10 @@ class _Package:
             c.name: ecore.EClass(c.name, abstract=c.is_abstract) for c in metamodel.classes
         }
         self.package.eClassifiers.extend(self.classes.values())
-        references: dict[tuple[str, str], Any] = {}
         for c in metamodel.classes:
             self.classes[c.name].eSuperTypes.extend(self.classes[s] for s in c.supertypes)
             for f in c.features:
-                made = self._feature(ecore, f)
-                references[c.name, f.name] = made
-                self.classes[c.name].eStructuralFeatures.append(made)
-        for kind in metamodel.schema.kinds.values():
-            for feature in kind.features.values():
-                if feature.opposite is not None:
-                    other = references[feature.opposite.owner, feature.opposite.name]
-                    references[feature.owner, feature.name].eOpposite = other
+                self.classes[c.name].eStructuralFeatures.append(self._feature(ecore, f))
 
     def _feature(self, ecore: Any, f: Attribute | Reference) -> Any:
         bounds = {"lower": f.lower, "upper": -1 if f.upper is None else f.upper}

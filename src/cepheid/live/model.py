@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from cepheid.errors import UsageError, error, suggest
@@ -65,6 +65,14 @@ def feature_of(object: Object, name: str) -> Feature:
             error("unknown-feature", f"no feature '{name}' in {object.type}", hint=hint)
         )
     return found
+
+
+def arrange(object: Object, feature: Feature, values: Sequence[Held]) -> None:
+    """The values of a feature in another order; for those who read whole models."""
+    held = object.values.get(feature)
+    if isinstance(held, dict) and held.keys() == set(values):
+        ranks = sorted(held.values())
+        object.values[feature] = dict(zip(dict.fromkeys(values), ranks, strict=True))
 
 
 class Model:

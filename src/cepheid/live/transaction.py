@@ -114,7 +114,7 @@ class Transaction:
         if (
             self._failure is not None
             or not self._is_open
-            or object.former is not None
+            or self._model._by_id.get(object.id) is not object
             or feature.is_many
         ):
             self._refuse_set(object, feature)

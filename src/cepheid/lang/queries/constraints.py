@@ -31,12 +31,12 @@ def constraint(cursor: Cursor) -> Constraint:
 
 
 def _constraint(cursor: Cursor) -> Constraint:
-    if _starts_find(cursor):
+    if _at(cursor, "find"):
         return _find(cursor)
-    if _at(cursor, "neg") and cursor.next.kind is Kind.WORD:
+    if _at(cursor, "neg"):
         cursor.advance()
         return Negation(_find(cursor))
-    if _at(cursor, "check") and cursor.next.is_symbol("("):
+    if _at(cursor, "check"):
         return Check(_in_brackets(cursor))
     if cursor.at_name() and cursor.next.is_symbol("(", "."):
         return _about_class(cursor)
@@ -44,12 +44,8 @@ def _constraint(cursor: Cursor) -> Constraint:
 
 
 def _at(cursor: Cursor, word: str) -> bool:
-    """Keywords are written small; a class may have the same name with a capital."""
+    """Keywords are written small, and not in backquotes; `Check(x)` is about a class."""
     return cursor.token.kind is Kind.WORD and cursor.token.text == word
-
-
-def _starts_find(cursor: Cursor) -> bool:
-    return _at(cursor, "find") and cursor.next.kind in (Kind.WORD, Kind.QUOTED)
 
 
 def _in_brackets(cursor: Cursor) -> Expr:
@@ -109,10 +105,10 @@ def _comparison(cursor: Cursor) -> Constraint:
         hint = "write '==' to compare" if cursor.token.is_symbol("=") else None
         cursor.unexpected("'==' or '!='", hint=hint)
     if operator.text == "==":
-        if _at(cursor, "count") and cursor.next.is_word("find"):
+        if _at(cursor, "count"):
             cursor.advance()
             return Count(left, _find(cursor))
-        if _at(cursor, "eval") and cursor.next.is_symbol("("):
+        if _at(cursor, "eval"):
             return Eval(left, _in_brackets(cursor))
     return Equality(left, term(cursor), operator.text == "!=")
 

@@ -29,6 +29,7 @@ class Parsed:
     tree: QueryTree
     problems: tuple[Diagnostic, ...]
     comments: tuple[Comment, ...]
+    broken: frozenset[str] = frozenset()  # names of queries of which parts are missing
 
 
 def parse(text: str, file: str | None = None) -> Parsed:
@@ -36,15 +37,24 @@ def parse(text: str, file: str | None = None) -> Parsed:
     tokens = tokenize(text, file, _PATTERN)
     cursor = QueryCursor(tokens.tokens)
     queries: list[Query] = []
+    broken: set[str] = set()
+
+    def one() -> None:
+        known = len(cursor.problems)
+        queries.append(_query(cursor))
+        if len(cursor.problems) > known:
+            broken.add(queries[-1].name)
+
     while cursor.token.kind is not Kind.END:
         begun = cursor.index
         cursor.nesting = 0
-        _recovering(cursor, tokens.problems, lambda: queries.append(_query(cursor)), _at_query)
+        _recovering(cursor, tokens.problems, one, _at_query)
         if cursor.index == begun:
             cursor.advance()
     _refuse_twins(cursor, queries)
     problems = sorted([*tokens.problems, *cursor.problems], key=_place)
-    return Parsed(QueryTree(tuple(queries)), tuple(problems), tokens.comments)
+    tree = QueryTree(tuple(queries))
+    return Parsed(tree, tuple(problems), tokens.comments, frozenset(broken))
 
 
 def _refuse_twins(cursor: Cursor, queries: list[Query]) -> None:

@@ -27,7 +27,7 @@ from cepheid.live.queries.resolved import (
     Tally,
     VariableType,
 )
-from cepheid.live.queries.scope import Variables, bound_by
+from cepheid.live.queries.scope import Variables, bound_by, given_by
 from cepheid.query.tree import (
     ANYTHING,
     Body,
@@ -56,13 +56,18 @@ def resolve_body(
     known: Mapping[str, ResolvedQuery],
     trees: Mapping[str, Query],
     problems: list[Diagnostic],
+    is_whole: bool,
 ) -> tuple[ResolvedBody, tuple[VariableType | None, ...]]:
-    """The body, and the types that its parameters have in it."""
+    """The body, and the types that its parameters have in it.
+
+    Of one that was not read as a whole it is not known how often its variables are used.
+    """
     resolver = _Body(query, body, schema, known, trees, problems)
     resolver.parameters(declared)
     resolver.constraints()
-    resolver.check_bound()
-    resolver.check_single()
+    if is_whole:
+        resolver.check_bound()
+        resolver.check_single()
     variables = resolver.variables
     outputs = tuple(variables.named(p.name) for p in query.parameters)
     types = tuple(variables.types[v] for v in outputs)
@@ -328,22 +333,26 @@ class _Body:
     # Variables.
 
     def check_bound(self) -> None:
-        bound = bound_by(self.atoms)
-        told: set[str] = set()
-        for variable, name in enumerate(self.variables.names):
-            if variable in bound or variable in self.variables.forgiven or name in told:
-                continue
-            if not self.variables.is_written(variable):
-                continue  # what it is computed from is reported
-            told.add(name)
-            is_parameter = any(p.name == name for p in self.query.parameters)
-            what = "parameter" if is_parameter else "variable"
-            hint = "a class, a feature, a find, an eval or '==' gives it values"
-            if name in self.only_negated():
-                hint = f"write '_{name}' if any will do"
-            span = self.variables.spans.get(variable) or self.body.span
-            fact = f"nothing binds the {what} '{name}'"
-            self.problems.append(error("unbound-variable", fact, span, hint))
+        """Reports what nothing binds; not what only lacks values because of that."""
+        bound = bound_by(self.atoms, self.variables.forgiven)
+        given = given_by(self.atoms)
+        everything = range(len(self.variables.names))
+        while unbound := [v for v in everything if v not in bound]:
+            written = [v for v in unbound if self.variables.is_written(v)] or unbound
+            variable = next((v for v in written if v not in given), written[0])
+            self.report_unbound(variable)
+            bound = bound_by(self.atoms, bound | {variable})
+
+    def report_unbound(self, variable: int) -> None:
+        name = self.variables.names[variable]
+        is_parameter = any(p.name == name for p in self.query.parameters)
+        what = "parameter" if is_parameter else "variable"
+        hint = "a class, a feature, a find, an eval or '==' gives it values"
+        if name in self.only_negated():
+            hint = f"write '_{name}' if any will do"
+        span = self.variables.spans.get(variable) or self.body.span
+        fact = f"nothing binds the {what} '{name}'"
+        self.problems.append(error("unbound-variable", fact, span, hint))
 
     def only_negated(self) -> set[str]:
         inside = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from cepheid.core.types import SCALARS, DataType, wider
@@ -56,14 +56,15 @@ def check_queries(
 ) -> tuple[Queries, tuple[Diagnostic, ...]]:
     """The queries of a text as far as they make sense, and everything that is wrong with it."""
     parsed = parse(text, file)
-    queries, problems = resolve_queries(parsed.tree, metamodel)
+    queries, problems = resolve_queries(parsed.tree, metamodel, parsed.broken)
     return queries, tuple(sorted([*parsed.problems, *problems], key=_place))
 
 
 def resolve_queries(
-    tree: QueryTree, metamodel: Metamodel
+    tree: QueryTree, metamodel: Metamodel, broken: Collection[str] = ()
 ) -> tuple[Queries, tuple[Diagnostic, ...]]:
-    resolver = _Resolver(tree, metamodel.schema)
+    """The queries of a tree; broken are the names of those of which parts could not be read."""
+    resolver = _Resolver(tree, metamodel.schema, broken)
     order = resolver.run()
     problems = tuple(sorted(resolver.problems, key=_place))
     found = tuple(resolver.done[q.name] for q in resolver.trees.values() if q.name in resolver.done)
@@ -76,7 +77,8 @@ def _place(problem: Diagnostic) -> tuple[int, int]:
 
 
 class _Resolver:
-    def __init__(self, tree: QueryTree, schema: Schema) -> None:
+    def __init__(self, tree: QueryTree, schema: Schema, broken: Collection[str]) -> None:
+        self.broken = broken
         self.trees: dict[str, Query] = {}
         for query in tree.queries:
             self.trees.setdefault(query.name, query)  # the parser reports others of its name
@@ -98,7 +100,14 @@ class _Resolver:
         found: list[tuple[VariableType | None, ...]] = []
         for body in query.bodies:
             one, types = resolve_body(
-                query, body, declared, self.schema, self.done, self.trees, self.problems
+                query,
+                body,
+                declared,
+                self.schema,
+                self.done,
+                self.trees,
+                self.problems,
+                is_whole=query.name not in self.broken,
             )
             resolved.append(one)
             found.append(types)

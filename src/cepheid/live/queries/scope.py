@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from cepheid.core.types import is_open, wider
 from cepheid.errors import Diagnostic, Span, error
+from cepheid.expr.printing import print_expr
 from cepheid.expr.tree import Column, Expr, Literal, walk
 from cepheid.live.metamodel import Schema
 from cepheid.live.queries.resolved import (
@@ -78,7 +79,10 @@ class Variables:
             self.types[variable] = common
         elif variable not in self.forgiven:
             self.forgive(variable)
+            literal = self.literals.get(variable)
             fact = f"{self._shown(variable)} cannot be {known} and {type}"
+            if literal is not None:
+                fact = f"{print_expr(literal)} is {known}, where {type} is needed"
             self.problems.append(error("type-mismatch", fact, span))
 
     def unify(self, left: int, right: int) -> None:
@@ -150,9 +154,18 @@ def variables_of(atom: Atom) -> tuple[tuple[int, ...], tuple[int, ...]]:
     raise TypeError(f"{type(atom).__name__} has no rule")
 
 
-def bound_by(atoms: Iterable[Atom]) -> set[int]:
-    """The variables that get values, one way or another."""
-    bound: set[int] = set()
+def given_by(atoms: Iterable[Atom]) -> set[int]:
+    """The variables that would get values, if all that they depend on had some."""
+    found: set[int] = set()
+    for atom in atoms:
+        if not isinstance(atom, Same):
+            found.update(variables_of(atom)[1])
+    return found
+
+
+def bound_by(atoms: Iterable[Atom], known: Iterable[int] = ()) -> set[int]:
+    """The variables that get values, one way or another, beside those that have one."""
+    bound = set(known)
     grows = True
     pending = list(atoms)
     while grows:
