@@ -225,6 +225,8 @@ class _Writer:
             return self.is_a()
         feature = self.rng.choice(list(features.values()))
         if feature.type is None:
+            if self.rng.random() < 0.3:
+                return self.path(source, feature)
             return [self.edge(source, feature, self.bind(feature.target))]
         if self.rng.random() < 0.3:
             literal = _literal(self.rng, feature.type)
@@ -233,6 +235,17 @@ class _Writer:
         name = self.rng.choice(alike) if alike and self.rng.random() < 0.4 else self.new()
         self.values[name] = feature.type
         return [self.edge(source, feature, Variable(name))]
+
+    def path(self, source: str, first: Feature) -> list[Constraint]:
+        """Along two features."""
+        features = self.metamodel.schema.kinds[first.target].features
+        second = self.rng.choice(list(features.values()))
+        if second.type is None:
+            target = self.bind(second.target)
+        else:
+            target = Variable(self.new())
+            self.values[target.name] = second.type
+        return [Edge(first.owner, (first.name, second.name), Variable(source), target)]
 
     def is_a(self) -> list[Constraint]:
         name = self.object()
@@ -261,8 +274,9 @@ class _Writer:
         operator = (
             self.rng.choice(("=", "!=")) if type == BOOLEAN else self.rng.choice(("<", ">=", "!="))
         )
-        if self.rng.random() < 0.15:
-            return [Check(Binary("is not", expr, Literal(None, type=NULL)))]
+        if self.rng.random() < 0.3:
+            is_null = self.rng.choice(("is", "is not"))
+            return [Check(Binary(is_null, expr, Literal(None, type=NULL)))]  # type: ignore[arg-type]
         return [Check(Binary(operator, expr, _literal(self.rng, type)))]  # type: ignore[arg-type]
 
     def value(self) -> tuple[Expr, DataType] | None:
@@ -317,7 +331,8 @@ class _Writer:
         arguments: list[Term] = []
         for parameter in query.parameters:
             name = "" if parameter.type is None else self.object(parameter.type)
-            arguments.append(Variable(name if name and self.rng.random() < 0.7 else "_"))
+            anything = self.rng.choice(("_", f"_{self.rng.randrange(10**6)}"))
+            arguments.append(Variable(name if name and self.rng.random() < 0.7 else anything))
         return Find(query.name, tuple(arguments), transitive=is_step and self.rng.random() < 0.4)
 
     def negation(self) -> list[Constraint]:

@@ -119,6 +119,8 @@ class _Names:
 
     def feature(self, variable: int, name: str, span: Span | None) -> Feature | None:
         type = self.variables.types[variable]
+        if variable in self.variables.forgiven:
+            return None
         if not isinstance(type, ObjectType):
             if type is not None:
                 fact = f"'{self.variables.names[variable].rstrip('.')}' is {type}, not an object"

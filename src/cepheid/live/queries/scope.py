@@ -81,6 +81,8 @@ class Variables:
             self.forgive(variable)
             literal = self.literals.get(variable)
             fact = f"{self._shown(variable)} cannot be {known} and {type}"
+            if known == type:
+                fact = f"{self._shown(variable)} is {type}, and no object is of that class"
             if literal is not None:
                 fact = f"{print_expr(literal)} is {known}, where {type} is needed"
             self.problems.append(error("type-mismatch", fact, span))
