@@ -186,9 +186,20 @@ def test_only_a_process_of_its_own_knows_maude() -> None:
             assert "maude" not in imported_packages(path), path
 
 
+def test_only_files_of_models_know_pyecore() -> None:
+    for path in sorted(ROOT.rglob("*.py")):
+        if path != ROOT / "live" / "ecore.py":
+            assert "pyecore" not in imported_packages(path), path
+
+
 def test_what_few_need_is_loaded_late() -> None:
     loaded = loaded_after("import cepheid.simulation.simulate, cepheid.simulation.verify")
     assert not loaded & {"scipy.stats", "scipy.signal", "matplotlib"}
+
+
+def test_live_models_load_no_library() -> None:
+    loaded = loaded_after("import cepheid.live")
+    assert not loaded & {"pyarrow", "pandas", "numpy", "pyspark", "pyecore", "lxml"}
 
 
 def test_the_spark_namespace_loads_no_pyspark() -> None:

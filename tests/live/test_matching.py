@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cepheid.errors import UsageError
+from cepheid.errors import Severity, UsageError
 from cepheid.live import (
     DOUBLE,
     INT,
@@ -62,7 +62,9 @@ def test_a_violation_comes_changes_and_goes() -> None:
         host = change.create("Host", id="h1", availableCpu=10)
     assert told(matcher.delta) == "+offersTooMuch(Host#1)"
     [match] = matcher.matches("offersTooMuch")
-    assert matcher.message(match) == "h1 offers 10 of 8 (Host#1)"
+    [found] = matcher.violations()
+    assert (found.match, found.key, found.severity) == (match, (host,), Severity.ERROR)
+    assert found.message == "h1 offers 10 of 8 (Host#1)"
     with model.transaction() as change:
         change.set(host, "load", 0.5)
     assert told(matcher.delta) == "~offersTooMuch(Host#1)"
@@ -78,7 +80,8 @@ def test_a_violation_comes_changes_and_goes() -> None:
     with model.transaction() as change:
         change.delete(host)
     assert told(matcher.delta) == "-offersTooMuch(Host#1)"
-    assert matcher.message(match) == "h1 offers 8 of 4 (Host#1)"
+    assert matcher.violation(match).message == "h1 offers 8 of 4 (Host#1)"
+    assert matcher.violations() == ()
 
 
 def test_what_is_set_and_set_back_is_no_update() -> None:

@@ -14,7 +14,7 @@ matcher.delta.found, matcher.matches("busy")
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING
 from cepheid.live.changes import Change, ChangeKind, Commit
 from cepheid.live.ecore import load_metamodel, load_model, save_model
-from cepheid.live.matching.matcher import Delta, Match, Matcher
+from cepheid.live.matching.matcher import Delta, Match, Matcher, Violation
 from cepheid.live.metamodel import Attribute, Class, Metamodel, Reference
 from cepheid.live.model import Model, Object
 from cepheid.live.queries.resolve import check_queries, load_queries, parse_queries
@@ -43,6 +43,7 @@ __all__ = [
     "Queries",
     "Reference",
     "Transaction",
+    "Violation",
     "check_queries",
     "from_scratch",
     "load_metamodel",

@@ -7,15 +7,16 @@ model is as it was before, down to the order of values and the identity of the n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import TracebackType
 from typing import NoReturn
 
 from cepheid.core.values import shown
 from cepheid.errors import InputError, UsageError, error, suggest
 from cepheid.live.changes import Change, ChangeKind, Commit, Held
+from cepheid.live.edges import arrive, contents, depart, holds
 from cepheid.live.metamodel import Feature, one_nan
 from cepheid.live.model import Model, Object, feature_of
+from cepheid.live.rollback import roll_back
 
 _CREATE, _DELETE, _SET = ChangeKind.CREATE, ChangeKind.DELETE, ChangeKind.SET
 _ADD, _REMOVE = ChangeKind.ADD, ChangeKind.REMOVE
@@ -105,7 +106,7 @@ class Transaction:
         """The object and all that it contains; nothing refers to them any more."""
         self._need_open()
         self._need_alive(object)
-        for part in [*_contents(object)][::-1]:
+        for part in [*contents(object)][::-1]:
             self._delete_alone(part)
 
     def set(self, object: Object, name: str, value: object) -> None:
@@ -189,7 +190,7 @@ class Transaction:
         if feature.is_container:
             assert feature.opposite is not None
             source, feature, target = target, feature.opposite, source
-        if _holds(source, feature, target):
+        if holds(source, feature, target):
             return
         if feature.is_containment:
             self._leave_container(source, feature, target)
@@ -216,7 +217,7 @@ class Transaction:
     def _disconnect(self, source: Object, feature: Feature, target: Object) -> None:
         self._unlink(source, feature, target)
         opposite = feature.opposite
-        if opposite is not None and _holds(target, opposite, source):
+        if opposite is not None and holds(target, opposite, source):
             self._unlink(target, opposite, source)
 
     def _delete_alone(self, object: Object) -> None:
@@ -253,7 +254,7 @@ class Transaction:
         if feature.is_bounded:
             self._bounded[source, feature] = None
         if isinstance(target, Object):
-            _arrive(source, feature, target)
+            arrive(source, feature, target)
 
     def _unlink(self, source: Object, feature: Feature, target: Held) -> None:
         if feature.is_many:
@@ -267,7 +268,7 @@ class Transaction:
         if feature.is_bounded:
             self._bounded[source, feature] = None
         if isinstance(target, Object):
-            _depart(source, feature, target)
+            depart(source, feature, target)
 
     # The end.
 
@@ -301,50 +302,9 @@ class Transaction:
             model._is_telling = False
 
     def _roll_back(self) -> None:
-        unordered: dict[tuple[Object, Feature], None] = {}
-        for place in range(len(self._log) - 1, -1, -1):
-            self._undo(place, unordered)
-        for object, feature in unordered:
-            held = object.values.get(feature)
-            if isinstance(held, dict):
-                object.values[feature] = dict(sorted(held.items(), key=lambda item: item[1]))
+        roll_back(self._model, self._log, self._ranks)
         self._model._next_id, self._model._next_rank = self._first
         self._log.clear()
-
-    def _undo(self, place: int, unordered: dict[tuple[Object, Feature], None]) -> None:
-        kind, object, feature, old, new = self._log[place]
-        if feature is None:
-            self._undo_life(kind, object)
-            return
-        if isinstance(new, Object):
-            _depart(object, feature, new)
-        if kind is _SET:
-            if old is None:
-                del object.values[feature]
-            else:
-                object.values[feature] = old
-        else:
-            held = object.values[feature]
-            assert isinstance(held, dict)
-            if kind is _ADD:
-                del held[new]
-            else:
-                held[old] = self._ranks[place]
-                unordered[object, feature] = None
-        if isinstance(old, Object):
-            _arrive(object, feature, old)
-
-    def _undo_life(self, kind: ChangeKind, object: Object) -> None:
-        model = self._model
-        if kind is _CREATE:
-            del model.extents[object.type][object]
-            del model._by_id[object.id]
-            object.former, object.values = {}, {}
-        else:
-            assert object.former is not None
-            model.extents[object.type][object] = None
-            model._by_id[object.id] = object
-            object.values, object.former = object.former, None
 
     # What does not fit.
 
@@ -405,42 +365,6 @@ class Transaction:
             self._fail("bad-value", fact, hint)
         held: Held = one_nan(new)
         return held
-
-
-def _contents(object: Object) -> Iterator[Object]:
-    """An object and all that lies in it, containers first."""
-    pending = [object]
-    while pending:
-        one = pending.pop()
-        yield one
-        for feature, held in one.values.items():
-            if feature.is_containment:
-                pending.extend(held if isinstance(held, dict) else (held,))  # type: ignore[arg-type]
-
-
-def _holds(source: Object, feature: Feature, target: Object) -> bool:
-    held = source.values.get(feature)
-    return target in held if isinstance(held, dict) else held is target
-
-
-def _arrive(source: Object, feature: Feature, target: Object) -> None:
-    """The way back from the target of a reference, unless its opposite is one."""
-    if feature.is_containment:
-        target.container, target.container_feature = source, feature
-    elif feature.opposite is None:
-        if target.incoming is None:
-            target.incoming = {}
-        target.incoming.setdefault(feature, {})[source] = None
-
-
-def _depart(source: Object, feature: Feature, target: Object) -> None:
-    if feature.is_containment:
-        target.container = target.container_feature = None
-    elif feature.opposite is None and target.incoming is not None:
-        sources = target.incoming[feature]
-        del sources[source]
-        if not sources:
-            del target.incoming[feature]
 
 
 def _place(object: Object, feature: Feature) -> str:

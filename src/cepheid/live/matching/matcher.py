@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from cepheid.core.event import Value
-from cepheid.errors import UsageError, error, suggest
+from cepheid.errors import Severity, UsageError, error, suggest
 from cepheid.expr.values import sort_key
 from cepheid.live.changes import ChangeKind, Commit, Held
 from cepheid.live.matching.network import Network
 from cepheid.live.matching.relations import Row
 from cepheid.live.metamodel import Feature
 from cepheid.live.model import Model, Object
-from cepheid.live.queries.resolved import ObjectType, Queries, ResolvedQuery
+from cepheid.live.queries.resolved import ObjectType, Queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,16 @@ class Match:
 
     def __repr__(self) -> str:
         return f"{self.query}({', '.join(map(repr, self.row))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A match of a query that says what must not be: of which objects, in which words, how bad."""
+
+    match: Match
+    key: tuple[Held, ...]
+    message: str
+    severity: Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +87,37 @@ class Matcher:
 
     def matches(self, query: str) -> tuple[Match, ...]:
         """All matches of a query, by their identities and values."""
+        return _matches(query, self._rows(query))
+
+    def _rows(self, query: str) -> Collection[Row]:
         found = self._network.results.get(query)
         if found is None:
             hint = suggest(query, self._network.results, "patterns")
             raise UsageError(error("unknown-query", f"no pattern '{query}'", hint=hint))
-        return _matches(query, found.support)
+        return found.support
 
     def count(self, query: str) -> int:
-        return len(self._network.results[query].support)
+        """How many matches a query has."""
+        return len(self._rows(query))
 
-    def message(self, match: Match) -> str:
-        """What the rule of its query says of a match."""
-        return self.queries.by_name[match.query].message(match.row)
+    def violations(self) -> tuple[Violation, ...]:
+        """The matches of all queries that are rules, in the order of the queries."""
+        return tuple(
+            self.violation(match)
+            for query in self.queries.queries
+            if query.tree.rule is not None
+            for match in self.matches(query.name)
+        )
+
+    def violation(self, match: Match) -> Violation:
+        """What a match of a query with a rule breaks."""
+        query = self.queries.by_name[match.query]
+        rule = query.tree.rule
+        if rule is None:
+            hint = "a rule is a pattern with @Constraint"
+            raise UsageError(error("usage", f"pattern '{match.query}' is no rule", hint=hint))
+        key = tuple(match.row[query.parameters.index(name)] for name in rule.key)
+        return Violation(match, key, query.message(match.row), rule.severity)
 
     def _by_class(self) -> dict[str, list[tuple[str, Callable[[Row], Iterable[Row]]]]]:
         """For the objects of a class: the queries that may have matches with them, and those."""
@@ -155,14 +184,6 @@ def changed_objects(commit: Commit, kinds: Container[str]) -> Iterable[Object]:
 
 def _is_equal(one: object, other: object) -> bool:
     return one is other or one == other
-
-
-def violations(matcher: Matcher) -> Iterable[tuple[ResolvedQuery, Match]]:
-    """The matches of all queries that are rules."""
-    for query in matcher.queries.queries:
-        if query.tree.rule is not None:
-            for match in matcher.matches(query.name):
-                yield query, match
 
 
 def _matches(query: str, rows: Iterable[Row]) -> tuple[Match, ...]:

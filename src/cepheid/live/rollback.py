@@ -1,0 +1,60 @@
+"""Undoing what a transaction did, the last step first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cepheid.live.changes import Change, ChangeKind
+from cepheid.live.edges import arrive, depart
+from cepheid.live.metamodel import Feature
+from cepheid.live.model import Model, Object
+
+
+def roll_back(model: Model, log: Sequence[Change], ranks: Mapping[int, int]) -> None:
+    """Ranks are those of the values that were removed, by their place in the log."""
+    unordered: dict[tuple[Object, Feature], None] = {}
+    for place in range(len(log) - 1, -1, -1):
+        change = log[place]
+        if change.feature is None:
+            _undo_life(model, change)
+        else:
+            _undo_value(change, change.feature, ranks.get(place))
+            if change.kind is ChangeKind.REMOVE:
+                unordered[change.object, change.feature] = None
+    for object, feature in unordered:
+        held = object.values.get(feature)
+        if isinstance(held, dict):
+            object.values[feature] = dict(sorted(held.items(), key=lambda item: item[1]))
+
+
+def _undo_value(change: Change, feature: Feature, rank: int | None) -> None:
+    kind, object, _, old, new = change
+    if isinstance(new, Object):
+        depart(object, feature, new)
+    if kind is ChangeKind.SET:
+        if old is None:
+            del object.values[feature]
+        else:
+            object.values[feature] = old
+    else:
+        held = object.values[feature]
+        assert isinstance(held, dict)
+        if rank is None:
+            del held[new]
+        else:
+            held[old] = rank
+    if isinstance(old, Object):
+        arrive(object, feature, old)
+
+
+def _undo_life(model: Model, change: Change) -> None:
+    object = change.object
+    if change.kind is ChangeKind.CREATE:
+        del model.extents[object.type][object]
+        del model._by_id[object.id]
+        object.former, object.values = {}, {}
+    else:
+        assert object.former is not None
+        model.extents[object.type][object] = None
+        model._by_id[object.id] = object
+        object.values, object.former = object.former, None
