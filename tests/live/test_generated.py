@@ -116,6 +116,15 @@ def test_matches_and_deltas_are_those_of_the_reference(rng: Random) -> None:
         else:
             assert matcher.delta is not None
             check_delta(queries, matcher.delta, before, after)
+            if rng.random() < 0.3:
+                model.revert(matcher.delta.commit)
+                assert snapshot(model) == state
+                back = rows(queries, model, history)
+                for query in queries.queries:
+                    found = {m.row for m in matcher.matches(query.name)}
+                    assert is_same(found, back[query.name])
+                check_delta(queries, matcher.delta, after, back)
+                after = back
         before = after
 
 

@@ -289,7 +289,7 @@ def test_calls_that_make_no_sense_are_refused() -> None:
         matcher.matches("offerTooMuch")
     with pytest.raises(UsageError, match="are about plant, the model is of body"):
         Matcher(Model(BODY), matcher.queries)
-    with model.transaction(), pytest.raises(UsageError, match="while a transaction is open"):
+    with model.transaction(), pytest.raises(UsageError, match="while another transaction is open"):
         Matcher(model, matcher.queries)
 
 

@@ -314,3 +314,53 @@ def test_reading_an_unknown_feature_is_an_error_with_a_hint() -> None:
     [host] = made(Model(PLANT), "Host")
     with pytest.raises(UsageError, match="did you mean 'load'"):
         host["lod"]
+
+
+def test_commits_are_undone_the_last_one_first() -> None:
+    model = plant()
+    root, host = made(model, "Plant", "Host")
+    states = [seen(model)]
+    commits = []
+    for step in range(3):
+        with model.transaction() as change:
+            if step == 0:
+                change.add(root, "hosts", host)
+                change.add(root, "hosts", change.create("Host"))
+                change.set(host, "load", 0.5)
+            elif step == 1:
+                change.delete(host)
+            else:
+                change.create("Server", id="s")
+        assert change.commit is not None
+        commits.append(change.commit)
+        states.append(seen(model))
+    with pytest.raises(UsageError, match="not as this commit has left it"):
+        model.revert(commits[1])
+    for commit, state in zip(reversed(commits), reversed(states[:-1]), strict=True):
+        model.revert(commit)
+        assert seen(model) == state
+    assert model[host.id] is host
+    with pytest.raises(UsageError, match="not as this commit has left it"):
+        model.revert(commits[0])
+    assert made(model, "Host")[0].id == 5  # no number is given twice
+
+
+def test_undoing_is_told_as_changes() -> None:
+    model = plant()
+    [host] = made(model, "Host")
+    with model.transaction() as change:
+        change.set(host, "load", 0.5)
+        change.add(host, "tags", "a")
+    with model.transaction() as change:
+        change.set(host, "id", "h")
+        change.delete(host)
+    assert change.commit is not None
+    undone = model.revert(change.commit)
+    assert [" ".join(_shown(step)) for step in undone.changes] == [
+        "create Host#1",
+        "set Host#1.id None h",
+        "set Host#1.load None 0.5",
+        "add Host#1.tags None a",
+        "set Host#1.id h None",
+    ]
+    assert (host["id"], host["load"], host["tags"]) == (None, 0.5, ("a",))

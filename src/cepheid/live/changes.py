@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -42,8 +42,12 @@ class Commit:
     """A transaction that was committed: its elementary changes, in the order in which they happened.
 
     `samples` are attributes that were set to the value that they had: no change, but a reading.
+    `before` and `after` are numbers of states of the model; `ranks` are the places of removed values.
     """
 
     number: int
     changes: tuple[Change, ...]
-    samples: Iterable[tuple[Object, Feature]] = ()
+    samples: tuple[tuple[Object, Feature], ...] = ()
+    before: int = 0
+    after: int = 0
+    ranks: Mapping[int, int] = field(default_factory=dict, repr=False, compare=False)

@@ -88,6 +88,7 @@ class Model:
         # Attributes that are read like sensors: that one is set counts, also to the same value.
         self.sampled: set[Feature] = set()
         self.commits = 0
+        self.state = 0  # a number for what the model is: that of a commit, or of one before it
         self._by_id: dict[int, Object] = {}
         self._next_id = 1
         self._next_rank = 0
@@ -127,3 +128,39 @@ class Model:
         from cepheid.live.transaction import Transaction
 
         return Transaction(self)
+
+    def revert(self, commit: Commit) -> Commit:
+        """Undoes what was committed, exactly, deleted objects with their identity included.
+
+        That is a transaction like any other, told to all, whose commit is returned. Commits are
+        undone the last one first: UsageError where the model is not as this one has left it.
+        """
+        from cepheid.live.rollback import inverse, roll_back
+
+        self.need_quiet("nothing can be undone")
+        if self.state != commit.after:
+            hint = "undo the commits after it first"
+            raise UsageError(
+                error("usage", "the model is not as this commit has left it", hint=hint)
+            )
+        changes = tuple(inverse(commit.changes))
+        roll_back(self, commit.changes, commit.ranks)
+        return self.tell(Commit(self.commits, changes, (), commit.after, commit.before))
+
+    def tell(self, commit: Commit) -> Commit:
+        """What is done is done; listeners are told, and change nothing meanwhile."""
+        self.commits += 1
+        self.state = commit.after
+        self._is_telling = True
+        try:
+            for listener in list(self.listeners):
+                listener(commit)
+        finally:
+            self._is_telling = False
+        return commit
+
+    def need_quiet(self, what: str) -> None:
+        if self._open is not None or self._is_telling:
+            doing = "another transaction is open" if self._open else "others are told of one"
+            hint = "end that one first; a model has one transaction at a time"
+            raise UsageError(error("usage", f"{what} while {doing}", hint=hint))

@@ -41,10 +41,7 @@ class Transaction:
 
     def __enter__(self) -> Transaction:
         model = self._model
-        if model._open is not None or model._is_telling:
-            doing = "another transaction is open" if model._open else "others are told of one"
-            hint = "end that one first; a model has one transaction at a time"
-            raise UsageError(error("usage", f"no transaction can begin while {doing}", hint=hint))
+        model.need_quiet("no transaction can begin")
         if self.commit is not None:
             raise UsageError(error("usage", "this transaction has ended", hint="begin a new one"))
         model._open, self._is_open = self, True
@@ -292,14 +289,10 @@ class Transaction:
 
     def _commit(self) -> None:
         model = self._model
-        self.commit = Commit(model.commits, tuple(self._log), tuple(self._samples))
-        model.commits += 1
-        model._is_telling = True
-        try:
-            for listener in list(model.listeners):
-                listener(self.commit)
-        finally:
-            model._is_telling = False
+        number = model.commits
+        log, samples = tuple(self._log), tuple(self._samples)
+        self.commit = Commit(number, log, samples, model.state, number + 1, self._ranks)
+        model.tell(self.commit)
 
     def _roll_back(self) -> None:
         roll_back(self._model, self._log, self._ranks)

@@ -69,8 +69,7 @@ class Matcher:
         if queries.metamodel is not model.metamodel and queries.metamodel != model.metamodel:
             fact = f"the queries are about {queries.metamodel.name}, the model is of {model.metamodel.name}"
             raise UsageError(error("usage", fact))
-        if model._open is not None or model._is_telling:
-            raise UsageError(error("usage", "a matcher cannot start while a transaction is open"))
+        model.need_quiet("a matcher cannot start")
         self.model = model
         self.queries = queries
         self.delta: Delta | None = None

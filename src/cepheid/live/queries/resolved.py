@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 from cepheid.core.event import Value
@@ -185,6 +186,6 @@ class Queries:
     order: tuple[str, ...]  # those that others ask for before those that ask
     warnings: tuple[Diagnostic, ...] = ()
 
-    @property
+    @cached_property
     def by_name(self) -> Mapping[str, ResolvedQuery]:
         return {query.name: query for query in self.queries}
