@@ -288,6 +288,30 @@ def test_listeners_cannot_change_the_model() -> None:
     made(model, "Host")  # and it can go on afterwards
 
 
+def test_a_listener_that_raises_keeps_the_news_from_nobody() -> None:
+    model = plant()
+    found: list[str] = []
+
+    def fail(_: object) -> None:
+        raise ValueError("no")
+
+    model.listeners += [fail, lambda _: found.append("told")]
+    with pytest.raises(ValueError, match="no"):
+        made(model, "Host")
+    assert (found, len(model)) == (["told"], 1)
+    model.listeners.clear()
+    made(model, "Host")
+
+
+def test_a_transaction_is_used_once() -> None:
+    model = plant()
+    change = model.transaction()
+    with change:
+        pass
+    with pytest.raises(UsageError, match="this transaction has ended"):
+        change.__enter__()
+
+
 def test_values_are_kept_in_the_order_in_which_they_were_added() -> None:
     model = plant()
     [host] = made(model, "Host")

@@ -148,15 +148,24 @@ class Model:
         return self.tell(Commit(self.commits, changes, (), commit.after, commit.before))
 
     def tell(self, commit: Commit) -> Commit:
-        """What is done is done; listeners are told, and change nothing meanwhile."""
+        """What is done is done; listeners are told, and change nothing meanwhile.
+
+        All are told, also after one that raises; what the first of these raised is raised then.
+        """
         self.commits += 1
         self.state = commit.after
         self._is_telling = True
+        raised: list[Exception] = []
         try:
             for listener in list(self.listeners):
-                listener(commit)
+                try:
+                    listener(commit)
+                except Exception as problem:
+                    raised.append(problem)
         finally:
             self._is_telling = False
+        if raised:
+            raise raised[0]
         return commit
 
     def need_quiet(self, what: str) -> None:

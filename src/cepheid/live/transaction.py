@@ -30,7 +30,7 @@ class Transaction:
         self._samples: dict[tuple[Object, Feature], None] = {}
         self._bounded: dict[tuple[Object, Feature], None] = {}
         self._first = (model._next_id, model._next_rank)
-        self._is_open = False
+        self._is_open = self._was_open = False
         self._failure: InputError | None = None
         self.commit: Commit | None = None  # once it is done
 
@@ -42,9 +42,9 @@ class Transaction:
     def __enter__(self) -> Transaction:
         model = self._model
         model.need_quiet("no transaction can begin")
-        if self.commit is not None:
+        if self._was_open:
             raise UsageError(error("usage", "this transaction has ended", hint="begin a new one"))
-        model._open, self._is_open = self, True
+        model._open, self._is_open, self._was_open = self, True, True
         return self
 
     def __exit__(
@@ -202,7 +202,8 @@ class Transaction:
             self._link(target, feature, source)
 
     def _leave_container(self, source: Object, feature: Feature, target: Object) -> None:
-        above: Object | None = source
+        contains_something = any(held.is_containment for held in target.values)
+        above: Object | None = source if contains_something or source is target else None
         while above is not None:
             if above is target:
                 fact = f"{target} cannot be in {_place(source, feature)}: it would contain itself"
