@@ -25,9 +25,11 @@ from cepheid.expr.functions import AGGREGATES, FUNCTIONS
 from cepheid.expr.tree import Aggregate, Expr
 from cepheid.expr.tree import walk as walk_expr
 from cepheid.formal.maude import gaps as maude
-from cepheid.lang import LANGUAGES
+from cepheid.lang.epl.language import EPL
+from cepheid.lang.vepl.language import VEPL
 from cepheid.matcher.compiling.lowering import lower
 from cepheid.matcher.gaps import gaps, left_to_reference
+from cepheid.pattern.algebra import Form
 from cepheid.pattern.tree import FollowedBy, Pattern, walk
 from cepheid.program.graph import graph_of
 from cepheid.program.normal import nodes, normalize_statement
@@ -57,6 +59,15 @@ PATTERNS = {
     "While": "(every a=A) while (a.i < 3)",
     "Interval": "a=A -> timer:interval(1 sec)",
     "At": "a=A -> timer:at(*, *, *, *, *)",
+}
+FORMS = {
+    "EventCall": "a(x, _)",
+    "Follows": "a -> b",
+    "Either": "a OR b",
+    "Both": "a AND b",
+    "Never": "a -> NOT b -> a",
+    "Times": "a{2} -> b",
+    "Timed": "(a -> b)[within 2 seconds]",
 }
 WINDOWS = {
     "TimeWindow": "time(1 sec)",
@@ -89,6 +100,13 @@ def program_of(text: str) -> cep.Program:
     return cep.parse(f"{SCHEMA}\n@Name('S') insert into O {text};")
 
 
+def occurrence_of(form: str, context: str = "chronicle") -> cep.Program:
+    events = "".join(f"atomicEvent {name}(p: int, q: int)\n" for name in "ab")
+    return cep.parse(
+        f"{events}complexEvent S(x: int) {{ as {form} context {context} }}", language="vepl"
+    )
+
+
 def function_call(name: str) -> str:
     """A call with as few arguments as the function takes, each of a type that suits it."""
     function = FUNCTIONS[name]
@@ -114,7 +132,8 @@ def kinds(root: type[Kind]) -> set[str]:
 
 
 def test_there_is_an_example_of_every_kind() -> None:
-    assert set(PATTERNS) == kinds(Pattern)
+    assert set(PATTERNS) == kinds(Pattern) - {"Form"}
+    assert set(FORMS) == kinds(Form) - {"Occurrence", "Taken"}  # the root; and what resolving makes
     assert set(WINDOWS) == kinds(Window)
     assert set(EXPRESSIONS) == kinds(Expr)
 
@@ -140,9 +159,34 @@ def test_examples_show_what_they_are_named_for() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_printers_and_serializers_take_every_kind(name: str) -> None:
     program = program_of(EXAMPLES[name])
-    for language in LANGUAGES.values():
-        assert language.parse(language.print_program(program.tree), None).tree == program.tree
+    assert EPL.parse(EPL.print_program(program.tree), None).tree == program.tree
     assert from_json(to_json(program.tree)) == program.tree
+    with pytest.raises(cep.UsageError, match="VEPL has no words"):
+        VEPL.print_program(program.tree)
+
+
+@pytest.mark.parametrize("context", ["chronicle", "immediate global", "strict"])
+@pytest.mark.parametrize("name", FORMS)
+def test_all_take_every_form_or_have_a_gap(name: str, context: str) -> None:
+    program = occurrence_of(FORMS[name], context)
+    assert VEPL.parse(VEPL.print_program(program.tree), None).tree == program.tree
+    assert from_json(to_json(program.tree)) == program.tree
+    assert str(cep.Program(program.tree)) == VEPL.print_program(program.tree)
+    with pytest.raises(cep.UsageError, match="EPL has no words"):
+        EPL.print_program(program.tree)
+    resolved = program.resolve()
+    assert name in {type(node).__name__ for node in walk(program.tree.statements[0].source.pattern)}  # type: ignore[union-attr]
+    for analysis in ANALYSES.values():
+        list(analysis(graph_of(resolved)))
+    assert [plan.statement.name for plan in plan_program(resolved, "matcher")] == ["S"]
+    assert [s.name for stage in stages(resolved) for s in stage.statements] == ["S"]
+    assert left_to_reference(resolved)
+    events = [{"@type": t, "@time": n, "p": 1, "q": n} for n, t in enumerate("aabab", start=1)]
+    expected = [(row.time, dict(row)) for row in cep.run(program, events, engine="reference")]
+    assert expected or name in ("Never",)
+    assert [(row.time, dict(row)) for row in cep.run(program, events)] == expected
+    for engine in ("petri", "maude"):
+        assert ENGINES[engine].gaps(resolved)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -174,7 +218,7 @@ def test_engines_take_every_kind_or_have_a_gap(name: str) -> None:
 
 
 def test_maude_names_all_that_it_has_terms_for() -> None:
-    assert {kind.__name__ for kind in maude.OPERATORS} <= kinds(Pattern)
+    assert {kind.__name__ for kind in maude.OPERATORS} <= kinds(Pattern) - {"Form"}
     assert {kind.__name__ for kind in maude.WINDOWS} <= kinds(Window)
     assert set(maude.AGGREGATES) <= set(AGGREGATES)
 
@@ -277,9 +321,8 @@ def test_printers_and_serializers_refuse_what_they_do_not_know() -> None:
     tree = replace(
         tree, declarations=(tree.declarations[0], replace(tree.statements[0], window=made_up))
     )
-    for language in LANGUAGES.values():
-        with pytest.raises((KeyError, TypeError)):
-            language.print_program(tree)
+    with pytest.raises((KeyError, TypeError)):
+        EPL.print_program(tree)
     with pytest.raises(ProgramError):
         from_json(to_json(tree))
     with pytest.raises(TypeError):

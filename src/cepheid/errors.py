@@ -56,6 +56,8 @@ CATALOGUE: dict[str, str] = {
     "misplaced-aggregate": "an aggregate where no group of rows exists",
     "nested-aggregate": "an aggregate inside an aggregate",
     "impossible-repeat": "a repeat that can never be satisfied or never ends",
+    "misplaced-not": "an absence that has no beginning or no end",
+    "mixed-operators": "operators without precedence beside each other, read from left to right",
     "misplaced-window": "a data window on something that has no rows to keep",
     "bad-window": "a data window with impossible parameters",
     "bad-output": "an output clause that makes no sense here",

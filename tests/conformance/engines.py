@@ -199,12 +199,12 @@ def compiled(program: ResolvedProgram) -> Operator:
 
 
 def in_lanes(program: ResolvedProgram) -> Operator:
+    lanes = lanes_of(program)
+    if lanes is not None:
+        return LanesOperator(program, lanes)
     if reasons := left_to_reference(program):
         raise Refused(*(reason for found in reasons.values() for reason in found))
-    lanes = lanes_of(program)
-    if lanes is None:
-        raise Refused("a statement takes events one at a time")
-    return LanesOperator(program, lanes)
+    raise Refused("a statement takes events one at a time")
 
 
 @cache

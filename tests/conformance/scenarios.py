@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -45,13 +45,13 @@ _CASE = re.compile(r"\[(\w+)\] (\w+)")
 
 
 @lru_cache(1000)  # each program runs on many engines
-def _parsed(text: str) -> cep.Program:
-    return cep.parse(text, types=TYPES)
+def _parsed(text: str, language: str) -> cep.Program:
+    return cep.parse(text, types=TYPES, language=language)
 
 
 @lru_cache(1000)
-def _resolved(text: str) -> ResolvedProgram:
-    return _parsed(text).resolve()
+def _resolved(text: str, language: str) -> ResolvedProgram:
+    return _parsed(text, language).resolve()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +61,16 @@ class Example:
     text: str
     events: str
     start: int = 0  # when the clock starts, in milliseconds
+    language: str = field(default="epl", kw_only=True)
 
     def later(self, time: int) -> Example:
         """The same so many milliseconds later."""
         moved = re.sub(r"@(\d+)(?=[ {]|$)", lambda at: f"@{int(at[1]) + time}", self.events)
-        return Example(self.text, moved, self.start + time)
+        return replace(self, events=moved, start=self.start + time)
 
     def until(self, time: int) -> Example:
         """The same, and time goes on."""
-        return Example(self.text, f"{self.events} @{time}", self.start)
+        return replace(self, events=f"{self.events} @{time}")
 
     @property
     def end(self) -> int:
@@ -79,11 +80,11 @@ class Example:
 
     @property
     def program(self) -> cep.Program:
-        return _parsed(self.text)
+        return _parsed(self.text, self.language)
 
     @property
     def resolved(self) -> ResolvedProgram:
-        return _resolved(self.text)
+        return _resolved(self.text, self.language)
 
     def items(self) -> list[Event | Instant]:
         return list(parse_events(self.events, self.resolved.types))

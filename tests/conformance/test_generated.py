@@ -9,6 +9,7 @@ from tests import effort
 from tests.conformance.compare import agree
 from tests.conformance.engines import ENGINES, REFERENCE
 from tests.conformance.generator import examples
+from tests.conformance.occurrences import chains, occurrences
 from tests.conformance.scenarios import Example
 
 # How many examples each engine gets: the slower it is, the fewer.
@@ -41,6 +42,34 @@ def test_statements_side_by_side_give_the_rows_of_the_reference(name: str) -> No
     @given(examples(plain=True))
     def search(example: Example) -> None:
         agree(ENGINES[name], example)
+
+    search()
+
+
+OCCURRENCES = {
+    "reference, restarted": 60,
+    "local, records": 60,
+    "local, columns": 60,
+    "local, restarted": 30,
+}
+
+
+@pytest.mark.parametrize("name", OCCURRENCES)
+def test_generated_complex_events_give_the_rows_of_the_reference(name: str) -> None:
+    @effort.examples(OCCURRENCES[name])
+    @given(occurrences())
+    def search(example: Example) -> None:
+        assert agree(ENGINES[name], example)
+
+    search()
+
+
+@pytest.mark.parametrize("name", IN_LANES)
+def test_chains_of_complex_events_give_the_rows_of_the_reference(name: str) -> None:
+    @effort.examples(IN_LANES[name])
+    @given(chains())
+    def search(example: Example) -> None:
+        assert agree(ENGINES[name], example)
 
     search()
 

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from tests.conformance.engines import Engine
 from tests.conformance.generator import different
+from tests.conformance.occurrences import occurrences
 from tests.conformance.on_spark import EPOCH, differences, in_a_batch, in_a_stream
 from tests.conformance.packs import Pack
 from tests.conformance.scenarios import FOLDER, Example, FileExample, read
@@ -55,6 +56,26 @@ def test_generated_programs_in_a_stream(spark: SparkSession, tmp_path: Path, num
     examples = [example.later(EPOCH) for example in pack(BATCHES + number)]
     run = in_a_stream(tmp_path, seed=number)
     agree(differences(spark, STREAM, run, Pack.of(examples)))
+
+
+# Noise comes from all events that a program declares: only where it does not count can examples be one.
+QUIET = ("chronicle", "chronicle global")
+LOUD = ("immediate", "strict", "strict global")
+
+
+def test_generated_complex_events_in_a_batch(spark: SparkSession) -> None:
+    quiet = Pack.of(different(SIZE, occurrences(QUIET)))
+    agree(differences(spark, BATCH, in_a_batch(3), quiet))
+    for example in different(2 * EFFORT, occurrences(LOUD)):
+        agree(differences(spark, BATCH, in_a_batch(7), Pack((example,))))
+
+
+def test_generated_complex_events_in_a_stream(spark: SparkSession, tmp_path: Path) -> None:
+    [*quiet] = (example.later(EPOCH) for example in different(SIZE // 2, occurrences(QUIET)))
+    agree(differences(spark, STREAM, in_a_stream(tmp_path, seed=1), Pack.of(quiet)))
+    for number, example in enumerate(different(EFFORT, occurrences(LOUD))):
+        run = in_a_stream(tmp_path, seed=number)
+        agree(differences(spark, STREAM, run, Pack((example.later(EPOCH),))))
 
 
 @pytest.mark.parametrize("number", range(GOLDEN))

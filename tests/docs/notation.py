@@ -46,9 +46,17 @@ def with_rows(body: str, rows: list[str]) -> str:
     return _OUT.sub("", body) + lines
 
 
-def rows_of(body: str) -> list[str]:
+def program_of(body: str, language: str = "epl") -> cep.Program:
+    """The program of a block. In VEPL the events A to D have an id and a key, if it declares none."""
+    if language == "epl":
+        return cep.parse(body, types=TYPES)
+    events = "".join(f"atomicEvent {letter}(id: string, k: int)\n" for letter in "ABCD")
+    return cep.parse(body if "atomicEvent" in body else events + body, language=language)
+
+
+def rows_of(body: str, language: str = "epl") -> list[str]:
     """What the program of a block makes of its events."""
-    program = cep.parse(body, types=TYPES)
+    program = program_of(body, language)
     events = [event for line in _IN.findall(body) for event in _events(line)]
     result = cep.run(program, events, start=0)
     is_one = len({s.insert_into or n for n, s in enumerate(program.tree.statements)}) == 1

@@ -2,7 +2,7 @@
 
 The info string of a fence says what its block is:
 
-    epl                  a program that must check without errors
+    epl, vepl            a program that must check without errors
     epl fails CODE...    a program that is wrong on purpose, with the codes of what is wrong
     python               code; the blocks of a page share their names
     output               what the python block before it prints
@@ -20,7 +20,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-KINDS = ("epl", "python", "output", "console", "sh", "text", "json", "csv", "events", "toml")
+KINDS = (
+    *("epl", "vepl", "python", "output", "console", "sh"),
+    *("text", "json", "csv", "events", "toml"),
+)
 
 _FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")

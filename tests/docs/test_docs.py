@@ -95,14 +95,14 @@ class Page:
         text = _here(command) if _CEPHEID.fullmatch(command) else _in_a_shell(command)
         return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
-    def epl(self, block: Block) -> str:
+    def program(self, block: Block) -> str:
         if block.words[:1] == ["fails"]:
-            assert _codes(block.body) == sorted(block.words[1:]), str(block)
+            assert _codes(block.body, block.kind) == sorted(block.words[1:]), str(block)
             return block.body
-        assert _codes(block.body) == [], str(block)
+        assert _codes(block.body, block.kind) == [], str(block)
         if not notation.has_events(block.body):
             return block.body
-        return notation.with_rows(block.body, notation.rows_of(block.body))
+        return notation.with_rows(block.body, notation.rows_of(block.body, block.kind))
 
     def sh(self, block: Block) -> str:
         makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -119,7 +119,7 @@ class Page:
 RUNNERS: dict[str, Callable[[Page, Block], str]] = {
     "console": Page.console,
     "csv": Page.data,
-    "epl": Page.epl,
+    "epl": Page.program,
     "events": Page.data,
     "json": Page.data,
     "output": Page.output,
@@ -127,6 +127,7 @@ RUNNERS: dict[str, Callable[[Page, Block], str]] = {
     "sh": Page.sh,
     "text": Page.data,
     "toml": Page.data,
+    "vepl": Page.program,
 }
 
 
@@ -161,10 +162,10 @@ def plain_shell(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def _codes(text: str) -> list[str]:
+def _codes(text: str, language: str) -> list[str]:
     """The codes of the errors in a program; the types of the reference are known."""
     try:
-        findings = cep.parse(text, types=notation.TYPES).check(without=["races"])
+        findings = notation.program_of(text, language).check(without=["races"])
     except cep.ProgramError as refused:
         findings = list(refused.diagnostics)
     return sorted({f.code for f in findings if f.severity is Severity.ERROR})
@@ -225,7 +226,9 @@ def test_the_reference_has_an_example_of_every_construct() -> None:
                 if rate:
                     rates.add((rate.mode, rate.after is not None, rate.when is not None))
     nodes = {kind for root in (Expr, Pattern, Window) for kind in _kinds(root)}
-    assert nodes - {"Column"} <= shown  # a column is made by resolving a name
+    assert (
+        nodes - {"Column", "Form"} <= shown
+    )  # a column is made by resolving a name, forms are VEPL's
     assert {mode for mode, _, _ in rates} == {None, "first", "last", "all", "snapshot"}
     assert any(after for _, after, _ in rates)
     assert any(when for _, _, when in rates)
@@ -261,7 +264,7 @@ def test_the_table_of_operators_has_an_example_of_each() -> None:
     program = cep.parse("".join(f"select * from pattern [{text}];\n" for text in examples))
     sources = [statement.source for statement in program.tree.statements]
     shown = {type(part).__name__ for source in sources for part in _parts(source)}
-    assert _kinds(Pattern) - {"Interval", "At"} <= shown  # timers stand alone, like events
+    assert _kinds(Pattern) - {"Interval", "At", "Form"} <= shown  # timers stand alone, like events
 
 
 def test_the_reference_lists_every_function() -> None:

@@ -7,8 +7,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cepheid.lang.common.lexer import tokenize
 from cepheid.lang.epl.formatter import format_text
-from cepheid.lang.epl.lexer import tokenize
 from cepheid.lang.epl.parser import parse
 from cepheid.lang.epl.printer import print_program
 from cepheid.program.tree import ProgramTree

@@ -7,10 +7,9 @@ from hypothesis import given
 from cepheid.errors import Severity
 from cepheid.expr.notation import nesting
 from cepheid.expr.tree import Expr
-from cepheid.lang.common.lexer import Token
-from cepheid.lang.epl.cursor import Cursor
+from cepheid.lang.common.cursor import Cursor
+from cepheid.lang.common.lexer import Token, tokenize
 from cepheid.lang.epl.formatter import format_text
-from cepheid.lang.epl.lexer import tokenize
 from cepheid.lang.epl.parser import parse
 from cepheid.lang.epl.patterns import pattern as parse_pattern
 from cepheid.lang.epl.print_patterns import levels_in

@@ -31,6 +31,8 @@ from cepheid.core.types import DataType, EventRef, EventType
 from cepheid.expr.functions import common_type
 from cepheid.expr.tree import Column, Expr, Part, Ref
 from cepheid.expr.typing import Scope, resolve
+from cepheid.pattern.algebra import Occurrence, common_parameters, walk_taken
+from cepheid.pattern.policy import Policy
 from cepheid.program.normal import nodes, normalize_statement
 from cepheid.program.normal.nodes import Awaited, Node
 from cepheid.program.resolved import ResolvedStatement, Shape
@@ -170,7 +172,24 @@ def _split_groups(statement: ResolvedStatement, split: Split, shared: Mapping[Pl
     return Split(None, "its groups are not made of attributes of one event")
 
 
+def _split_occurrence(pattern: Occurrence, policy: Policy) -> Split:
+    """A parameter that all events have in common splits, if no event concerns several values of it."""
+    key = common_parameters(pattern.form)
+    if not key or policy.is_global:
+        return Split(None, "no parameter keeps its partial matches apart")
+    by: dict[str, tuple[Path, ...]] = {}
+    for taken in (*walk_taken(pattern.form), *pattern.declared):
+        places = dict(taken.parameters)
+        if not all(name in places for name in key):
+            named = " and ".join(f"'{name}'" for name in key)
+            return Split(None, f"events of {taken.atom.event_type} concern all values of {named}")
+        by[taken.atom.event_type] = tuple((places[name],) for name in key)
+    return Split(by, "each value of its common parameter has partial matches of its own")
+
+
 def _split_source(statement: ResolvedStatement) -> tuple[Split, Mapping[Place, str]]:
+    if isinstance(statement.pattern, Occurrence):
+        return _split_occurrence(statement.pattern, statement.policy), {}
     if not statement.policy.runs_are_independent:
         return Split(None, "its policy lets the runs of all keys share events"), {}
     source = normalize_statement(statement).source

@@ -10,6 +10,7 @@ from cepheid.analysis.matches import longest_run
 from cepheid.analysis.pushdown import Columns, Filters, columns_of, early_filters
 from cepheid.analysis.retention import Retention, retention_of, speaks_with_time
 from cepheid.core.types import EventType
+from cepheid.pattern.algebra import Occurrence
 from cepheid.program.graph import Graph, graph_of
 from cepheid.program.normal import normalize_statement
 from cepheid.program.normal.nodes import events
@@ -62,6 +63,8 @@ def _plan(statement: ResolvedStatement, graph: Graph, runs_on: str) -> Statement
 
 def _context_hint(statement: ResolvedStatement, program: ResolvedProgram) -> str:
     """Which context would split the statement: it has another meaning, perhaps the one meant."""
+    if isinstance(statement.pattern, Occurrence):
+        return "a parameter that all declared events have would give it a key"
     likely = likely_context(statement)
     if likely is not None:
         return likely

@@ -22,8 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from cepheid.analysis.keys import Split, is_known
 from cepheid.analysis.retention import needs_start
 from cepheid.core.types import BOOLEAN, EventType, lineage
-from cepheid.expr.tree import And, Column, Expr, Or, conjuncts, walk
-from cepheid.pattern.tree import atoms
+from cepheid.expr.tree import And, Expr, Or, conjuncts
 from cepheid.program.normal import NormalStatement, normalize_statement
 from cepheid.program.normal.nodes import events
 from cepheid.program.normal.rewrites.conditions import is_own
@@ -64,22 +63,9 @@ def _in_order(event_type: EventType, read: Iterable[Mapping[str | None, None]]) 
 def _read_attributes(statement: ResolvedStatement) -> dict[str, dict[str | None, None]]:
     """Per declared type, the attributes that expressions read; None is the whole event."""
     read: dict[str, dict[str | None, None]] = {}
-    for owner, column in columns_read(statement):
+    for owner, column in statement.columns_read:
         read.setdefault(owner, {})[column.path[0].name if column.path else None] = None
     return read
-
-
-def columns_read(statement: ResolvedStatement) -> Iterator[tuple[str, Column]]:
-    """What expressions read of events, each with their declared type."""
-    types_of_tags: dict[str | None, str] = {}
-    if statement.pattern is not None:
-        types_of_tags = {a.tag: a.event_type for a in atoms(statement.pattern) if a.tag}
-    for event_type, expr in statement.expressions:
-        for node in walk(expr):
-            if isinstance(node, Column):
-                owner = event_type if node.tag is None else types_of_tags.get(node.tag)
-                if owner is not None:
-                    yield owner, node
 
 
 # Events.

@@ -63,6 +63,8 @@ from cepheid.analysis.lifetimes import (
 from cepheid.core.time import Period
 from cepheid.expr.tree import Aggregate
 from cepheid.expr.typing import aggregates_in
+from cepheid.pattern.algebra import Form, Occurrence, Taken, Timed, Times
+from cepheid.pattern.policy import Policy
 from cepheid.pattern.tree import (
     Every,
     EveryDistinct,
@@ -231,6 +233,8 @@ def _reason(statement: ResolvedStatement, source: Bound) -> str:
 def _reason_of_pattern(statement: ResolvedStatement) -> str:
     pattern = statement.pattern
     assert pattern is not None
+    if isinstance(pattern, Occurrence):
+        return "who uses an event depends on all partial matches before"
     if lifetime(pattern) is not None:
         return "the first event of a key decides when its time begins"
     kinds = {type(part) for part in walk(pattern)}
@@ -261,8 +265,24 @@ def _reason_of_window(statement: ResolvedStatement) -> str:
 # The state.
 
 
+def _growth_of_occurrence(form: Form, policy: Policy) -> str | None:
+    """Partial matches end with a window around them all; there is one for each key in a strict context."""
+    if isinstance(form, Timed) and form.kind == "within":
+        return None
+    ends = "; a window around the whole, `(...)[within 1 minute]`, would end them"
+    if policy.takers != "only" and not isinstance(form, Taken):
+        return f"partial matches wait without bound{ends}"
+    if any(isinstance(part, Times) and part.high is None for part in walk(form)):
+        return f"loops collect events without bound{ends}"
+    return None
+
+
 def _growth(statement: ResolvedStatement) -> str | None:
-    if statement.pattern is not None and (grows := growth(statement.pattern)):
+    if isinstance(statement.pattern, Occurrence):
+        grows = _growth_of_occurrence(statement.pattern.form, statement.policy)
+        if grows is not None:
+            return grows
+    elif statement.pattern is not None and (grows := growth(statement.pattern)):
         return grows
     if isinstance(statement.tree.window, KeepAll):
         return "keepall keeps all rows"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cepheid.cli.stages import Stage
     from cepheid.verbs import Program
 
-STAGES = "parse, program, types, graph, normal, plan, matcher or memory"
+STAGES = "parse, program, types, graph, normal, automaton, plan, matcher or memory"
 
 
 def explain(
@@ -42,7 +42,8 @@ def explain(
     The stages: parse, the declarations as they were read; program, each
     statement with its names and types resolved; types, all event types and
     who derives them; graph, what is derived from what; normal, what the
-    source of each statement waits for, in few words; plan, how the events
+    source of each statement waits for, in few words; automaton, the states
+    of complex events and what leads from one to another; plan, how the events
     of each statement can be split without changing its rows, how long they
     matter, what it keeps, and which statements run together; matcher, the
     machine form that the compiled matcher runs, and what it leaves to the

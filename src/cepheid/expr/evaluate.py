@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import singledispatch
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
@@ -202,7 +202,8 @@ def _bound(tag: str | None, index: int | None) -> Evaluator:
 
 
 def _whole(bound: Bound) -> Value:
-    return bound if bound is None or isinstance(bound, Event) else list(bound)
+    """One event or several, or the value that a parameter stands for."""
+    return list(bound) if isinstance(bound, list | tuple) else cast("Value", bound)
 
 
 def _element(bound: Bound, index: int) -> Value:

@@ -12,8 +12,9 @@ from pathlib import PurePath
 from cepheid.errors import UsageError, error
 from cepheid.lang.epl.language import EPL
 from cepheid.lang.language import Language
+from cepheid.lang.vepl.language import VEPL
 
-LANGUAGES = {language.name: language for language in (EPL,)}
+LANGUAGES = {language.name: language for language in (EPL, VEPL)}
 DEFAULT = EPL
 
 

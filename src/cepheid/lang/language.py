@@ -39,3 +39,5 @@ class Language:
     excess: Callable[[Pattern], str | None]  # what is too deep or too long to be written
     format_text: Callable[[str, str | None], str]
     with_priorities: Callable[[str, Sequence[int]], str]  # one for each statement of the text
+    # Whether a declaration of a program can be written in this language alone.
+    owns: Callable[[Declaration, ProgramTree], bool] = lambda declaration, tree: False  # noqa: ARG005

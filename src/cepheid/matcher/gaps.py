@@ -9,6 +9,8 @@ from cepheid.pattern.tree import At, Interval, Within, walk
 from cepheid.program.graph import graph_of
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
+COMPLEX_EVENT = "the complex event"
+
 
 def gaps(program: ResolvedProgram) -> list[Diagnostic]:
     """Everything that the matcher does not compile, with its place in the text."""

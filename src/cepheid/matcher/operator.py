@@ -21,10 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from cepheid.core.time import Instant
 from cepheid.core.types import DataType, lineage
-from cepheid.expr import tree as expr_tree
 from cepheid.io.arrow import arrow_type
 from cepheid.matcher.gaps import left_to_reference
-from cepheid.pattern import tree as pattern_tree
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
 if TYPE_CHECKING:
@@ -75,17 +73,17 @@ def open_operator(
     asked for. `is_fed` says that others derive some of its events, so that these have keys. Where
     it alone takes the whole input, its rows are in order and may do without: not `keyed`.
     """
+    from cepheid.matcher.lanes.operator import LanesOperator, lanes_of
+    from cepheid.matcher.machine.operator import MachineOperator
+
+    lanes = None if is_fed or timed_out else lanes_of(program)
+    if lanes is not None:
+        return LanesOperator(program, lanes, keyed=keyed)
     if timed_out or left_to_reference(program) or (is_fed and takes_own_rows(program)):
         from cepheid.matcher.reference import ReferenceOperator
 
         return ReferenceOperator(program, timed_out=timed_out)
-    from cepheid.matcher.lanes.operator import LanesOperator, lanes_of
-    from cepheid.matcher.machine.operator import MachineOperator
-
-    lanes = None if is_fed else lanes_of(program)
-    if lanes is None:
-        return MachineOperator(program, keyed=keyed)
-    return LanesOperator(program, lanes, keyed=keyed)
+    return MachineOperator(program, keyed=keyed)
 
 
 def takes_own_rows(program: ResolvedProgram) -> bool:
@@ -177,10 +175,5 @@ def _uses(statement: ResolvedStatement) -> Iterator[tuple[str, str | None]]:
     for name in statement.inputs:
         for attribute in statement.key_of(name) or ():
             yield name, attribute
-    atoms = pattern_tree.atoms(statement.pattern) if statement.pattern else ()
-    owners = {atom.tag: atom.event_type for atom in atoms}
-    for current, expr in statement.expressions:
-        for node in expr_tree.walk(expr):
-            if isinstance(node, expr_tree.Column):
-                name = (current or "") if node.tag is None else owners[node.tag]
-                yield name, node.path[0].name if node.path else None
+    for name, column in statement.columns_read:
+        yield name, column.path[0].name if column.path else None

@@ -11,13 +11,16 @@ what they do not know.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-Takers: TypeAlias = OneOf["all"]  # everything that waits for such an event
-Noise: TypeAlias = OneOf["ignored"]
-Consumption: TypeAlias = OneOf["nothing"]  # other runs may take what is part of a match
+# Everything that waits for such an event, the oldest run that can take it, or the only run there is.
+Takers: TypeAlias = OneOf["all", "oldest", "only"]
+Noise: TypeAlias = OneOf["ignored", "clears"]  # what it does to the runs of a pattern
+# What a run takes is lost for the others, or not.
+Consumption: TypeAlias = OneOf["nothing", "events"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,7 @@ class Policy:
     takers: Takers = "all"
     noise: Noise = "ignored"
     consumes: Consumption = "nothing"
+    is_global: bool = False  # else the runs of each value of a common parameter are apart
 
     @property
     def noise_counts(self) -> bool:
@@ -38,3 +42,12 @@ class Policy:
 
 
 EVERY = Policy()  # EPL: each `every` and `->` goes its own way
+CHRONICLE = Policy("oldest", "ignored", "events")
+IMMEDIATE = Policy("oldest", "clears", "events")
+STRICT = Policy("only", "clears", "events")
+# By the names that VEPL has for them, and whether they are global.
+CONTEXTS: Mapping[tuple[str, bool], Policy] = {
+    (name, is_global): replace(policy, is_global=is_global)
+    for name, policy in (("chronicle", CHRONICLE), ("immediate", IMMEDIATE), ("strict", STRICT))
+    for is_global in (False, True)
+}

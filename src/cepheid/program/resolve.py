@@ -10,6 +10,7 @@ from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic, declared_twice, error, warning
 from cepheid.program.contexts import declared_contexts
 from cepheid.program.derive import Named, derive_types
+from cepheid.program.occurrences import checked_types, occurrence_forms
 from cepheid.program.properties import property_problem
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.schemas import declared_types
@@ -33,10 +34,15 @@ def resolve_program(
     _check_names(named, known, problems)
     types = derive_types(named, known, problems)
     contexts = declared_contexts(tree.contexts, types, problems)
-    statements = tuple(
-        StatementResolver(types, contexts, problems).resolve(name, statement)
-        for name, statement in named
+    resolver = StatementResolver(
+        types,
+        contexts,
+        problems,
+        occurrence_forms(named),
+        checked_types(tree.schemas, types, problems),
+        tuple(schema.name for schema in tree.schemas if schema.disturbs),
     )
+    statements = tuple(resolver.resolve(name, statement) for name, statement in named)
     conformed = tuple(conform(s, types, s.target in known, problems) for s in statements)
     return ResolvedProgram(tree, types, _ranked(conformed), tuple(dict.fromkeys(problems)), given)
 

@@ -8,7 +8,9 @@ from enum import Enum
 
 from cepheid.core.types import DataType, EventType, lineage
 from cepheid.errors import Diagnostic
-from cepheid.expr.tree import Expr
+from cepheid.expr.tree import Column, Expr, Part
+from cepheid.expr.tree import walk as walk_expr
+from cepheid.pattern.algebra import walk_taken
 from cepheid.pattern.policy import EVERY, Policy
 from cepheid.pattern.tree import Atom, Pattern, atoms, expressions, walk
 from cepheid.program.tree import Context, OrderItem, PatternSource, ProgramTree, Statement
@@ -92,6 +94,21 @@ class ResolvedStatement:
             *(item.expr for item in self.order_by),
         )
         yield from ((self.event_type, expr) for expr in clauses if expr is not None)
+
+    @property
+    def columns_read(self) -> Iterator[tuple[str, Column]]:
+        """What it looks at in events, each with their declared type."""
+        found = atoms(self.pattern) if self.pattern is not None else ()
+        owners = {atom.tag: atom.event_type for atom in found}
+        for current, expr in self.expressions:
+            for node in walk_expr(expr):
+                if isinstance(node, Column):
+                    owner = current if node.tag is None else owners.get(node.tag)
+                    if owner is not None:
+                        yield owner, node
+        for taken in walk_taken(self.pattern) if self.pattern is not None else ():
+            for _, attribute in taken.parameters:
+                yield taken.atom.event_type, Column(None, (Part(attribute),))
 
     def key_of(self, event_type: str) -> tuple[str, ...] | None:
         """The attributes that make the key of that type's events, in a context."""

@@ -34,6 +34,7 @@ from cepheid.core.types import (
 )
 from cepheid.errors import ProgramError, error, suggest
 from cepheid.expr import tree as expr_tree
+from cepheid.pattern import algebra
 from cepheid.pattern import tree as pattern_tree
 from cepheid.pattern.policy import Policy
 from cepheid.pattern.schedule import Schedule
@@ -299,6 +300,7 @@ def _show(data: object) -> str:
 _ROOTS: tuple[type, ...] = (
     expr_tree.Expr,
     pattern_tree.Pattern,
+    algebra.Form,
     program_tree.Located,
     program_tree.Window,
     ProgramTree,
@@ -316,7 +318,7 @@ def _classes_of(module: ModuleType) -> dict[str, type]:
 def _node_classes() -> dict[str, type]:
     """Every dataclass of the trees, and what they hold, by name."""
     found: dict[str, type] = {cls.__name__: cls for cls in (Attribute, Period, Schedule, Policy)}
-    for module in (expr_tree, pattern_tree, program_tree):
+    for module in (expr_tree, pattern_tree, algebra, program_tree):
         found |= _classes_of(module)
     return {
         name: cls for name, cls in found.items() if cls not in _ROOTS and cls is not ProgramTree

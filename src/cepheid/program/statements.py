@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from cepheid.core.types import (
     ANY,
@@ -21,7 +21,9 @@ from cepheid.errors import Diagnostic, Span, error, suggest, warning
 from cepheid.expr.printing import print_expr
 from cepheid.expr.tree import Aggregate, Cast, Column, Expr, Literal, Part, Ref, children
 from cepheid.expr.typing import Scope, is_aggregated, resolve, resolve_condition
+from cepheid.pattern.algebra import Form, Occurrence
 from cepheid.pattern.tree import Pattern, atoms
+from cepheid.program.occurrences import OccurrenceResolver, ResolvedOccurrence
 from cepheid.program.resolved import OutputColumn, ResolvedStatement, Shape
 from cepheid.program.scopes import resolve_pattern
 from cepheid.program.tree import (
@@ -78,6 +80,9 @@ class StatementResolver:
     types: Mapping[str, EventType]
     contexts: Mapping[str, Context]
     problems: list[Diagnostic]
+    forms: Mapping[str, Form] = field(default_factory=dict)  # of complex events
+    checks: Mapping[str, Expr] = field(default_factory=dict)
+    disturbing: tuple[str, ...] = ()
 
     def columns_only(self, statement: Statement) -> tuple[OutputColumn, ...]:
         _, _, scope = self._source(statement)
@@ -116,6 +121,9 @@ class StatementResolver:
     def _source(self, statement: Statement) -> tuple[Pattern | None, Expr | None, Scope]:
         """The resolved source, and the scope of everything after it."""
         source = statement.source
+        if isinstance(source, PatternSource) and isinstance(source.pattern, Occurrence):
+            occurrence = self._occurrence(statement, source)
+            return occurrence.pattern, None, Scope(types=self.types, tags=occurrence.parameters)
         if isinstance(source, PatternSource):
             resolved = resolve_pattern(source.pattern, self.types, self.problems)
             all_tags = frozenset(a.tag for a in atoms(source.pattern) if a.tag)
@@ -130,6 +138,12 @@ class StatementResolver:
         )
         in_filter = replace(scope, no_aggregates="in a filter")
         return None, self._condition(source.condition, in_filter), scope
+
+    def _occurrence(self, statement: Statement, source: PatternSource) -> ResolvedOccurrence:
+        resolver = OccurrenceResolver(
+            self.types, self.forms, self.checks, self.disturbing, self.problems
+        )
+        return resolver.resolve(source, statement.insert_into or "")
 
     def _condition(self, expr: Expr | None, scope: Scope) -> Expr | None:
         return None if expr is None else resolve_condition(expr, scope, self.problems)

@@ -13,6 +13,7 @@ from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Period
 from cepheid.core.types import Attribute
 from cepheid.errors import Span
 from cepheid.expr.tree import Expr
+from cepheid.pattern.algebra import Occurrence
 from cepheid.pattern.policy import EVERY, Policy
 from cepheid.pattern.tree import Pattern
 
@@ -58,6 +59,8 @@ class Schema(Located):
     attributes: tuple[Attribute, ...] = ()
     inherits: tuple[str, ...] = ()
     annotations: tuple[Annotation, ...] = ()
+    check: Expr | None = None  # what an event must satisfy to exist for the event algebra
+    disturbs: bool = False  # its events are noise to occurrences that cannot use them
     # Of the attributes, then of the parents; empty where the schema was not read from a text.
     places: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
@@ -236,9 +239,15 @@ class Statement(Located):
     annotations: tuple[Annotation, ...] = ()
 
     def __post_init__(self) -> None:
-        need(bool(self.select), "a select list needs an item")
+        need(bool(self.select) or self.is_occurrence, "a select list needs an item")
         is_inserted = self.insert_into is not None or self.insert_stream == "istream"
         need(is_inserted, f"`insert {self.insert_stream}` needs a type to insert into")
+
+    @property
+    def is_occurrence(self) -> bool:
+        """Whether its source is a form of the event algebra."""
+        source = self.source
+        return isinstance(source, PatternSource) and isinstance(source.pattern, Occurrence)
 
     def annotation(self, name: str) -> Annotation | None:
         """The annotation of that name, whatever its case."""

@@ -22,7 +22,9 @@ from cepheid.semantics.machine import Machine
 VERSION = "3"
 _FIELDS = ("clock", "started", "running", "timers", "armed", "steps")
 _MODULES = (
+    "cepheid.semantics.contexts",
     "cepheid.semantics.pattern",
+    "cepheid.semantics.residuals",
     "cepheid.semantics.timers",
     "cepheid.semantics.windows",
     "cepheid.semantics.selection",
@@ -86,6 +88,8 @@ def _static(machine: Machine) -> Iterator[object]:
         yield from (plan, plan.select, plan.output, plan.window)
         if plan.node is not None:
             yield from plan.node.walk()
+        if plan.occurrence is not None:
+            yield from (plan.occurrence, *plan.occurrence.plan.walk(), *plan.occurrence.declared)
         yield from plan.select.aggregates
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol
+from typing import Protocol, cast
 
 from cepheid.core.event import Event, SortKey, Value
 from cepheid.core.time import Instant
 from cepheid.core.types import EventType
 from cepheid.expr.evaluate import Evaluator, Frame, compile_condition, compile_expr
 from cepheid.expr.values import group_key, sort_key
+from cepheid.pattern.algebra import Occurrence
 from cepheid.program.resolved import ResolvedStatement, Shape
+from cepheid.semantics.contexts import OccurrencePlan, PartialMatches, plan_occurrence
 from cepheid.semantics.output import OutputPlan
 from cepheid.semantics.pattern import Atom, Binding, Node, Root, compile_pattern
 from cepheid.semantics.policies import offer_of
@@ -30,9 +32,13 @@ class CompiledStatement:
         self.target = statement.target
         self.rank = rank
         self.node: Node | None = None
-        if statement.pattern is not None:
+        self.occurrence: OccurrencePlan | None = None
+        if isinstance(statement.pattern, Occurrence):
+            heirs = {name: _heirs(name, types) for name in statement.inputs}
+            self.occurrence = plan_occurrence(statement.pattern, statement.policy, heirs)
+        elif statement.pattern is not None:
             self.node = compile_pattern(statement.pattern)
-        self.offer = offer_of(statement.policy)
+            self.offer = offer_of(statement.policy)
         self.condition: Callable[[Frame], bool] = compile_condition(statement.condition)
         self.window = statement.tree.window
         self.select = Select(statement)
@@ -91,6 +97,11 @@ class CompiledStatement:
         return ()
 
 
+def _heirs(name: str, types: Mapping[str, EventType]) -> frozenset[str]:
+    """A type and all that inherit from it."""
+    return frozenset(n for n, type in types.items() if n == name or name in type.ancestors)
+
+
 class StatementHost(Protocol):
     """What a running statement needs from the machine."""
 
@@ -131,7 +142,12 @@ class Running:
         self.window = make_window(plan.window, self)
         self.selection = Selection(plan.select, keep_groups=plan.output.keeps_groups)
         self.rate = plan.output.start(self)
-        self.root = Root(plan.node, self) if plan.node is not None else None
+        self.root = self._root()
+
+    def _root(self) -> Root | PartialMatches | None:
+        if self.plan.occurrence is not None:
+            return PartialMatches(self.plan.occurrence, self)
+        return Root(self.plan.node, self) if self.plan.node is not None else None
 
     @property
     def now(self) -> Instant:
@@ -150,7 +166,10 @@ class Running:
             if self.plan.condition(frame):
                 self.window.push(Row(event=event, entered=self.engine.key))
             return
-        self.plan.offer(self, event, frame)
+        if isinstance(self.root, PartialMatches):
+            self.root.take(event)
+        else:
+            self.plan.offer(self, event, frame)
 
     def listening(self, event_type: str) -> list[Atom]:
         """The atoms that wait for such an event, in the order in which they were armed.
@@ -184,6 +203,10 @@ class Running:
 
     def matched(self, binding: Binding) -> None:
         self.window.push(Row(tags=binding, entered=self.engine.key))
+
+    def occurred(self, parameters: Mapping[str, Value], events: tuple[Event, ...]) -> None:
+        values = cast("Binding", parameters)  # an expression reads them like tags
+        self.window.push(Row(tags=values, used=events, entered=self.engine.key))
 
     def timed_out(self, binding: Binding) -> None:
         if self.plan.timeout_columns is not None:

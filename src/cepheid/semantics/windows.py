@@ -33,6 +33,7 @@ class Row:
 
     event: Event | None = None
     tags: Binding = field(default_factory=dict)
+    used: tuple[Event, ...] = ()  # by a match whose tags are values
     entered: SortKey = ()  # the key of what brought it
     is_leaving: bool = False
     passes: bool = True
@@ -48,6 +49,8 @@ class Row:
     def causes(self) -> tuple[Event, ...]:
         if self.event is not None:
             return (self.event,)
+        if self.used:
+            return self.used
         bound = ([e] if isinstance(e, Event) else e for e in self.tags.values())
         # Two events may say the same and still be two.
         return tuple({id(event): event for events in bound for event in events}.values())

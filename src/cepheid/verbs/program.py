@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from cepheid.analysis.races import has_open_order, priorities_by_level
@@ -14,7 +15,7 @@ from cepheid.lang.language import Language
 from cepheid.program.graph import Graph
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.serialize import from_json, to_json
-from cepheid.program.tree import ProgramTree
+from cepheid.program.tree import Declaration, ProgramTree
 from cepheid.verbs import pipeline
 from cepheid.verbs.arguments import choose
 from cepheid.verbs.pipeline import CHECKS, Text
@@ -124,9 +125,18 @@ class Program:
             raise UsageError(error("usage", f"this is not JSON: {problem}")) from None
         return cls(from_json(data))
 
-    def to_text(self, language: str = DEFAULT.name) -> str:
-        choose(language, LANGUAGES, "language")
-        return LANGUAGES[language].print_program(self.tree)
+    def to_text(self, language: str | None = None) -> str:
+        """The program in a language; None: in the default one, but for what it has no words for."""
+        if language is not None:
+            choose(language, LANGUAGES, "language")
+            return LANGUAGES[language].print_program(self.tree)
+        parts = groupby(self.tree.declarations, key=self._language_of)
+        return "\n".join(each.print_program(ProgramTree(tuple(found))) for each, found in parts)
+
+    def _language_of(self, declaration: Declaration) -> Language:
+        """The language that alone has words for it, or the default."""
+        owners = (each for each in LANGUAGES.values() if each.owns(declaration, self.tree))
+        return next(owners, DEFAULT)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Program) and self.tree == other.tree

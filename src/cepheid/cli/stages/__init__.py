@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from cepheid.cli.stages import (
+    automaton,
     declarations,
     graph,
     matcher,
@@ -38,6 +39,7 @@ STAGES = {
     "types": Stage(types.text, types.data),
     "graph": Stage(graph.text, graph.data),
     "normal": Stage(normal.text, normal.data),
+    "automaton": Stage(automaton.text, automaton.data),
     "plan": Stage(plan.text, plan.data),
     "matcher": Stage(matcher.text, matcher.data),
     "memory": Stage(memory.text, memory.data),

@@ -28,23 +28,30 @@ def text(program: Program) -> Iterator[RenderableType]:
         yield Text(f"{name} is left to the reference semantics: {', '.join(reasons)}")
     count = f"{len(left)} of {counted(len(resolved.statements), 'statement')}"
     yield Text(f"left to the reference semantics: {count}")
+    if lanes := _lanes(resolved):
+        kinds = ", ".join(f"{name} as a {kind}" for name, kind in lanes.items())
+        others = "are left to the reference semantics" if left else "run on the machine below"
+        yield Text(f"batches run whole: {kinds}; single events {others}")
     form = machine_program(resolved)
     if form is None:
         return
-    if lanes := _lanes(resolved):
-        kinds = ", ".join(f"{name} as a {kind}" for name, kind in lanes.items())
-        yield Text(f"batches run whole: {kinds}; single events run on the machine below")
     yield Text("slots: " + ", ".join(f"{n} {name} {type}" for n, name, type in _slots(form)))
     for statement in list_form(form):
         yield ""
         yield Text("\n".join(_lines(statement, program)))
 
 
-def machine_program(program: ResolvedProgram) -> MachineProgram | None:
-    """Of the statements that the matcher can run, once their types are known."""
+def _can_run(program: ResolvedProgram) -> bool:
     try:
         with_schemas(runnable(program))
     except ProgramError:
+        return False
+    return True
+
+
+def machine_program(program: ResolvedProgram) -> MachineProgram | None:
+    """Of the statements that the matcher can run, once their types are known."""
+    if not _can_run(program):
         return None
     names = {s.name for s in program.statements} - left_to_reference(program).keys()
     return lower(program.part(names)) if names else None
@@ -52,7 +59,7 @@ def machine_program(program: ResolvedProgram) -> MachineProgram | None:
 
 def _lanes(program: ResolvedProgram) -> dict[str, str]:
     """As what each statement takes whole batches; nothing if one of them cannot."""
-    plans = None if left_to_reference(program) else lanes_of(program)
+    plans = lanes_of(program) if _can_run(program) else None
     return {p.statement.name: "chain" if isinstance(p, Chain) else "window" for p in plans or ()}
 
 
@@ -90,7 +97,7 @@ def data(program: Program) -> dict[str, object]:
     form = machine_program(resolved)
     return {
         "reference": left,
-        "lanes": _lanes(resolved) if form else {},
+        "lanes": _lanes(resolved),
         "slots": [{"name": n, "type": t} for _, n, t in _slots(form)] if form else [],
         "statements": [_described(s, program) for s in list_form(form)] if form else [],
     }

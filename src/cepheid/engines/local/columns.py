@@ -24,6 +24,7 @@ from cepheid.io.rows import RowColumns, RowTable
 from cepheid.io.sources import Table
 from cepheid.matcher.columns.texts import encoded
 from cepheid.matcher.gaps import left_to_reference
+from cepheid.matcher.lanes.operator import lanes_of
 from cepheid.matcher.operator import (
     Column,
     Operator,
@@ -55,7 +56,7 @@ def _can_run(program: ResolvedProgram) -> bool:
     """Whether columns are all that a program needs: for its input, its statements and its rows."""
     is_wrong = any(problem.severity is Severity.ERROR for problem in program.problems)
     has_open_types = any(type.is_open for type in program.types.values())
-    if is_wrong or has_open_types or left_to_reference(program):
+    if is_wrong or has_open_types or (left_to_reference(program) and lanes_of(program) is None):
         return False
     targets = [statement.target for statement in program.statements]
     if len(set(targets)) < len(targets) and takes_own_rows(program):

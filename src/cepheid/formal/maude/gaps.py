@@ -9,6 +9,7 @@ from cepheid.errors import Diagnostic, Span, error
 from cepheid.expr.tree import Aggregate
 from cepheid.expr.typing import aggregates_in
 from cepheid.pattern import tree as patterns
+from cepheid.pattern.algebra import Occurrence
 from cepheid.program import tree
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
@@ -57,6 +58,9 @@ def unknown_kinds(program: ResolvedProgram) -> list[Diagnostic]:
 
 
 def _unknown_kinds(statement: ResolvedStatement) -> Iterator[tuple[str, Span | None]]:
+    if isinstance(statement.pattern, Occurrence):
+        yield "the complex event", statement.pattern.span
+        return
     for part in patterns.walk(statement.pattern) if statement.pattern is not None else ():
         if type(part) not in OPERATORS:
             yield f"the operator {type(part).__name__}", part.span

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from cepheid.errors import Diagnostic, Span, error
 from cepheid.formal.petri.translation.operators import DRAWS
+from cepheid.pattern.algebra import Occurrence
 from cepheid.pattern.tree import At, Interval, Within, walk
 from cepheid.program.graph import graph_of
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
@@ -34,6 +35,9 @@ def gaps(program: ResolvedProgram) -> list[Diagnostic]:
 
 def _unknown_kinds(statement: ResolvedStatement) -> Iterator[tuple[str, Span | None]]:
     """Operators and windows that are not drawn; aggregates are those of the reference."""
+    if isinstance(statement.pattern, Occurrence):
+        yield "the complex event", statement.pattern.span
+        return
     for part in walk(statement.pattern) if statement.pattern is not None else ():
         if type(part) not in DRAWS:
             yield f"the operator {type(part).__name__}", part.span

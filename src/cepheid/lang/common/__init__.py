@@ -1,1 +1,1 @@
-"""What languages share: tokens, a cursor over them, expressions."""
+"""What languages share: tokens, a place among them, expressions, periods of time."""

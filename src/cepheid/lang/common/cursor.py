@@ -13,13 +13,16 @@ from cepheid.lang.common.lexer import Kind, Token
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
+_OTHER_KEYWORDS = (
+    "by context desc escape group inherits into limit offset order output partition pattern schema"
+)
+_KEYWORDS = sorted({*RESERVED, *_OTHER_KEYWORDS.split()})
 
 
 class Cursor:
     """Moves over tokens; a syntax error raises, other findings are collected."""
 
-    reserved: Collection[str] = RESERVED  # words that are no names
-    keywords: Collection[str] = sorted(RESERVED)  # those that may be misspelled
+    keywords: Collection[str] = _KEYWORDS  # that may be misspelled
 
     def __init__(self, tokens: tuple[Token, ...]) -> None:
         self.tokens = tokens
@@ -93,7 +96,7 @@ class Cursor:
     def at_name(self) -> bool:
         token = self.token
         if token.kind is Kind.WORD:
-            return token.value not in self.reserved and "-" not in token.text
+            return token.value not in RESERVED and "-" not in token.text
         return token.kind is Kind.QUOTED
 
     def whole_number(self, what: str) -> int:
@@ -152,13 +155,24 @@ class Cursor:
     def unexpected(
         self, expected: str, words: Collection[str] | None = None, hint: str | None = None
     ) -> NoReturn:
-        self.refuse_misplaced()
+        self.refuse_window()
         found = self.token
         hint = hint or self._spelling(self.keywords if words is None else words)
         self.refuse(f"expected {expected}, found {found}", found.span, hint)
 
-    def refuse_misplaced(self) -> None:
-        """What a language has, but not here, and has more to say of."""
+    def refuse_window(self) -> None:
+        """Where no data window can stand, one that does."""
+        if self._at_window():
+            hint = "it follows the source: from A#length(5), from pattern [...]#length(5)"
+            fact = "a data window cannot stand here"
+            raise ProgramError(error("misplaced-window", fact, self.token.span, hint))
+
+    def _at_window(self) -> bool:
+        """`#time(`, `.win:time(`; or, where a name took the first half for its own, `:time(`."""
+        if self.token.is_symbol("."):
+            return self.next.kind is Kind.WORD and self.after_next.is_symbol(":", "(")
+        after_namespace = self.previous is not None and self.previous.is_word("win")
+        return self.token.is_symbol("#") or (after_namespace and self.token.is_symbol(":"))
 
     def _spelling(self, words: Collection[str]) -> str | None:
         """A keyword that this token, or the one before it, may have been meant to be.

@@ -1,7 +1,4 @@
-"""Cuts text into tokens and comments, each with its place.
-
-A language may have words and symbols of its own beside those that all have.
-"""
+"""Cuts text into tokens and comments, each with its place."""
 
 from __future__ import annotations
 
@@ -68,11 +65,11 @@ _TOKEN = r"""
     | (?P<comment>//[^\n]*|/\*.*?\*/)
     | (?P<open_comment>/\*)
     | (?P<number>(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?:[lLfFdD](?![\w$]))?)
-    | (?P<word>{words}[^\W\d][\w$]*)
+    | (?P<word>every-distinct(?![\w$])|[^\W\d][\w$]*)
     | (?P<quoted>`[^`\n]+`)
     | (?P<string>'(?:[^'\\\n]|\\[^\n])*'|"(?:[^"\\\n]|\\[^\n])*")
     | (?P<open_string>['"`][^\n]*)
-    | (?P<symbol>{symbols}->|<=|>=|!=|<>|\|\||[-+*/%=<>()\[\]{},;:.@\#])
+    | (?P<symbol>{own}->|<=|>=|!=|<>|\|\||[-+*/%=<>()\[\]{},;:.@\#])
     | (?P<unknown>.)
     """
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -81,17 +78,14 @@ _LOOKALIKES = {"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u21
 
 
 @cache
-def token_pattern(words: tuple[str, ...] = (), symbols: tuple[str, ...] = ()) -> re.Pattern[str]:
-    """What is a token: the words, which have characters that others have not, and the symbols too."""
-    own_words = "".join(rf"{re.escape(word)}(?![\w$])|" for word in words)
-    own_symbols = "".join(f"{re.escape(symbol)}|" for symbol in symbols)
-    pattern = _TOKEN.replace("{words}", own_words).replace("{symbols}", own_symbols)
-    return re.compile(pattern, re.VERBOSE | re.DOTALL | re.IGNORECASE)
+def _pattern(symbols: tuple[str, ...]) -> re.Pattern[str]:
+    own = "".join(f"{re.escape(symbol)}|" for symbol in symbols)
+    return re.compile(_TOKEN.replace("{own}", own), re.VERBOSE | re.DOTALL | re.IGNORECASE)
 
 
-def tokenize(text: str, file: str | None, pattern: re.Pattern[str]) -> Tokens:
-    """All tokens; what is no token is reported and left out."""
-    return _Lexer(text, file, pattern).run()
+def tokenize(text: str, file: str | None = None, symbols: tuple[str, ...] = ()) -> Tokens:
+    """All tokens; what is no token is reported and left out. A language may have more symbols."""
+    return _Lexer(text, file, _pattern(symbols)).run()
 
 
 def _shorten(text: str) -> str:

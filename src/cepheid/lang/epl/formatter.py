@@ -6,9 +6,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 from cepheid.errors import ProgramError, Severity
-from cepheid.lang.common.lexer import Comment, Kind, Token
+from cepheid.lang.common.lexer import Comment, Kind, Token, tokenize
 from cepheid.lang.epl.layout import Clause, Notes, render
-from cepheid.lang.epl.lexer import tokenize
 from cepheid.lang.epl.parser import Parsed, parse
 from cepheid.lang.epl.printer import layout
 

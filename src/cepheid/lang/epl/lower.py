@@ -6,16 +6,15 @@ systems only, or has arguments that make no sense is decided here; a finding rai
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import NoReturn, TypeAlias
 
-from cepheid.core.checks import within_calendar
-from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Period, period_of
+from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Period
 from cepheid.errors import ProgramError, Span, error, suggest
 from cepheid.expr.tree import Expr, Literal
+from cepheid.lang.common.periods import exact_period
 from cepheid.pattern.schedule import RANGES, Schedule
 from cepheid.pattern.tree import Interval, Pattern, Repeat, Within
 from cepheid.program.tree import (
@@ -74,22 +73,13 @@ def _refuse(code: str, message: str, span: Span | None, hint: str | None = None)
 # Periods.
 
 
-def period(parts: Sequence[tuple[int | float, str]], span: Span) -> Period:
-    if not all(math.isfinite(count) for count, _ in parts):
-        _refuse("bad-period", "this period is longer than the calendar", span)
-    try:
-        return within_calendar(period_of(list(parts)))
-    except ValueError as fact:
-        _refuse("bad-period", str(fact), span)
-
-
 def _as_period(argument: Argument, what: str) -> Period:
     """A plain number counts seconds."""
     value = argument.value
     if isinstance(value, Period):
         return value
     if isinstance(value, Literal) and _is_number(value.value):
-        return period([(value.value, "seconds")], argument.span)  # type: ignore[list-item]
+        return exact_period([(value.value, "seconds")], argument.span)  # type: ignore[list-item]
     hint = "write for example '3 seconds'"
     _refuse("bad-period", f"{what} takes a time period", argument.span, hint)
 

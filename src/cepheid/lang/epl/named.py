@@ -1,37 +1,14 @@
-"""Parses time periods and named things with arguments: `timer:within(3 seconds)`, `length(5)`."""
+"""Parses named things with arguments: `timer:within(3 seconds)`, `length(5)`."""
 
 from __future__ import annotations
 
-from cepheid.core.time import PERIOD_UNITS, SECOND, Period
+from cepheid.core.time import PERIOD_UNITS
 from cepheid.errors import ProgramError, error, suggest
+from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import expression
 from cepheid.lang.common.lexer import Kind, Token
-from cepheid.lang.epl import lower
-from cepheid.lang.epl.cursor import Cursor
+from cepheid.lang.common.periods import period
 from cepheid.lang.epl.lower import Argument, Named
-
-
-def at_period(cursor: Cursor) -> bool:
-    following = cursor.next
-    return (
-        cursor.token.kind is Kind.NUMBER
-        and following.kind is Kind.WORD
-        and following.value in PERIOD_UNITS
-    )
-
-
-def period(cursor: Cursor) -> Period:
-    """One or more counted units: `1 min 30 sec`."""
-    start = cursor.token
-    parts = []
-    while at_period(cursor):
-        count, unit = cursor.advance().value, cursor.advance().value
-        if not isinstance(count, str):
-            parts.append((count, str(unit)))
-    if not parts:
-        cursor.unexpected("a time period, for example '3 seconds'")
-    found = cursor.lowered(lower.period, parts, cursor.span_from(start))
-    return found or Period(SECOND)  # of a refused period, something no rule refuses again
 
 
 def named(cursor: Cursor, name: str, start: Token) -> Named:

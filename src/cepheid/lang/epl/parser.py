@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cepheid.errors import Diagnostic, ProgramError, Span
-from cepheid.lang.common.lexer import Comment, Kind
-from cepheid.lang.epl.cursor import Cursor
-from cepheid.lang.epl.lexer import tokenize
+from cepheid.lang.common.cursor import Cursor
+from cepheid.lang.common.lexer import Comment, Kind, tokenize
 from cepheid.lang.epl.statements import STARTERS, declaration
 from cepheid.program.tree import Declaration, ProgramTree
 

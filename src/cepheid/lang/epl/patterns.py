@@ -8,12 +8,13 @@ from dataclasses import replace
 from cepheid.core.time import Period
 from cepheid.errors import ProgramError, error
 from cepheid.expr.tree import Expr
+from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import condition, expression, name_text
 from cepheid.lang.common.lexer import Kind, Token
+from cepheid.lang.common.periods import at_period, period
 from cepheid.lang.epl import lower
-from cepheid.lang.epl.cursor import Cursor
 from cepheid.lang.epl.lower import Steps
-from cepheid.lang.epl.named import at_period, named, period
+from cepheid.lang.epl.named import named
 from cepheid.lang.epl.print_patterns import excess
 from cepheid.pattern.schedule import Schedule
 from cepheid.pattern.tree import (

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any
 
+from cepheid.errors import UsageError, error
 from cepheid.expr.notation import find_excess
 from cepheid.expr.printing import levels, print_expr, print_list, print_name
 from cepheid.expr.tree import Expr
+from cepheid.pattern.algebra import Form
 from cepheid.pattern.schedule import RANGES, Schedule
 from cepheid.pattern.tree import (
     Absent,
@@ -45,6 +47,9 @@ _FLOORS: dict[type[Pattern], int] = {
 
 
 def print_pattern(pattern: Pattern) -> str:
+    if isinstance(pattern, Form):
+        fact = "EPL has no words for occurrences of the event algebra"
+        raise UsageError(error("unsupported", fact, pattern.span))
     write, _ = _WRITERS[type(pattern)]
     return write(pattern)
 

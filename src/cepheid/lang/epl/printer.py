@@ -7,13 +7,13 @@ from typing import Any
 
 from cepheid.core.time import Period
 from cepheid.errors import Span
-from cepheid.expr.notation import AND, IDENTIFIER, NOT
+from cepheid.expr.notation import AND, NOT
 from cepheid.expr.printing import print_expr, print_name, print_string, print_type
 from cepheid.expr.tree import And, Expr, Or
+from cepheid.lang.common.printing import print_annotation
 from cepheid.lang.epl.layout import Clause, Piece, render
 from cepheid.lang.epl.print_patterns import chain_parts, print_pattern
 from cepheid.program.tree import (
-    Annotation,
     Context,
     Declaration,
     KeepAll,
@@ -22,7 +22,6 @@ from cepheid.program.tree import (
     OutputRate,
     PatternSource,
     ProgramTree,
-    Scalar,
     Schema,
     SelectAll,
     SelectItem,
@@ -49,34 +48,8 @@ def print_declaration(declaration: Declaration) -> str:
 
 def layout(declaration: Declaration, starts: Starts | None = None) -> list[Clause]:
     """The clauses in their order; `starts` are the places the parser found them at."""
-    notes = [(Piece(_annotation(a), a.span),) for a in declaration.annotations]
+    notes = [(Piece(print_annotation(a), a.span),) for a in declaration.annotations]
     return [*notes, *_LAYOUTS[type(declaration)](declaration, starts or {})]
-
-
-# Annotations.
-
-
-def _annotation(annotation: Annotation) -> str:
-    if not annotation.arguments:
-        return f"@{annotation.name}"
-    arguments = ", ".join(
-        _value(value) if name is None else f"{_argument_name(name)}={_value(value)}"
-        for name, value in annotation.arguments
-    )
-    return f"@{annotation.name}({arguments})"
-
-
-def _argument_name(name: str) -> str:
-    return name if IDENTIFIER.fullmatch(name) else f"`{name}`"
-
-
-def _value(value: Scalar | tuple[Scalar, ...]) -> str:
-    if isinstance(value, tuple):
-        return "{" + ", ".join(map(_value, value)) + "}"
-    if isinstance(value, str):
-        return print_string(value)
-    constants: dict[Any, str] = {None: "null", True: "true", False: "false"}
-    return constants[value] if value is None or isinstance(value, bool) else repr(value)
 
 
 # Schemas and contexts.

@@ -9,13 +9,14 @@ from typing import Any, cast
 from cepheid.core.time import Period
 from cepheid.core.types import Attribute
 from cepheid.errors import Span
+from cepheid.lang.common.annotations import annotation_list
+from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import condition, data_type, expression, expressions, name_text
 from cepheid.lang.common.lexer import Kind, Token
+from cepheid.lang.common.periods import period
 from cepheid.lang.epl import lower
-from cepheid.lang.epl.annotations import annotation_list
-from cepheid.lang.epl.cursor import Cursor
 from cepheid.lang.epl.lower import Mode
-from cepheid.lang.epl.named import named, period
+from cepheid.lang.epl.named import named
 from cepheid.lang.epl.patterns import pattern
 from cepheid.program.tree import (
     Annotation,
@@ -340,7 +341,7 @@ def _refuse_more_sources(cursor: Cursor) -> None:
         cursor.unsupported("joins of several sources are", token.span, hint)
     if token.is_word("match_recognize"):
         cursor.unsupported("'match_recognize' is", token.span)
-    cursor.refuse_misplaced()
+    cursor.refuse_window()
 
 
 # The clauses after the source.

@@ -9,17 +9,19 @@ from cepheid.errors import Diagnostic, ProgramError, Span, declared_twice
 from cepheid.expr.notation import RESERVED
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import name_text
-from cepheid.lang.common.lexer import Comment, Kind, Token, token_pattern, tokenize
+from cepheid.lang.common.lexer import Comment, Kind, Token, tokenize
 from cepheid.lang.queries.constraints import constraint
 from cepheid.lang.queries.rules import rule_of
 from cepheid.query.tree import Body, Constraint, Parameter, Query, QueryTree, Rule
 
-_PATTERN = token_pattern(symbols=("==",))
 _KEYWORDS = ("pattern", "private", "find", "neg", "count", "check", "eval", "or")
 
 
 class QueryCursor(Cursor):
     keywords: Collection[str] = sorted({*RESERVED, *_KEYWORDS})
+
+    def refuse_window(self) -> None:
+        """There are none; a dot that stands wrong is no more than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Parsed:
 
 def parse(text: str, file: str | None = None) -> Parsed:
     """All queries of a text and all its problems; one broken constraint hides no other."""
-    tokens = tokenize(text, file, _PATTERN)
+    tokens = tokenize(text, file, symbols=("==",))
     cursor = QueryCursor(tokens.tokens)
     queries: list[Query] = []
     broken: set[str] = set()

@@ -34,9 +34,11 @@ from cepheid.matcher.compiling.window_lowering import (
     gaps_of_rows,
     is_plain,
 )
+from cepheid.matcher.gaps import COMPLEX_EVENT
 from cepheid.matcher.operator import columns_of, derived_types
 from cepheid.matcher.vm.memory.layout import NONE, Region
 from cepheid.matcher.vm.memory.tables import Effect, NodeKind, NodeRow, StatementRow
+from cepheid.pattern.algebra import Occurrence
 from cepheid.pattern.policy import EVERY
 from cepheid.pattern.schedule import Schedule
 from cepheid.program.normal import NormalStatement, nodes, normalize, normalize_statement
@@ -71,6 +73,9 @@ def lower(program: ResolvedProgram) -> MachineProgram:
 def gaps_of(statement: ResolvedStatement) -> Gaps:
     """What a statement has that the machine leaves to the reference semantics, and where."""
     yield from gaps_of_rows(statement)
+    if isinstance(statement.pattern, Occurrence):
+        yield COMPLEX_EVENT, statement.pattern.span
+        return
     normal = normalize_statement(statement)
     for node in nodes.walk(normal.source):
         if type(node) not in _KINDS:

@@ -162,13 +162,14 @@ class _View:
 
     def __init__(self, chain: Chain, places: ColumnLookup) -> None:
         self.chain = chain
-        self._sieve = Sieve([(link.event_type, link.tests) for link in chain.links], places)
+        sources = (*chain.links, *chain.noise)
+        self._sieve = Sieve([(link.event_type, link.tests) for link in sources], places)
         self.shown: dict[Attribute, Column] = {
             attribute: self._column(attribute, places) for _, _, attribute in chain.columns
         }
         self._own = {
             number: places.column(link.event_type, link.own)
-            for number, link in enumerate(chain.links)
+            for number, link in enumerate(sources)
             if link.own is not None
         }
         self._given = {
@@ -176,7 +177,10 @@ class _View:
             for number, link in enumerate(chain.links)
             if link.other is not None
         }
-        self.string_keys = [n for n, c in self._own.items() if c.data_type == STRING]
+        awaited = {n for n, link in enumerate(chain.links) if link.other is not None}
+        self.string_keys = [
+            n for n, c in self._own.items() if c.data_type == STRING and n in awaited
+        ]
         by_name = {c.name: c for c in (*self._own.values(), *self._given.values())}
         self._keys = tuple(by_name.values())
         self._key_places = self._places_of_keys()

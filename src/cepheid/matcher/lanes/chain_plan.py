@@ -8,15 +8,18 @@ own is known for a whole batch at once, and runs are found by the value that the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Literal, TypeAlias
 
 from cepheid.core.types import INT, LONG, DataType
 from cepheid.expr import tree as expr_tree
-from cepheid.expr.tree import Expr
+from cepheid.expr.tree import Expr, conjuncts
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.lanes.eligibility import KEYS, SHOWN, names_in, tells_at_once
 from cepheid.matcher.lanes.predicates import can_test
+from cepheid.pattern.algebra import Follows, Occurrence, Taken, common_parameters
+from cepheid.pattern.policy import Policy
 from cepheid.program.normal import NormalStatement
 from cepheid.program.normal.nodes import Awaited, Equality, Every, Line, Node, Wait
 from cepheid.program.normal.nodes import Sequence as SequenceNode
@@ -59,6 +62,8 @@ class Chain:
     repeats_whole: bool = False
     period: int | None = None
     ending: Ending = "event"
+    context: Policy | None = None  # of a complex event: one run at most takes an event
+    noise: tuple[Link, ...] = ()  # other events that matter to it
 
 
 def chain_of(statement: NormalStatement, places: ColumnLookup) -> Chain | None:
@@ -71,7 +76,7 @@ def chain_of(statement: NormalStatement, places: ColumnLookup) -> Chain | None:
 
 def _asked(chain: Chain) -> Iterator[tuple[str, str]]:
     """Types and the attributes of theirs that a chain looks at."""
-    for link in chain.links:
+    for link in (*chain.links, *chain.noise):
         if link.own is not None:
             yield link.event_type, link.own
         if link.other is not None:
@@ -85,6 +90,8 @@ def _chain(normal: NormalStatement, places: ColumnLookup) -> Chain | None:
     statement = normal.resolved
     if not _is_plain(statement):
         return None
+    if isinstance(statement.pattern, Occurrence):
+        return _occurrence(statement, statement.pattern, places)
     shape = _shape(normal.source)
     if shape is None or len(shape.events) > _MOST_LINKS:
         return None
@@ -101,6 +108,79 @@ def _is_plain(statement: ResolvedStatement) -> bool:
     """Whether each match is a row, at once."""
     is_row = statement.shape is Shape.ROW and not statement.group_by
     return is_row and statement.tree.window is None and tells_at_once(statement)
+
+
+# Complex events.
+
+
+def _occurrence(
+    statement: ResolvedStatement, pattern: Occurrence, places: ColumnLookup
+) -> Chain | None:
+    """Events of different types, one after the other, which have one parameter in common or none."""
+    form = pattern.form
+    taken = form.parts if isinstance(form, Follows) else (form,)
+    calls = [call for call in taken if isinstance(call, Taken)]
+    kinds = [places.kinds_of(call.atom.event_type) for call in calls]
+    is_distinct = len({kind for some in kinds for kind in some}) == sum(map(len, kinds))
+    if len(calls) < max(len(taken), 2) or not is_distinct or len(calls) > _MOST_LINKS:
+        return None
+    key = () if statement.policy.is_global else common_parameters(form)
+    bound = [name for call in calls for name, _ in call.parameters if name not in key]
+    if len(key) > 1 or len(set(bound)) < len(bound):
+        return None
+    links = tuple(map(_linked, calls, repeat(key)))
+    noise = tuple(replace(_linked(other, key), other=None) for other in _others(pattern, calls))
+    columns = _parameters(statement, calls, places)
+    if columns is None or not _has_one_key((*links, *noise), key, places):
+        return None
+    first = replace(links[0], other=None)
+    return Chain(statement, (first, *links[1:]), columns, context=statement.policy, noise=noise)
+
+
+def _others(pattern: Occurrence, calls: Sequence[Taken]) -> Iterator[Taken]:
+    own = {call.atom.event_type for call in calls}
+    return (taken for taken in pattern.declared if taken.atom.event_type not in own)
+
+
+def _linked(call: Taken, key: tuple[str, ...]) -> Link:
+    tests = () if call.atom.condition is None else tuple(conjuncts(call.atom.condition))
+    own = dict(call.parameters).get(key[0]) if key else None
+    return Link(call.atom.event_type, tests, own, None if own is None else Attribute(0, own))
+
+
+def _has_one_key(links: Sequence[Link], key: tuple[str, ...], places: ColumnLookup) -> bool:
+    """Whether one column has the key of all events, if they have one; and all tests can be made."""
+    if not all(can_test(test) for link in links for test in link.tests):
+        return False
+    if not key:
+        return True
+    owns = [(link.event_type, link.own) for link in links if link.own is not None]
+    if len(owns) < len(links) or not all(places.has_one(name, own) for name, own in owns):
+        return False
+    columns = [places.column(name, own) for name, own in owns]
+    return len({column.name for column in columns}) == 1 and columns[0].data_type in KEYS
+
+
+def _parameters(
+    statement: ResolvedStatement, calls: Sequence[Taken], known: ColumnLookup
+) -> tuple[tuple[str, DataType, Attribute], ...] | None:
+    types = known.derived.get(statement.target)
+    places = {
+        name: Attribute(link, attribute)
+        for link, call in reversed([*enumerate(calls)])
+        for name, attribute in call.parameters
+    }
+    if types is None or [column.name for column in statement.columns] != list(types):
+        return None
+    found = []
+    for column in statement.columns:
+        expr = column.expr
+        if not isinstance(expr, expr_tree.Column) or expr.tag not in places:
+            return None
+        if expr.path or expr.type != types[column.name] or expr.type not in SHOWN:
+            return None
+        found.append((column.name, expr.type, places[expr.tag]))
+    return tuple(found)
 
 
 # The shape of a pattern.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,18 @@ from cepheid.matcher.lanes.chain_plan import Chain
 from cepheid.matcher.lanes.predicates import Bits
 from cepheid.matcher.vm.lanes import chain_runs as vm
 from cepheid.matcher.vm.memory.layout import NONE
+from cepheid.pattern.policy import CHRONICLE, IMMEDIATE, STRICT
 
 _FEW = 256
+_CONTEXTS = {
+    replace(policy, is_global=is_global): context
+    for policy, context in (
+        (CHRONICLE, vm.ChainContext.CHRONICLE),
+        (IMMEDIATE, vm.ChainContext.IMMEDIATE),
+        (STRICT, vm.ChainContext.STRICT),
+    )
+    for is_global in (False, True)
+}
 _LINKS_OF_RUNS = (vm.RunRow.NEXT, vm.RunRow.LATER, vm.RunRow.EARLIER)
 
 
@@ -61,6 +72,19 @@ class ChainState:
         self._head[vm.ChainHead.CURSOR], self._head[vm.ChainHead.BASE] = 0, base
         if len(self.chain.links) == 1:
             self._match_alone(np.flatnonzero(masks), base)
+        elif (context := self.chain.context) is not None:
+            values = keys[1]
+            self._until_done(
+                lambda: vm.follow_context(
+                    self._head,
+                    self._runs,
+                    self._table,
+                    self._found,
+                    masks,
+                    values,
+                    _CONTEXTS[context],
+                )
+            )
         elif self.chain.repeats_whole:
             self._until_done(
                 lambda: vm.follow_one(self._head, self._runs, self._found, masks, *keys)

@@ -21,6 +21,7 @@ from cepheid.matcher.columns.batches import Batch, Repeated, check_order
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.columns.typed_columns import Array, TypedColumns
+from cepheid.matcher.gaps import COMPLEX_EVENT, left_to_reference
 from cepheid.matcher.lanes.chain_lane import ChainLane
 from cepheid.matcher.lanes.chain_plan import Chain, chain_of
 from cepheid.matcher.lanes.window_lane import WindowLane
@@ -43,13 +44,20 @@ LanePlan: TypeAlias = Chain | Window
 
 
 def lanes_of(program: ResolvedProgram) -> tuple[LanePlan, ...] | None:
-    """The statements as what can take whole batches; None if one of them cannot."""
+    """The statements as what can take whole batches; None if one of them cannot.
+
+    What the machine leaves to the reference semantics is left by lanes, too, but for complex events.
+    """
+    left = left_to_reference(program)
     taken = {name for statement in program.statements for name in statement.inputs}
     places = ColumnLookup(program)
     found: list[LanePlan] = []
     for statement in normalize(program).statements:
         plan = chain_of(statement, places) or window_of(statement, places)
         if plan is None or taken & lineage(statement.resolved.target, program.types):
+            return None
+        is_complex = isinstance(plan, Chain) and plan.context is not None
+        if left.get(statement.resolved.name, []) != [COMPLEX_EVENT] * is_complex:
             return None
         found.append(plan)
     return tuple(found)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from cepheid.analysis.keys import Path, split_of
-from cepheid.analysis.pushdown import any_of, columns_read, early_filters
+from cepheid.analysis.pushdown import any_of, early_filters
 from cepheid.analysis.stages import Stage, stages
 from cepheid.core.types import (
     SCALARS,
@@ -167,7 +167,7 @@ def _why_not_forwarded(
         if events_among_rows(part, name) is None:
             return f"rows that become events of {name} cannot be told from others"
         kinds = lineage(name, part.types)
-        for owner, column in (read for s in stage.statements for read in columns_read(s)):
+        for owner, column in (read for s in stage.statements for read in s.columns_read):
             if owner in kinds and not _is_preserved(column, part.types[name], part.types):
                 return f"{name} shows events that cannot be forwarded"
     return None

@@ -37,7 +37,7 @@ from cepheid.engines.spark.shared_operator import SharedOperator
 from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK, by_bucket, from_bytes, to_bytes
 from cepheid.engines.spark.shuffle.partition_labels import label, number_of
 from cepheid.engines.spark.shuffle.partitioner import Partitioner
-from cepheid.engines.spark.stream.shuffle import (
+from cepheid.engines.spark.stream.packs import (
     CONTENT,
     LATE,
     MOMENT,

@@ -39,16 +39,7 @@ from cepheid.engines.spark.plan.plan import Plan, PlannedPass
 from cepheid.engines.spark.plan.request import SparkRequest, WatermarkPolicy
 from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK
 from cepheid.engines.spark.shuffle.partitioner import partitioner_of
-from cepheid.engines.spark.stream.processor import (
-    STATE,
-    BucketProcessor,
-    PassSpec,
-    StreamTask,
-    heartbeat,
-    late_schema,
-    process_alone,
-)
-from cepheid.engines.spark.stream.shuffle import (
+from cepheid.engines.spark.stream.packs import (
     CONTENT,
     FORWARDED,
     LATE,
@@ -59,6 +50,15 @@ from cepheid.engines.spark.stream.shuffle import (
     Packer,
     pack,
     unpack,
+)
+from cepheid.engines.spark.stream.processor import (
+    STATE,
+    BucketProcessor,
+    PassSpec,
+    StreamTask,
+    heartbeat,
+    late_schema,
+    process_alone,
 )
 from cepheid.engines.spark.stream.state import Watermarks
 from cepheid.errors import UsageError, error

@@ -167,6 +167,36 @@ def oldest(head, runs, table, place, link):
     return newer
 
 
+# -- those that wait for one event each, the oldest first -----------------------------------------
+# The word of such a list has its last run, which the first one follows.
+
+
+@inlined
+def append(runs, table, place, run):
+    last = table[place]
+    runs[run + RunRow.LIST] = place
+    if last == NONE:
+        runs[run + RunRow.NEXT] = run
+    else:
+        runs[run + RunRow.NEXT] = runs[last + RunRow.NEXT]
+        runs[last + RunRow.NEXT] = run
+    table[place] = run
+
+
+@inlined
+def take_first(runs, table, place):
+    """Takes the oldest run out of a list; NONE if there is none."""
+    last = table[place]
+    if last == NONE:
+        return NONE
+    first = runs[last + RunRow.NEXT]
+    if first == last:
+        table[place] = NONE
+    else:
+        runs[last + RunRow.NEXT] = runs[first + RunRow.NEXT]
+    return first
+
+
 # -- the queue of those that time limits -----------------------------------------------------------
 
 
@@ -418,6 +448,91 @@ def follow_one(head_, runs_, found_, masks, columns_, values_, lost_):
     return ChainStatus.DONE
 
 
+# -- one run for each event: contexts --------------------------------------------------------------
+
+
+class ChainContext(Declared):
+    """What noise does to the runs of a value, and how many there may be."""
+
+    CHRONICLE = auto()
+    IMMEDIATE = auto()
+    STRICT = auto()
+
+
+@inlined
+def clear(head, runs, table, entry, links):
+    """Ends all runs that wait for a value."""
+    for link in range(1, links):
+        run = take_first(runs, table, list_of(entry, link))
+        while run != NONE:
+            end(head, runs, run)
+            run = take_first(runs, table, list_of(entry, link))
+
+
+@inlined
+def link_of(mask, links):
+    """The one link that an event satisfies; beyond them all, it is noise."""
+    for link in range(links):
+        if (mask >> link) & 1:
+            return link
+    return links
+
+
+@inlined
+def begin_with(head, runs, table, event, value, links):
+    run = free_run(head, runs, links)
+    begin(runs, run, links)
+    runs[run + RunRow.EVENTS] = head[ChainHead.BASE] + event
+    for link in range(1, links):
+        runs[run + RunRow.EVENTS + links + link] = value
+    append(runs, table, list_of(claimed(head, table, value), 1), run)
+
+
+@inlined
+def advance(head, runs, table, found, run, entry, link, links, event):
+    runs[run + RunRow.EVENTS + link] = head[ChainHead.BASE] + event
+    if link < links - 1:
+        append(runs, table, list_of(entry, link + 1), run)
+    else:
+        match(head, runs, found, run, links, event, 0)
+        end(head, runs, run)
+
+
+@entry(types.int64(WORDS, WORDS, WORDS, WORDS, COLUMN, COLUMN, types.int64))
+def follow_context(head_, runs_, table_, found_, masks, values_, context):
+    """Takes the events of a batch where each advances one run at most, the oldest that waits for it.
+
+    All events have one key, a column of `values`; without any there is one for all.
+    """
+    head, runs, table, found = words_of(head_), words_of(runs_), words_of(table_), words_of(found_)
+    values = words_of(values_)
+    links, has_key = head[ChainHead.LINKS], len(values_) > 0
+    for event in range(head[ChainHead.CURSOR], len(masks)):
+        mask = masks[event]
+        if mask == 0:
+            continue
+        head[ChainHead.CURSOR] = event
+        status = room_for(head, links, mask)
+        if status != ChainStatus.DONE:
+            return status
+        value = values[event] if has_key else 0
+        link, run = link_of(mask, links), NONE
+        entry = entry_of(head, table, value)
+        if table[entry + ValueEntry.IS_USED] != NONE:
+            if 0 < link < links:
+                run = take_first(runs, table, list_of(entry, link))
+            if run != NONE:
+                advance(head, runs, table, found, run, entry, link, links, event)
+            elif context == ChainContext.STRICT or (
+                context == ChainContext.IMMEDIATE and link != 0
+            ):
+                clear(head, runs, table, entry, links)
+        if link == 0:
+            begin_with(head, runs, table, event, value, links)
+    head[ChainHead.CURSOR] = len(masks)
+    return ChainStatus.DONE
+
+
 @inlined
 def cut_list(head, runs, table, place):
     run, armed = table[place], head[ChainHead.ARMED] + 1
@@ -453,6 +568,9 @@ def enter(head_, runs_, lists_, table_):
         link, run = lists[place], lists[place + 1]
         found = list_of(claimed(head, table, awaited(head, runs, run, link, links)), link)
         table[found] = run
+        first = run
         while run != NONE:
             runs[run + RunRow.LIST] = found
             run = runs[run + RunRow.NEXT]
+            if run == first:  # a list whose word has its last run, which the first one follows
+                run = NONE

@@ -6,9 +6,9 @@ from difflib import get_close_matches
 from typing import cast
 
 from cepheid.errors import warning
+from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import fits, name_text, signed_number
 from cepheid.lang.common.lexer import Kind
-from cepheid.lang.epl.cursor import Cursor
 from cepheid.program.tree import Annotation, Scalar
 
 # Those that mean something to Cepheid, or are common in EPL; others are kept as they are.

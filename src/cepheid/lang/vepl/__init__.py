@@ -1,0 +1,1 @@
+"""VEPL: complex events over atomic ones, with parameters and contexts."""

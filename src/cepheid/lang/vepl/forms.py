@@ -1,0 +1,148 @@
+"""Parses what complex events consist of.
+
+`->`, `OR` and `AND` have no precedence: a chain of them is read from left to right, and each run of one
+operator becomes the first operand of the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cepheid.core.time import MICROSECONDS, Period
+from cepheid.errors import warning
+from cepheid.lang.common.cursor import Cursor
+from cepheid.lang.common.expressions import name_text
+from cepheid.lang.common.lexer import Kind, Token
+from cepheid.lang.common.periods import exact_period, period
+from cepheid.lang.vepl.printer import print_form
+from cepheid.pattern.algebra import (
+    Both,
+    Either,
+    EventCall,
+    Follows,
+    Form,
+    Never,
+    Timed,
+    Times,
+    WindowKind,
+)
+from cepheid.pattern.tree import Atom
+
+_OPERATORS: dict[str, type[Follows | Either | Both]] = {"->": Follows, "OR": Either, "AND": Both}
+
+
+def form(cursor: Cursor) -> Form:
+    start = cursor.token
+    found = _operand(cursor)
+    runs = 0
+    while (operator := _operator(cursor.token)) is not None:
+        parts = [found]
+        while _operator(cursor.token) == operator:
+            cursor.advance()
+            parts.append(_operand(cursor))
+        found = _OPERATORS[operator](tuple(parts), span=cursor.span_from(start))
+        runs += 1
+    if runs > 1:
+        fact = "`->`, OR and AND have no precedence: they are read from left to right"
+        hint = f"write {print_form(found)}"
+        cursor.problems.append(warning("mixed-operators", fact, found.span, hint))
+    return found
+
+
+def _operator(token: Token) -> str | None:
+    is_one = token.is_symbol("->") or (token.kind is Kind.WORD and token.text in _OPERATORS)
+    return token.text if is_one else None
+
+
+def _operand(cursor: Cursor) -> Form:
+    start = cursor.token
+    if start.kind is Kind.WORD and start.text == "NOT":
+        cursor.advance()
+        return Never(_unit(cursor), span=cursor.span_from(start))
+    return _unit(cursor)
+
+
+def _unit(cursor: Cursor) -> Form:
+    """A call or a group, with its multiplicity and its window."""
+    start = cursor.token
+    opened = cursor.take_symbol("(")
+    if opened:
+        cursor.enter(opened, "a complex event")
+        found = form(cursor)
+        cursor.close(")", opened, "group", ("OR", "AND", "NOT"))
+        cursor.leave()
+        found = replace(found, span=cursor.span_from(start))
+    else:
+        found = _call(cursor)
+    is_counted = cursor.token.is_symbol("{")
+    if is_counted:
+        low, high = _multiplicity(cursor, is_event=isinstance(found, EventCall))
+        found = Times(found, low, high, span=cursor.span_from(start))
+    if cursor.token.is_symbol("["):
+        if isinstance(found, EventCall):
+            hint = "a single event takes no time: give it a multiplicity, `a{3}[1000]`"
+            cursor.report("bad-window", "a window on one event", cursor.token.span, hint)
+        found = _window(cursor, found, start)
+    return found
+
+
+def _call(cursor: Cursor) -> EventCall:
+    start = cursor.name("an event, or '(' and a group of them")
+    arguments: tuple[str | None, ...] | None = None
+    opened = cursor.take_symbol("(")
+    if opened:
+        given: list[str | None] = []
+        while not cursor.token.is_symbol(")"):
+            if given:
+                cursor.expect_symbol(",", " between arguments")
+            argument = cursor.name("a parameter, or '_' for any value")
+            given.append(None if argument.text == "_" else name_text(argument))
+        cursor.close(")", opened, "list of arguments", ())
+        arguments = tuple(given)
+    return EventCall(
+        Atom(name_text(start), span=start.span), arguments, span=cursor.span_from(start)
+    )
+
+
+def _multiplicity(cursor: Cursor, *, is_event: bool) -> tuple[int, int | None]:
+    """`{3}`, `{2:5}`, `{2:*}`, `{+}`, `{*}`."""
+    opened = cursor.expect_symbol("{")
+    if cursor.take_symbol("+"):
+        low, high = 1, None
+    elif cursor.take_symbol("*"):
+        low, high = 0, None
+    else:
+        low = cursor.whole_number("a number, '+' or '*'")
+        high = _highest(cursor) if cursor.take_symbol(":") else low
+    cursor.close("}", opened, "multiplicity", ())
+    span = cursor.span_from(opened)
+    if low < 0 or (high is not None and high < max(low, 1)):
+        cursor.report("impossible-repeat", "a multiplicity counts up, from 0 to 1 at least", span)
+        return 1, None
+    if is_event and low == high == 1:
+        hint = "leave it out"
+        cursor.report("impossible-repeat", "an event occurs once anyway", span, hint)
+    return low, high
+
+
+def _highest(cursor: Cursor) -> int | None:
+    return None if cursor.take_symbol("*") else cursor.whole_number("a number or '*'")
+
+
+def _window(cursor: Cursor, part: Form, start: Token) -> Form:
+    """`[1000]` in milliseconds, `[within 2 seconds]`, `[holdsFor 1 minute]`."""
+    opened = cursor.expect_symbol("[")
+    holds_for = cursor.token.kind is Kind.WORD and cursor.token.text == "holdsFor"
+    if holds_for or cursor.token.is_word("within"):
+        cursor.advance()
+        length = period(cursor)
+    else:
+        count = cursor.whole_number("milliseconds, 'within' or 'holdsFor' and a period")
+        parts = [(count, "milliseconds")]
+        length = cursor.lowered(exact_period, parts, cursor.span_from(opened)) or Period()
+    cursor.close("]", opened, "window", ())
+    if length.is_zero:
+        cursor.report("bad-period", "a window needs a period", cursor.span_from(opened))
+        length = Period(MICROSECONDS["milliseconds"])
+    kind: WindowKind = "holdsFor" if holds_for else "within"
+    return Timed(part, length, kind, span=cursor.span_from(start))

@@ -1,0 +1,246 @@
+"""Contexts: which of the partial matches of a form may use an event, and what noise does to them.
+
+*Chronicle*: an event advances the oldest partial match that can use it; if none can, it may begin one.
+*Immediate*: the same, and an event that does neither clears them. *Strict*: there is one partial match
+at most; an event that does not advance it ends it, and may begin the next one.
+
+Where all events of a form bind a parameter, each value of it has partial matches of its own, unless the
+context is global. An event without that parameter concerns all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, TypeAlias
+
+from cepheid.core.event import Event, Value
+from cepheid.core.time import Instant
+from cepheid.expr.values import group_key
+from cepheid.pattern.algebra import Occurrence, common_parameters, positive, walk_taken
+from cepheid.pattern.policy import Policy
+from cepheid.semantics.residuals import (
+    DONE,
+    EARLY,
+    Env,
+    EventPlan,
+    Plan,
+    Planner,
+    Way,
+)
+from cepheid.semantics.timers import Timer, TimerStage
+
+Key: TypeAlias = tuple[Hashable, ...]
+Parameters: TypeAlias = "dict[str, Value]"
+
+
+class Host(Protocol):
+    """What partial matches need from the statement that runs them."""
+
+    @property
+    def now(self) -> Instant: ...
+    def arm(self, timer: Timer, due: Instant) -> None: ...
+    def disarm(self, timer: Timer) -> None: ...
+    def occurred(self, parameters: Parameters, events: tuple[Event, ...]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OccurrencePlan:
+    """The part of an occurrence that never changes."""
+
+    policy: Policy
+    plan: Plan
+    declared: tuple[EventPlan, ...]
+    parameters: tuple[str, ...]
+    key: tuple[str, ...]  # the parameters that partial matches are kept apart by
+    unkeyed: frozenset[str]  # types that are forbidden whatever their key is
+
+    def exists(self, event: Event) -> bool:
+        """Whether an event passes the check of its type."""
+        return any(one.is_met_by(event) for one in self.declared)
+
+    def key_of(self, event: Event) -> Key | None:
+        """Whose partial matches an event belongs to; None: it has no key."""
+        for one in self.declared:
+            if event.type in one.types:
+                found = dict(one.pairs(event))
+                if not all(name in found for name in self.key):
+                    return None
+                return tuple(group_key(found[name]) for name in self.key)
+        return None
+
+
+def plan_occurrence(
+    pattern: Occurrence, policy: Policy, heirs: Mapping[str, frozenset[str]]
+) -> OccurrencePlan:
+    names = dict.fromkeys(n for taken in positive(pattern.form) for n, _ in taken.parameters)
+    planner = Planner(heirs.__getitem__, frozenset(names))
+    declared = (planner.plan(taken) for taken in pattern.declared)
+    key = () if policy.is_global else common_parameters(pattern.form)
+    unkeyed = (
+        taken.atom.event_type
+        for taken in walk_taken(pattern.form)
+        if not {name for name, _ in taken.parameters}.issuperset(key)
+    )
+    return OccurrencePlan(
+        policy,
+        planner.plan(pattern.form),
+        tuple(plan for plan in declared if isinstance(plan, EventPlan)),
+        tuple(names),
+        key,
+        frozenset(heir for name in unkeyed for heir in heirs[name]),
+    )
+
+
+class PartialMatch:
+    """The events that were used so far, and all that may be left after exactly these."""
+
+    __slots__ = ("armed_for", "events", "key", "matches", "order", "ways")
+    stage: ClassVar[TimerStage] = TimerStage.PATTERN
+
+    def __init__(self, matches: PartialMatches, key: Key) -> None:
+        self.matches = matches
+        self.key = key
+        self.order = 0
+        self.armed_for: Instant | None = None
+        self.events: tuple[Event, ...] = ()
+        self.ways: tuple[Way, ...] = tuple((rest, Env()) for rest in matches.plan.plan.begin())
+
+    def offer(self, event: Event) -> bool:
+        """Uses the event if it can; what comes too early ends the ways that it comes too early for."""
+        used: dict[Way, None] = {}
+        left: list[Way] = []
+        for rest, env in self.ways:
+            ways = list(rest.take(event, env))
+            used.update((way, None) for way in ways if way[0] != EARLY)
+            if not ways:
+                left.append((rest, env))
+        if used:
+            self.ways, self.events = tuple(used), (*self.events, event)
+            return True
+        self.ways = tuple(left)
+        return False
+
+    def miss(self, event: Event) -> None:
+        """The event happens, and is not used here."""
+        missed = (rest.miss(event, env) for rest, env in self.ways)
+        self.ways = tuple(way for way in missed if way is not None)
+
+    @property
+    def due(self) -> Instant | None:
+        return min((rest.due for rest, _ in self.ways if rest.due is not None), default=None)
+
+    def fire(self) -> None:
+        self.matches.wake(self)
+
+    def wake(self, now: Instant) -> None:
+        ways: dict[Way, None] = {}
+        for rest, env in self.ways:
+            found = rest.wake(now, env) if rest.due == now else ((rest, env),)
+            ways.update((way, None) for way in found if way[0] != EARLY)
+        self.ways = tuple(ways)
+
+    @property
+    def result(self) -> Env | None:
+        """What is bound, if it is complete."""
+        return next((env for rest, env in self.ways if rest == DONE), None)
+
+
+class PartialMatches:
+    """All partial matches of one statement, for each key the oldest first."""
+
+    __slots__ = ("by_key", "host", "plan")
+
+    def __init__(self, plan: OccurrencePlan, host: Host) -> None:
+        self.plan = plan
+        self.host = host
+        self.by_key: dict[Key, list[PartialMatch]] = {}
+
+    def start(self) -> None:
+        """Nothing is true before something happens."""
+
+    def take(self, event: Event) -> None:
+        if not self.plan.exists(event):
+            return
+        own = self.plan.key_of(event)
+        if own is None or event.type in self.plan.unkeyed:
+            for key in [key for key in self.by_key if key != own]:
+                self._concern(key, event, is_noise=own is None)
+        if own is not None:
+            self._take(own, event)
+
+    def _concern(self, key: Key, event: Event, *, is_noise: bool) -> None:
+        """An event of no key, or of another one, happens to the partial matches of a key."""
+        mine = self.by_key.pop(key)
+        if is_noise and self.plan.policy.noise_counts:
+            self._end(mine)
+            return
+        for match in mine:
+            match.miss(event)
+        self._settle(key, mine)
+
+    def _take(self, key: Key, event: Event) -> None:
+        mine = self.by_key.pop(key, [])
+        if self._advance(mine, event) or self._begin(mine, key, event):
+            pass
+        elif self.plan.policy.noise_counts:
+            self._end(mine)
+            mine = []
+        self._settle(key, mine)
+
+    def _advance(self, mine: list[PartialMatch], event: Event) -> bool:
+        """Whether one of them uses the event; to all others it just happens."""
+        taker = next((match for match in mine if match.offer(event)), None)
+        for match in mine:
+            if match is not taker:
+                match.miss(event)
+        return taker is not None
+
+    def _begin(self, mine: list[PartialMatch], key: Key, event: Event) -> bool:
+        fresh = PartialMatch(self, key)
+        if not fresh.offer(event):
+            return False
+        if self.plan.policy.takers == "only":
+            self._end(mine)
+            mine.clear()
+        mine.append(fresh)
+        return True
+
+    def wake(self, match: PartialMatch) -> None:
+        match.armed_for = None
+        match.wake(self.host.now)
+        mine = self.by_key.pop(match.key)
+        self._settle(match.key, mine)
+
+    def _settle(self, key: Key, mine: Iterable[PartialMatch]) -> None:
+        """Complete matches are told, what can come to nothing is forgotten, timers are set."""
+        kept: list[PartialMatch] = []
+        complete: list[tuple[PartialMatch, Env]] = []
+        for match in mine:
+            result = match.result
+            if result is not None:
+                complete.append((match, result))
+            elif match.ways:
+                kept.append(match)
+            self._rearm(match, is_kept=result is None)
+        if kept:
+            self.by_key[key] = kept
+        for match, result in complete:
+            bound = dict(result.bound)
+            values = {name: bound.get(name) for name in self.plan.parameters}
+            self.host.occurred(values, match.events)
+
+    def _rearm(self, match: PartialMatch, *, is_kept: bool) -> None:
+        due = match.due if is_kept else None
+        if due == match.armed_for:
+            return  # who set the timer decides its place among others
+        if match.armed_for is not None:
+            self.host.disarm(match)
+        if due is not None:
+            self.host.arm(match, due)
+        match.armed_for = due
+
+    def _end(self, mine: Iterable[PartialMatch]) -> None:
+        for match in mine:
+            match.ways = ()
+            self._rearm(match, is_kept=False)

@@ -1,0 +1,1 @@
+"""The event algebra: what its forms mean, which matches contexts choose."""

@@ -1,0 +1,61 @@
+"""Forms and streams by chance, from a small alphabet."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from cepheid.core.event import Event, Value
+
+NAMES = ("x", "x", "y", "_")
+SECOND = 1_000_000
+
+
+@st.composite
+def calls(draw: DrawFn) -> str:
+    name = draw(st.sampled_from("aabbc"))
+    if draw(st.booleans()):
+        return name
+    return f"{name}({draw(st.sampled_from(NAMES))}, _)"
+
+
+@st.composite
+def forms(draw: DrawFn, depth: int = 2, *, negative: bool = True) -> str:
+    """A form that makes sense."""
+    if depth == 0:
+        return draw(calls())
+    inner = forms(depth - 1, negative=negative)
+    kind = draw(st.sampled_from(("call", "->", "->", "OR", "AND", "times", "window", "not", "end")))
+    if kind in ("->", "OR", "AND"):
+        parts = draw(st.lists(inner, min_size=2, max_size=3))
+        return f" {kind} ".join(f"({part})" for part in parts)
+    if kind == "times":
+        count = draw(st.sampled_from(("2", "1:2", "+", "2:*")))
+        return f"(({draw(inner)}) OR {draw(calls())}){{{count}}}"
+    if kind == "window":
+        length = draw(
+            st.sampled_from(("within 2 seconds", "within 4 seconds", "holdsFor 2 seconds"))
+        )
+        return f"(({draw(inner)}) -> {draw(calls())})[{length}]"
+    if kind == "not" and negative:
+        absent = draw(forms(depth - 1, negative=False))
+        return f"({draw(calls())} -> NOT ({absent}) -> {draw(calls())})"
+    if kind == "end" and negative:
+        absent = draw(forms(depth - 1, negative=False))
+        operator = draw(st.sampled_from(("->", "AND")))
+        return f"({draw(calls())} {operator} NOT ({absent}))[within 2 seconds]"
+    return draw(calls())
+
+
+@st.composite
+def streams(draw: DrawFn, most: int = 6) -> list[Event]:
+    events: list[Event] = []
+    instant = 0
+    for number in range(draw(st.integers(0, most))):
+        instant += draw(st.sampled_from((0, 1, 1, 2))) * SECOND
+        values: dict[str, Value] = {
+            "p": draw(st.sampled_from((1, 1, 2, None))),
+            "q": draw(st.sampled_from((1, 2))),
+        }
+        events.append(Event(draw(st.sampled_from("aabbcd")), instant, values, number))
+    return events

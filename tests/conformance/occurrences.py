@@ -1,0 +1,68 @@
+"""Programs in VEPL by chance, with events for them."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from tests.algebra.generators import forms
+from tests.conformance.scenarios import Example
+
+CONTEXTS = tuple(
+    f"{name}{scope}" for name in ("chronicle", "immediate", "strict") for scope in ("", " global")
+)
+SCHEMAS = "".join(
+    f"atomicEvent {name}(id: string, k: string, v: int, ts: long)\n" for name in "ABCD"
+)
+_CALL = re.compile(r"\b([abcd])\b(?:\((\w+), _\))?")
+
+
+@st.composite
+def occurrences(draw: DrawFn, contexts: tuple[str, ...] = CONTEXTS) -> Example:
+    """Up to three complex events over one stream."""
+    count = draw(st.integers(1, 3))
+    texts = [
+        _complex_event(f"O{n}", draw(forms(2)), draw(st.sampled_from(contexts)))
+        for n in range(count)
+    ]
+    return Example("".join([SCHEMAS, *texts]), draw(_events()), language="vepl")
+
+
+@st.composite
+def chains(draw: DrawFn) -> Example:
+    """Complex events that take whole batches: one event after the other, by a key or without."""
+    texts = []
+    for number in range(draw(st.integers(1, 2))):
+        types = draw(st.permutations("ABCD"))[: draw(st.integers(2, 4))]
+        key = draw(st.sampled_from(("x", "x", "_")))
+        calls = [
+            f"{name}({shown}, {key}, _, _)" for name, shown in zip(types, "ijjj", strict=False)
+        ]
+        context = draw(st.sampled_from(CONTEXTS[::2] if key == "x" else CONTEXTS))
+        head = f"complexEvent O{number}(i: string, x: string)"
+        form = " -> ".join([calls[0], *(call.replace("(j", "(_") for call in calls[1:])])
+        texts.append(f"{head} {{ as {form} context {context} }}\n")
+    shown = "x" if all("x, _, _)" in text for text in texts) else "i"
+    texts = [text.replace("(i: string, x: string)", f"({shown}: string)") for text in texts]
+    return Example("".join([SCHEMAS, *texts]), draw(_events()), language="vepl")
+
+
+def _complex_event(name: str, form: str, context: str) -> str:
+    """Events are found by their keys, and the ids of some of them are shown."""
+    shown = _CALL.sub(lambda call: f"{call[1].upper()}(i, {call[2] or '_'}, _, _)", form, count=1)
+    whole = _CALL.sub(lambda call: f"{call[1].upper()}(_, {call[2] or '_'}, _, _)", shown)
+    return f"complexEvent {name}(i: string, x: string) {{ as {whole} context {context} }}\n"
+
+
+@st.composite
+def _events(draw: DrawFn) -> str:
+    time, shown = 0, []
+    for number in range(draw(st.integers(2, 14))):
+        time += draw(st.sampled_from((0, 1000, 1000, 2000)))
+        key = draw(st.sampled_from(('k="x"', 'k="x"', 'k="y"', "")))
+        shown.append(
+            f"{draw(st.sampled_from('AABBCD'))}{number}@{time}" + (f"{{{key}}}" if key else "")
+        )
+    return " ".join([*shown, f"@{time + 5000}"])
