@@ -17,14 +17,14 @@ LAYERS = (
     {"errors"},
     {"core"},
     {"expr", "io"},
-    {"pattern"},
+    {"pattern", "query"},
     {"program"},
     {"lang", "analysis", "drawing"},
     {"semantics"},
     {"matcher"},
     {"formal"},
     {"engines"},
-    {"simulation"},
+    {"simulation", "live"},
     {"result", "verbs", "build", "spark"},
     {"cli", "__main__"},
 )
@@ -35,6 +35,8 @@ APART = (
     {"lang", "analysis"},
     {"semantics", "lang"},
     {"matcher", "formal"},
+    {"pattern", "query"},
+    {"simulation", "live"},
 )
 
 
@@ -80,9 +82,10 @@ def test_every_module_belongs_to_a_layer() -> None:
 
 
 def test_languages_do_not_import_each_other() -> None:
-    languages = {path.parent.name for path in (ROOT / "lang").glob("*/language.py")}
+    folders = {path.parent.name for path in (ROOT / "lang").glob("*/__init__.py")}
+    languages = folders - {"common"}
     assert languages
-    for language in languages:
+    for language in folders:
         for path in (ROOT / "lang" / language).rglob("*.py"):
             text = path.read_text()
             assert not any(f"cepheid.lang.{o}" in text for o in languages - {language}), path
@@ -184,9 +187,20 @@ def test_only_a_process_of_its_own_knows_maude() -> None:
             assert "maude" not in imported_packages(path), path
 
 
+def test_only_files_of_models_know_pyecore() -> None:
+    for path in sorted(ROOT.rglob("*.py")):
+        if path != ROOT / "live" / "ecore.py":
+            assert "pyecore" not in imported_packages(path), path
+
+
 def test_what_few_need_is_loaded_late() -> None:
     loaded = loaded_after("import cepheid.simulation.simulate, cepheid.simulation.verify")
     assert not loaded & {"scipy.stats", "scipy.signal", "matplotlib"}
+
+
+def test_live_models_load_no_library() -> None:
+    loaded = loaded_after("import cepheid.live")
+    assert not loaded & {"pyarrow", "pandas", "numpy", "pyspark", "pyecore", "lxml"}
 
 
 def test_the_spark_namespace_loads_no_pyspark() -> None:

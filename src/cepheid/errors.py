@@ -108,6 +108,17 @@ CATALOGUE: dict[str, str] = {
     "bad-environment": "an environment that does not fit its program",
     "not-in-cpn": "a part of a Petri net that is not written as CPN ML",
     "broken-invariant": "a Petri net that does not keep what it should",
+    "bad-metamodel": "a metamodel that makes no sense",
+    "bad-model": "a file that is no model of its metamodel",
+    "no-ecore": "the library that reads and writes models is not installed",
+    "unknown-class": "a class that the metamodel does not have",
+    "unknown-feature": "an attribute or a reference that a class does not have",
+    "unknown-object": "an object that the model does not have",
+    "bad-change": "a change of a model that its metamodel does not allow",
+    "unknown-query": "a graph query that nothing declares",
+    "unbound-variable": "a variable of a graph query that nothing gives a value",
+    "single-variable": "a variable of a graph query that is used once",
+    "recursive-query": "a graph query that asks for itself",
     "usage": "a command or call that makes no sense",
 }
 

@@ -22,6 +22,8 @@ _KEYWORDS = sorted({*RESERVED, *_OTHER_KEYWORDS.split()})
 class Cursor:
     """Moves over tokens; a syntax error raises, other findings are collected."""
 
+    keywords: Collection[str] = _KEYWORDS  # that may be misspelled
+
     def __init__(self, tokens: tuple[Token, ...]) -> None:
         self.tokens = tokens
         self.index = 0
@@ -155,7 +157,7 @@ class Cursor:
     ) -> NoReturn:
         self.refuse_window()
         found = self.token
-        hint = hint or self._spelling(_KEYWORDS if words is None else words)
+        hint = hint or self._spelling(self.keywords if words is None else words)
         self.refuse(f"expected {expected}, found {found}", found.span, hint)
 
     def refuse_window(self) -> None:
@@ -180,7 +182,7 @@ class Cursor:
         for token in (self.token, self.previous):
             if token is None or token.kind is not Kind.WORD or len(token.text) < 3:
                 continue
-            if token.value in words or token.value in _KEYWORDS:
+            if token.value in words or token.value in self.keywords:
                 continue
             close = get_close_matches(str(token.value), words, n=1, cutoff=0.65)
             if close:

@@ -60,6 +60,7 @@ from cepheid.lang.common.lexer import Kind, Token
 
 _PREDICATES = ("in", "between", "like", "regexp")
 _PREVIOUS_ROWS = frozenset({"prev", "prevtail", "prevcount", "prevwindow", "prior"})
+_SYNONYMS = {"<>": "!=", "==": "="}  # as far as a language has such a token
 _FLAT: dict[str, type[And | Or]] = {"and": And, "or": Or}
 
 
@@ -210,7 +211,7 @@ def _infix(cursor: Cursor) -> str:
     """The operator that stands here, or an empty text."""
     token = cursor.token
     if token.kind is Kind.SYMBOL:
-        return "!=" if token.text == "<>" else token.text
+        return _SYNONYMS.get(token.text, token.text)
     if token.is_word("not") and cursor.next.is_word(*_PREDICATES):
         return str(cursor.next.value)
     return str(token.value) if token.is_word("and", "or", "is", *_PREDICATES) else ""

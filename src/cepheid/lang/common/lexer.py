@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cache
 
 from cepheid.errors import Diagnostic, Span, error
 
@@ -59,8 +60,7 @@ class Tokens:
     problems: tuple[Diagnostic, ...]
 
 
-_TOKEN = re.compile(
-    r"""
+_TOKEN = r"""
       (?P<space>[\s\ufeff]+)
     | (?P<comment>//[^\n]*|/\*.*?\*/)
     | (?P<open_comment>/\*)
@@ -69,19 +69,23 @@ _TOKEN = re.compile(
     | (?P<quoted>`[^`\n]+`)
     | (?P<string>'(?:[^'\\\n]|\\[^\n])*'|"(?:[^"\\\n]|\\[^\n])*")
     | (?P<open_string>['"`][^\n]*)
-    | (?P<symbol>->|<=|>=|!=|<>|\|\||[-+*/%=<>()\[\]{},;:.@\#])
+    | (?P<symbol>{own}->|<=|>=|!=|<>|\|\||[-+*/%=<>()\[\]{},;:.@\#])
     | (?P<unknown>.)
-    """,
-    re.VERBOSE | re.DOTALL | re.IGNORECASE,
-)
+    """
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "'": "'", '"': '"', "\\": "\\"}
 _LOOKALIKES = {"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u2192": "->"}
 
 
-def tokenize(text: str, file: str | None = None) -> Tokens:
-    """All tokens; what is no token is reported and left out."""
-    return _Lexer(text, file).run()
+@cache
+def _pattern(symbols: tuple[str, ...]) -> re.Pattern[str]:
+    own = "".join(f"{re.escape(symbol)}|" for symbol in symbols)
+    return re.compile(_TOKEN.replace("{own}", own), re.VERBOSE | re.DOTALL | re.IGNORECASE)
+
+
+def tokenize(text: str, file: str | None = None, symbols: tuple[str, ...] = ()) -> Tokens:
+    """All tokens; what is no token is reported and left out. A language may have more symbols."""
+    return _Lexer(text, file, _pattern(symbols)).run()
 
 
 def _shorten(text: str) -> str:
@@ -89,9 +93,10 @@ def _shorten(text: str) -> str:
 
 
 class _Lexer:
-    def __init__(self, text: str, file: str | None) -> None:
+    def __init__(self, text: str, file: str | None, pattern: re.Pattern[str]) -> None:
         self.text = text
         self.file = file
+        self.pattern = pattern
         self.line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
         self.comments: list[Comment] = []
         self.problems: list[Diagnostic] = []
@@ -101,7 +106,7 @@ class _Lexer:
         return Tokens(tokens, tuple(self.comments), tuple(self.problems))
 
     def _tokens(self) -> Iterator[Token]:
-        for match in _TOKEN.finditer(self.text):
+        for match in self.pattern.finditer(self.text):
             group = match.lastgroup or ""
             if group == "space":
                 continue

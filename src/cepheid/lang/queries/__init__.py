@@ -1,0 +1,1 @@
+"""The language of graph queries, files that end with `.vql`."""

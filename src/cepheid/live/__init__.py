@@ -1,0 +1,54 @@
+"""Live models: objects that change in transactions, and graph queries whose matches are kept up to date.
+
+from cepheid import live
+
+metamodel = live.Metamodel("cps", (live.Class("Host", (live.Attribute("cpu", live.INT),)),))
+queries = live.parse_queries("pattern busy(h : Host) { Host.cpu(h, n); check(n > 90); }", metamodel)
+model = live.Model(metamodel)
+matcher = live.Matcher(model, queries)
+with model.transaction() as change:
+    change.create("Host", cpu=95)
+matcher.delta.found, matcher.matches("busy")
+"""
+
+from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING
+from cepheid.live.changes import Change, ChangeKind, Commit
+from cepheid.live.ecore import load_metamodel, load_model, save_model
+from cepheid.live.matching.matcher import Delta, Match, Matcher, Violation
+from cepheid.live.metamodel import Attribute, Class, Metamodel, Reference
+from cepheid.live.model import Model, Object
+from cepheid.live.queries.resolve import check_queries, load_queries, parse_queries
+from cepheid.live.queries.resolved import Queries
+from cepheid.live.reference import from_scratch
+from cepheid.live.transaction import Transaction
+
+__all__ = [
+    "BOOLEAN",
+    "DOUBLE",
+    "FLOAT",
+    "INT",
+    "LONG",
+    "STRING",
+    "Attribute",
+    "Change",
+    "ChangeKind",
+    "Class",
+    "Commit",
+    "Delta",
+    "Match",
+    "Matcher",
+    "Metamodel",
+    "Model",
+    "Object",
+    "Queries",
+    "Reference",
+    "Transaction",
+    "Violation",
+    "check_queries",
+    "from_scratch",
+    "load_metamodel",
+    "load_model",
+    "load_queries",
+    "parse_queries",
+    "save_model",
+]

@@ -1,0 +1,1 @@
+"""Graph queries with all names looked up in a metamodel."""

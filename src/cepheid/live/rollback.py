@@ -1,0 +1,92 @@
+"""Undoing what a transaction did, the last step first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from cepheid.live.changes import Change, ChangeKind
+from cepheid.live.edges import arrive, depart
+from cepheid.live.metamodel import Feature
+from cepheid.live.model import Model, Object
+
+
+def roll_back(model: Model, log: Sequence[Change], ranks: Mapping[int, int]) -> None:
+    """Ranks are those of the values that were removed, by their place in the log."""
+    unordered: dict[tuple[Object, Feature], None] = {}
+    for place in range(len(log) - 1, -1, -1):
+        change = log[place]
+        if change.feature is None:
+            _undo_life(model, change)
+        else:
+            _undo_value(change, change.feature, ranks.get(place))
+            if change.kind is ChangeKind.REMOVE:
+                unordered[change.object, change.feature] = None
+    for object, feature in unordered:
+        held = object.values.get(feature)
+        if isinstance(held, dict):
+            object.values[feature] = dict(sorted(held.items(), key=lambda item: item[1]))
+
+
+def inverse(log: Sequence[Change]) -> Iterator[Change]:
+    """The changes that undo others, to be asked for before they are undone.
+
+    An object that comes back has its defaults at first, as all new objects, and then its attributes.
+    """
+    for kind, object, feature, old, new in reversed(log):
+        yield Change(_OPPOSITES[kind], object, feature, new, old)
+        if kind is ChangeKind.DELETE:
+            yield from _attributes(object)
+
+
+def _attributes(object: Object) -> Iterator[Change]:
+    """From the defaults to what a deleted object had last."""
+    for feature in object.kind.features.values():
+        held = (object.former or {}).get(feature)
+        if not feature.is_attribute:
+            continue
+        if isinstance(held, dict):
+            yield from (Change(ChangeKind.ADD, object, feature, None, value) for value in held)
+        elif held != feature.initial:
+            yield Change(ChangeKind.SET, object, feature, feature.initial, held)
+
+
+_OPPOSITES = {
+    ChangeKind.CREATE: ChangeKind.DELETE,
+    ChangeKind.DELETE: ChangeKind.CREATE,
+    ChangeKind.SET: ChangeKind.SET,
+    ChangeKind.ADD: ChangeKind.REMOVE,
+    ChangeKind.REMOVE: ChangeKind.ADD,
+}
+
+
+def _undo_value(change: Change, feature: Feature, rank: int | None) -> None:
+    kind, object, _, old, new = change
+    if isinstance(new, Object):
+        depart(object, feature, new)
+    if kind is ChangeKind.SET:
+        if old is None:
+            del object.values[feature]
+        else:
+            object.values[feature] = old
+    else:
+        held = object.values[feature]
+        assert isinstance(held, dict)
+        if rank is None:
+            del held[new]
+        else:
+            held[old] = rank
+    if isinstance(old, Object):
+        arrive(object, feature, old)
+
+
+def _undo_life(model: Model, change: Change) -> None:
+    object = change.object
+    if change.kind is ChangeKind.CREATE:
+        del model.extents[object.type][object]
+        del model._by_id[object.id]
+        object.former, object.values = object.values, {}
+    else:
+        assert object.former is not None
+        model.extents[object.type][object] = None
+        model._by_id[object.id] = object
+        object.values, object.former = object.former, None

@@ -1,0 +1,1 @@
+"""Graph queries over models, as trees."""
