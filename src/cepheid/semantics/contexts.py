@@ -149,9 +149,11 @@ class PartialMatch:
     def wake(self, now: Instant) -> None:
         ways: dict[Way, None] = {}
         for rest, env in self.ways:
-            is_over_ = rest.last is not None and rest.last < now
-            found = rest.wake(now, env) if rest.due == now else ((rest, env),) * (not is_over_)
-            ways.update((way, None) for way in found if is_over(way) or not isinstance(way[0], End))
+            if rest.due == now:
+                woken = (w for w in rest.wake(now, env) if is_over(w) or not isinstance(w[0], End))
+                ways.update((way, None) for way in woken)
+            elif rest.last is None or rest.last >= now:
+                ways[rest, env] = None
         self.ways = tuple(ways)
 
     @property
@@ -195,9 +197,8 @@ class PartialMatches:
 
     def _take(self, key: Key, event: Event) -> None:
         mine = self.by_key.pop(key, [])
-        if self._advance(mine, event) or self._begin(mine, key, event):
-            pass
-        elif self.plan.policy.noise_counts:
+        is_used = self._advance(mine, event) or self._begin(mine, key, event)
+        if not is_used and self.plan.policy.noise_counts:
             self._end(mine)
             mine = []
         self._settle(key, mine)

@@ -14,6 +14,7 @@ from cepheid.lang.vepl.parser import parse
 
 _HEADINGS = ("package", "import", "context")
 _ELEMENTS = ("atomicEvent", "complexEvent")
+_WORDS = ("OR", "AND", "NOT", "as", "check")  # after which a bracket is no list of arguments
 _TIGHT_BEFORE = frozenset(",;:.)]}")
 _TIGHT_AFTER = frozenset("([.@")
 _INDENT = "    "
@@ -101,23 +102,16 @@ class _Writer:
         in_count = bool(self.brackets) and self.brackets[-1] == "count"
         if in_count or before.text in _TIGHT_AFTER or token.text in _TIGHT_BEFORE:
             return token.text != "}" or in_count
-        is_call = before.kind in (Kind.WORD, Kind.QUOTED) and before.text not in (
-            "OR",
-            "AND",
-            "NOT",
-            "as",
-            "check",
-        )
         if token.text == "(":
-            return is_call
-        return (token.text in "[{" and token.text != "{") or self._is_count(token)
+            return before.kind in (Kind.WORD, Kind.QUOTED) and before.text not in _WORDS
+        return token.text == "[" or self._is_count(token)
 
     def _is_count(self, token: Token) -> bool:
         """A brace that follows an event or a group, inside of a body, begins a multiplicity."""
-        is_after = self.previous is not None and (
-            self.previous.text == ")" or self.previous.kind in (Kind.WORD, Kind.QUOTED)
-        )
-        return token.text == "{" and bool(self.depth) and is_after and self.previous.text != "check"  # type: ignore[union-attr]
+        before = self.previous
+        if token.text != "{" or not self.depth or before is None or before.text == "check":
+            return False
+        return before.text == ")" or before.kind in (Kind.WORD, Kind.QUOTED)
 
     def _is_count_end(self) -> bool:
         return bool(self.brackets) and self.brackets[-1] in ("count", "check")
