@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from cepheid.expr.printing import print_expr
+from cepheid.pattern import algebra
+from cepheid.pattern.tree import Pattern
 from cepheid.program.normal import nodes
 from cepheid.program.normal.nodes import Awaited, Node
 
@@ -22,6 +24,8 @@ def headline(node: Node) -> str:
             return f"within {period}{'' if most is None else f', at most {most} matches'}"
         case nodes.While(_, condition):
             return f"while {print_expr(condition)}"
+    if isinstance(node, nodes.Unknown):
+        return _OF_FORMS.get(type(node.written), _HEADLINES[nodes.Unknown])
     return _HEADLINES[type(node)]
 
 
@@ -34,6 +38,19 @@ _HEADLINES: dict[type[Node], str] = {
     nodes.AnyOf: "any of",
     nodes.Absent: "not",
     nodes.Unknown: "an operator without a normal form",
+}
+
+
+# Complex events have no normal form; their automata say more.
+_OF_FORMS: dict[type[Pattern], str] = {
+    algebra.Occurrence: "choose among occurrences, by a context; then all events that count",
+    algebra.Follows: "one after the other",
+    algebra.Either: "any of",
+    algebra.Both: "all of, on events of their own",
+    algebra.Never: "absent",
+    algebra.Times: "several times",
+    algebra.Timed: "in a window",
+    algebra.Taken: "an event",
 }
 
 
