@@ -666,12 +666,12 @@ class EnoughExamples(Exception):
     """Ends the search, as Hypothesis has no other way."""
 
 
-def different(count: int, strategy: SearchStrategy[Example] | None = None) -> tuple[Example, ...]:
+def different(count: int) -> tuple[Example, ...]:
     """So many examples, no two alike."""
     found: dict[Example, None] = {}
 
     @settings(effort.examples(3 * count), database=None, phases=[Phase.generate])
-    @given(examples() if strategy is None else strategy)
+    @given(examples())
     def collect(example: Example) -> None:
         if len(found) == count:
             raise EnoughExamples

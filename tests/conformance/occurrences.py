@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+from tests import effort
 from tests.algebra.generators import forms
+from tests.conformance.generator import EnoughExamples
 from tests.conformance.scenarios import Example
 
 CONTEXTS = tuple(
@@ -47,6 +51,23 @@ def chains(draw: DrawFn) -> Example:
     shown = "x" if all("x, _, _)" in text for text in texts) else "i"
     texts = [text.replace("(i: string, x: string)", f"({shown}: string)") for text in texts]
     return Example("".join([SCHEMAS, *texts]), draw(_events()), language="vepl")
+
+
+def different(count: int, contexts: tuple[str, ...]) -> tuple[Example, ...]:
+    """So many examples in some contexts, no two alike."""
+    found: dict[Example, None] = {}
+
+    @settings(effort.examples(3 * count), database=None, phases=[Phase.generate])
+    @given(occurrences(contexts))
+    def collect(example: Example) -> None:
+        if len(found) == count:
+            raise EnoughExamples
+        found[example] = None
+
+    with suppress(EnoughExamples):
+        collect()
+    assert len(found) == count
+    return tuple(found)
 
 
 def _complex_event(name: str, form: str, context: str) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.conformance import occurrences
 from tests.conformance.engines import Engine
 from tests.conformance.generator import different
-from tests.conformance.occurrences import occurrences
 from tests.conformance.on_spark import EPOCH, differences, in_a_batch, in_a_stream
 from tests.conformance.packs import Pack
 from tests.conformance.scenarios import FOLDER, Example, FileExample, read
@@ -64,16 +64,16 @@ LOUD = ("immediate", "strict", "strict global")
 
 
 def test_generated_complex_events_in_a_batch(spark: SparkSession) -> None:
-    quiet = Pack.of(different(SIZE, occurrences(QUIET)))
+    quiet = Pack.of(occurrences.different(SIZE, QUIET))
     agree(differences(spark, BATCH, in_a_batch(3), quiet))
-    for example in different(2 * EFFORT, occurrences(LOUD)):
+    for example in occurrences.different(2 * EFFORT, LOUD):
         agree(differences(spark, BATCH, in_a_batch(7), Pack((example,))))
 
 
 def test_generated_complex_events_in_a_stream(spark: SparkSession, tmp_path: Path) -> None:
-    [*quiet] = (example.later(EPOCH) for example in different(SIZE // 2, occurrences(QUIET)))
+    [*quiet] = (example.later(EPOCH) for example in occurrences.different(SIZE // 2, QUIET))
     agree(differences(spark, STREAM, in_a_stream(tmp_path, seed=1), Pack.of(quiet)))
-    for number, example in enumerate(different(EFFORT, occurrences(LOUD))):
+    for number, example in enumerate(occurrences.different(EFFORT, LOUD)):
         run = in_a_stream(tmp_path, seed=number)
         agree(differences(spark, STREAM, run, Pack((example.later(EPOCH),))))
 
