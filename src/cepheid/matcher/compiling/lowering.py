@@ -46,7 +46,7 @@ from cepheid.program.normal.embedding import joined
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.statements import OUTPUT_COUNTERS
 
-LOWERING_VERSION = 2  # grows whenever a program is lowered to something else than before
+LOWERING_VERSION = 3  # grows whenever a program is lowered to something else than before
 
 _KINDS: dict[type[nodes.Node], int] = {
     nodes.Wait: NodeKind.WAIT,

@@ -31,6 +31,7 @@ from cepheid.matcher.vm.machine import run
 from cepheid.matcher.vm.memory.access import (
     Memory,
     Words,
+    absent_bits,
     collect,
     free_rows,
     grown,
@@ -137,7 +138,8 @@ class MachineOperator(Operator):
         types = type_names(events["@type"])
         arrays = self._arrays(events, types)
         numbers = words_of_types(types, self._types, NONE)
-        load_events(self._memory, numbers, instants, integers(events["@sequence"]))
+        absent = absent_bits(int(self._memory[Head.SLOTS]) - EventRow.NULLS, arrays)
+        load_events(self._memory, numbers, instants, integers(events["@sequence"]), absent)
         for slot, (type, array) in arrays.items():
             load_values(self._memory, slot, self._words(array, type))
             if array.null_count:

@@ -18,6 +18,7 @@ from cepheid.matcher.operator import columns_of, derived_types
 from cepheid.matcher.vm.memory.access import (
     RECORD_HEAD,
     RESULT_HEAD,
+    absent_bits,
     grown,
     load_records,
     rows_of,
@@ -57,6 +58,7 @@ class Matcher(MachineOperator):
         self._first_slot = int(self._memory[Head.SLOTS])
         self._width = RECORD_HEAD + self._first_slot - _NULLS + len(form.slots)
         self._places = self._places_of_types()
+        self._absent = self._absent_of_types()
         targets = derived_types(program)
         self._results = tuple(
             _Result(
@@ -83,6 +85,14 @@ class Matcher(MachineOperator):
             for name in column.types:
                 places.setdefault(name, []).append(place)
         return {name: tuple(found) for name, found in places.items()}
+
+    def _absent_of_types(self) -> Mapping[str, tuple[int, ...]]:
+        """The null bits of an event of each type that has all its attributes."""
+        begin, words = RECORD_HEAD + self._first_slot - _NULLS, self._first_slot - _NULLS
+        return {
+            name: tuple(absent_bits(words, [place - begin for _, place, _, _ in places]).tolist())
+            for name, places in self._places.items()
+        }
 
     # -- events --
 
@@ -156,8 +166,9 @@ class Matcher(MachineOperator):
         integers[base + 1] = event.instant
         integers[base + 2] = event.sequence
         begin = base + RECORD_HEAD + self._first_slot - _NULLS
-        for word in range(base + RECORD_HEAD, begin):
-            integers[word] = 0
+        absent = self._absent.get(event.type, ())
+        for word, bits in zip(range(base + RECORD_HEAD, begin), absent, strict=False):
+            integers[word] = bits
         values = event.values_
         for attribute, place, kind, type in self._places.get(event.type, ()):
             value = values.get(attribute)

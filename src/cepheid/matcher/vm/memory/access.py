@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -213,9 +214,12 @@ def collect(array):
     collect_rows(memory)
 
 
-@entry(types.void(WORDS, COLUMN, COLUMN, COLUMN))
-def load_events(array, numbers, instants, sequences):
-    """Puts events of types by their numbers into the memory as the next input; their values follow."""
+@entry(types.void(WORDS, COLUMN, COLUMN, COLUMN, COLUMN))
+def load_events(array, numbers, instants, sequences, absent):
+    """Puts events of types by their numbers into the memory as the next input; their values follow.
+
+    `absent` are the null bits of an event, with those of all slots that get no values.
+    """
     memory = words_of(array)
     slots = memory[Head.SLOTS]
     for i in range(len(numbers)):
@@ -228,7 +232,7 @@ def load_events(array, numbers, instants, sequences):
         memory[event + EventRow.KEY] = NONE
         memory[event + EventRow.MARK] = 0
         for word in range(EventRow.NULLS, slots):
-            memory[event + word] = 0
+            memory[event + word] = absent[word - EventRow.NULLS]
     memory[Head.CURSOR] = 0
     memory[Head.GIVEN] = len(numbers)
     memory[TABLE + 4 * Region.INPUT + USED] = len(numbers)
@@ -271,6 +275,14 @@ def load_records(array, records, count):
     memory[Head.ROOM] = 0  # the events have taken some
     push(memory, StepKind.TAKE, 0, 0, 0, 0)
     return True
+
+
+def absent_bits(words: int, slots: Iterable[int]) -> Words:
+    """Null bits in so many words: those of all slots but these."""
+    bits = np.full(words, -1, dtype=np.int64)
+    for slot in slots:
+        bits[slot // 64] &= ~(np.int64(1) << np.int64(slot % 64))
+    return bits
 
 
 @entry(types.void(WORDS, types.int64, COLUMN))

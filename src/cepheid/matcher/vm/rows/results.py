@@ -27,7 +27,7 @@ def fill(memory, row, plan, event, binding, aggregates):
     memory[derived + EVENT_KEY] = NONE
     memory[derived + MARK] = 0
     for i in range(NULLS, slots):
-        memory[derived + i] = 0
+        memory[derived + i] = -1  # what its type does not have is null
     columns = memory[TABLE + 4 * Region.LIST + BEGIN] + memory[plan + StatementRow.COLUMNS]
     for i in range(memory[plan + StatementRow.COLUMN_COUNT]):
         code, slot = memory[columns + 2 * i], memory[columns + 2 * i + 1]
@@ -35,8 +35,8 @@ def fill(memory, row, plan, event, binding, aggregates):
         if status != 0:
             return False
         memory[derived + slots + slot] = value
-        if is_null != 0:
-            memory[derived + NULLS + slot // 64] |= 1 << (slot % 64)
+        if is_null == 0:
+            memory[derived + NULLS + slot // 64] &= ~(1 << (slot % 64))
     return True
 
 
