@@ -432,15 +432,14 @@ class Statements(Patterns):
         return self.pick(*names.events) if kind == "event" else self.expression(kind, names)
 
     def columns(self, names: Names, *, aggregated: bool) -> str:
-        """A select list; what it names must differ from one derived type to the other."""
+        """A select list; one name may be of different types in two derived types."""
         if not aggregated and self.happens(2 if names.events else 4):
             return "*"
         items = [self.item(names) for _ in range(self.pick(2, 1, 3))]
         if aggregated:
             items = [self.aggregate(names), *items[: self.pick(0, 1)]]
-        return ", ".join(
-            f"{item} as {n}{self.place}" for n, item in zip("xyz", items, strict=False)
-        )
+        place = self.pick(self.place, "")
+        return ", ".join(f"{item} as {n}{place}" for n, item in zip("xyz", items, strict=False))
 
     def into_declared(self, names: Names) -> str:
         """Columns of the declared type D, or some of them."""
