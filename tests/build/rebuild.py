@@ -228,7 +228,7 @@ def declaration(node: program.Declaration) -> Declaration:
     raise TypeError(type(node).__name__)
 
 
-def _annotated(built: Declaration, node: program.Declaration) -> Declaration:
+def _annotated(built: Declaration, node: program.Annotated) -> Declaration:
     for annotation in node.annotations:
         unnamed = [value for name, value in annotation.arguments if name is None]
         named = {name: value for name, value in annotation.arguments if name is not None}

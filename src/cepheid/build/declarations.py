@@ -26,7 +26,7 @@ Argument = tree.Scalar | tuple[tree.Scalar, ...]
 class Declaration:
     """A part of a program; its methods give changed ones."""
 
-    tree: tree.Declaration
+    tree: tree.Annotated
 
     def annotated(self, annotation: str, /, *arguments: object, **named: object) -> Self:
         """With one more annotation.
