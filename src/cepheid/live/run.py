@@ -9,7 +9,7 @@ They are done by priority, then in the order of the events that they wait for, t
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
@@ -24,6 +24,9 @@ from cepheid.errors import CepheidError, Diagnostic, RunError, UsageError, error
 from cepheid.io import Decoder, Record
 from cepheid.live.actions import Called, Effect, Emitted
 from cepheid.live.changes import ChangeKind, Commit
+from cepheid.live.fixes.objectives import Objective
+from cepheid.live.fixes.search import STATES, Order, find_fixes
+from cepheid.live.fixes.solutions import Fixes
 from cepheid.live.log import (
     Changed,
     Entry,
@@ -118,6 +121,28 @@ class Run:
     def violations(self) -> tuple[Violation, ...]:
         """What is wrong with the model now."""
         return self.matcher.violations()
+
+    def fixes(
+        self,
+        *,
+        objectives: Iterable[Objective] | None = None,
+        solutions: int = 10,
+        order: Order = "best",
+        depth: int | None = None,
+        states: int = STATES,
+        seconds: float | None = None,
+    ) -> Fixes:
+        """The best ways to make the model valid; see `live.quick_fixes`."""
+        return find_fixes(
+            self.program,
+            self.model,
+            objectives=objectives,
+            solutions=solutions,
+            order=order,
+            depth=depth,
+            states=states,
+            seconds=seconds,
+        )
 
     def close(self) -> None:
         """The model goes on without the program."""
