@@ -26,7 +26,9 @@ def roll_back(
         change = log[place]
         kind, object, feature, old, new = change
         if kind is ChangeKind.ADD:
-            taken[len(undoing)] = object.values[feature][new]  # type: ignore[index]
+            held = object.values[feature]  # type: ignore[index]
+            assert isinstance(held, dict)
+            taken[len(undoing)] = held[new]
         undoing.append(Change(_OPPOSITES[kind], object, feature, new, old))
         if feature is None:
             if kind is ChangeKind.DELETE:
@@ -37,9 +39,9 @@ def roll_back(
             if kind is ChangeKind.REMOVE:
                 unordered[object, feature] = None
     for object, feature in unordered:
-        held = object.values.get(feature)
-        if isinstance(held, dict):
-            object.values[feature] = dict(sorted(held.items(), key=lambda item: item[1]))
+        values = object.values.get(feature)
+        if isinstance(values, dict):
+            object.values[feature] = dict(sorted(values.items(), key=lambda item: item[1]))
     return undoing, taken
 
 

@@ -135,7 +135,7 @@ class Footprints:
             _BodyDomains(self, body, given, reads).outputs() for body in self._queries[name].bodies
         ]
         return [
-            None if any(d is None for d in domains) else frozenset().union(*domains)  # type: ignore[arg-type]
+            None if any(d is None for d in domains) else frozenset().union(*domains)
             for domains in zip(*found, strict=True)
         ]
 
@@ -208,12 +208,12 @@ class _BodyDomains:
             self.pending = rest
         for atom in self.pending:
             self.reads.anywhere.update(_names_of(atom))
-        for atom in self.body.atoms:
-            if isinstance(atom, Absence | Tally):
-                given: list[Domain] = [None] * self.owner.arity(atom.query)
-                for column, variable in zip(atom.columns, atom.arguments, strict=True):
+        for asking in self.body.atoms:
+            if isinstance(asking, Absence | Tally):
+                given: list[Domain] = [None] * self.owner.arity(asking.query)
+                for column, variable in zip(asking.columns, asking.arguments, strict=True):
                     given[column] = self.domains.get(variable)
-                self.owner.read_call(atom, given, self.reads)
+                self.owner.read_call(asking, given, self.reads)
 
     def call(self, atom: Call) -> None:
         given = [self.domains.get(variable) for variable in atom.arguments]

@@ -133,6 +133,7 @@ class _Search:
             self.fail(activation, problem)
             return None
         if not commit.changes:  # it leads nowhere
+            space.undo(commit)
             return None
         footprint = self.footprints.of(activation.repair, activation.row, reads, commit.changes)
         sleep = {a: f for a, f in earlier.items() if are_independent(f, footprint)}
@@ -217,8 +218,9 @@ class _Search:
 
         def original(value: Held) -> Held:
             """An object of the model itself; one that a step makes is not in it."""
-            is_new = not isinstance(value, Object) or value.id >= space.first_new
-            return value if is_new else model[value.id]
+            if isinstance(value, Object) and value.id < space.first_new:
+                return model[value.id]
+            return value
 
         steps = []
         for one in node.path():
