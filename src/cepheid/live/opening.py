@@ -33,7 +33,8 @@ def open(
 ) -> Run:
     """Lets a program live with a model: one that exists, a file, or a new one of a metamodel.
 
-    `functions` are those that rules call, by name. `why` keeps the events behind complex events.
+    `functions` are those that rules call, by name; they get the run, then what the rule gives
+    them. `why` keeps the events behind complex events.
     A rule that fails is undone; then the turn goes on, and ends with an error unless `on_error` is
     "skip". `limit` is how many rules in a row may lead to each other.
     """

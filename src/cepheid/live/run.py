@@ -327,7 +327,7 @@ class Run:
         try:
             for call in (e for e in effects if isinstance(e, Called)):
                 self._cause = self._note(Ran(*self._head((fired,)), call.function, call.arguments))
-                self._functions[call.function](*call.arguments)
+                self._functions[call.function](self, *call.arguments)
         except Exception as problem:  # whatever a user's function raises
             self._undo(activation, commit, problem, waiting)
             return
