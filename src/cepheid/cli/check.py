@@ -53,6 +53,14 @@ def check(
         bool,
         typer.Option("--fix-priorities", help="Write priorities by level into the programs."),
     ] = False,
+    metamodel: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The .ecore file of the models that queries, rules and fixes are about.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Find mistakes in a program before it runs.
 
@@ -65,6 +73,7 @@ def check(
       cepheid check alarms.epl --json
       cepheid check alarms.epl --graph alarms.svg
       cepheid check alarms.epl --fix-priorities
+      cepheid check hosts.vepl hosts.vql --metamodel hosts.ecore
     """
     draw = _drawing(graph) if graph is not None else None
     program: Program | None = None
@@ -74,6 +83,8 @@ def check(
         if fix_priorities:
             program = _with_priorities(program)
         findings = program.check(without=without or ())
+        if metamodel is not None:
+            findings = [*findings, *_over_models(program, metamodel)]
     except CepheidError as wrong:
         if code_of_failure(wrong.diagnostics) == WRONG_USE:
             raise
@@ -87,6 +98,13 @@ def check(
     else:
         _show(findings, program, programs)
     raise typer.Exit(code_of_findings(findings))
+
+
+def _over_models(program: Program, metamodel: str) -> Sequence[Diagnostic]:
+    from cepheid.live.ecore import load_metamodel
+    from cepheid.live.programs import live_problems
+
+    return live_problems(program.resolve(), load_metamodel(metamodel))
 
 
 def _with_priorities(program: Program) -> Program:

@@ -12,9 +12,10 @@ from pathlib import PurePath
 from cepheid.errors import UsageError, error
 from cepheid.lang.epl.language import EPL
 from cepheid.lang.language import Language
+from cepheid.lang.queries.language import QUERIES
 from cepheid.lang.vepl.language import VEPL
 
-LANGUAGES = {language.name: language for language in (EPL, VEPL)}
+LANGUAGES = {language.name: language for language in (EPL, VEPL, QUERIES)}
 DEFAULT = EPL
 
 

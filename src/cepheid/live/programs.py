@@ -63,19 +63,32 @@ class LiveProgram:
 
 
 def resolve_live(program: ResolvedProgram, metamodel: Metamodel) -> LiveProgram:
-    """The program over models of a metamodel; ProgramError with everything that is wrong with it."""
-    problems = [p for p in program.problems if p.severity is Severity.ERROR]
-    require(problems)
-    tree = program.tree
-    queries, found = resolve_queries(QueryTree(_all_queries(tree, metamodel)), metamodel)
-    problems += [p for p in found if p.severity is Severity.ERROR]
+    """A program without errors over models of a metamodel; ProgramError with all that is wrong then."""
+    found, problems = _resolve(program, metamodel)
+    require([p for p in problems if p.severity is Severity.ERROR])
+    return found
+
+
+def live_problems(program: ResolvedProgram, metamodel: Metamodel) -> list[Diagnostic]:
+    """What a metamodel tells of a program, beside what is known without one."""
+    if any(p.severity is Severity.ERROR for p in program.problems):
+        return []
+    return list(dict.fromkeys(_resolve(program, metamodel)[1]))
+
+
+def _resolve(
+    program: ResolvedProgram, metamodel: Metamodel
+) -> tuple[LiveProgram, list[Diagnostic]]:
+    written = QueryTree(_all_queries(program.tree, metamodel))
+    queries, found = resolve_queries(written, metamodel)
+    problems = list(found)
     resolver = _Resolver(program, metamodel, queries, problems)
     resolver.check_classes()
     tellings = tuple(resolver.tellings())
     reactions = resolver.reactions()
     repairs = tuple(resolver.repairs())
-    require(problems)
-    return LiveProgram(program, queries, tellings, reactions, repairs, resolver.objects)
+    live = LiveProgram(program, queries, tellings, reactions, repairs, resolver.objects)
+    return live, problems
 
 
 def _all_queries(tree: ProgramTree, metamodel: Metamodel) -> tuple[Query, ...]:
