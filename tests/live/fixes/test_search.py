@@ -119,12 +119,12 @@ def test_a_solution_can_make_an_object_and_use_it() -> None:
     [one] = fixes
     assert str(one) == "build(System#1); settle(App#2, Host#4); settle(App#3, Host#4)"
     assert one.diff() == (
-        "System#1.hosts: + Host#4",
+        "System#1.hosts += Host#4",
         "App#2.host: null -> Host#4",
         "App#3.host: null -> Host#4",
         "+ Host#4",
-        "Host#4.runs: + App#2",
-        "Host#4.runs: + App#3",
+        "Host#4.runs += App#2",
+        "Host#4.runs += App#3",
         "Host#4.system: null -> System#1",
         "Host#4.total: 8 -> 4",
     )
@@ -154,7 +154,7 @@ def test_fixes_that_conflict_lead_to_different_solutions() -> None:
         "1 stop(Host#1, App#2)",
         "1 stop(Host#1, App#3)",
     ]
-    assert found[0].diff() == ("Host#1.runs: - App#2", "- App#2")
+    assert found[0].diff() == ("Host#1.runs -= App#2", "- App#2")
 
 
 # Objectives.
@@ -310,6 +310,18 @@ def test_a_solution_is_for_the_model_as_it_was() -> None:
     assert model[1]["total"] == 10
 
 
+def test_a_run_whose_rules_come_first_has_another_model_then() -> None:
+    rules = """
+        queryEvent invalid(host: Host) as tooMuch(host) found
+        rule limit on invalid(h) { set h.available = 1 }
+    """
+    run = live.open(program(TOO_MUCH, rules + LOWER), hosts(1))
+    [lower] = run.fixes()
+    with pytest.raises(UsageError, match="the model is not as it was"):
+        lower.apply(run)  # the turn begins with the violation that there is
+    assert run.model[1]["available"] == 1
+
+
 def test_a_valid_model_needs_no_fixes() -> None:
     fixes = live.quick_fixes(TWO_FIXES, hosts(3, available=2))
     assert (fixes.solutions, fixes.states, fixes.is_complete) == ((), 1, True)
@@ -335,7 +347,7 @@ def test_a_rule_can_ask_for_fixes_and_apply_the_best_one() -> None:
         rule repair on tolerance(h) { call repair(h) }
     """
 
-    def repair(_: live.Object) -> None:
+    def repair(run: live.Run, _: live.Object) -> None:
         run.fixes()[0].apply(run)
 
     model = live.Model(CPS)

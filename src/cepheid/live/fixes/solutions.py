@@ -79,14 +79,9 @@ class Solution:
     def apply(self, to: Model | HasModel) -> Commit:
         """Makes all steps in one transaction; UsageError where the model is not as it was."""
         model = to if isinstance(to, Model) else to.model
-        if model is not self.model or model.state != self.state:
-            fact = (
-                "the model is not as it was when the solution was found"
-                if model is self.model
-                else "the solution was found for another model"
-            )
-            raise UsageError(error("usage", fact, hint="look for fixes again"))
+        self._need_same(model)
         with to.transaction() as change:
+            self._need_same(model)  # rules may have been done before it began
             new: dict[Object, Object] = {}
             for step in self.steps:
                 first = len(change.changes)
@@ -95,6 +90,15 @@ class Solution:
                 new.update(zip(step.created, made, strict=True))
         assert change.commit is not None
         return change.commit
+
+    def _need_same(self, model: Model) -> None:
+        if model is not self.model or model.state != self.state:
+            fact = (
+                "the model is not as it was when the solution was found"
+                if model is self.model
+                else "the solution was found for another model"
+            )
+            raise UsageError(error("usage", fact, hint="look for fixes again"))
 
 
 def _bound(step: FixStep, new: Mapping[Object, Object]) -> dict[str, Held]:
@@ -109,9 +113,9 @@ def _lines(one: Object, feature: Feature | None, difference: Difference) -> Iter
     elif isinstance(entry, Replaced):
         yield f"{one}.{feature.name}: {_shown(entry.before)} -> {_shown(entry.after)}"
     elif isinstance(entry, Members):
-        for sign, values in (("-", entry.removed), ("+", entry.added)):
+        for sign, values in (("-=", entry.removed), ("+=", entry.added)):
             for value in sorted(map(_shown, values)):
-                yield f"{one}.{feature.name}: {sign} {value}"
+                yield f"{one}.{feature.name} {sign} {value}"
 
 
 def _shown(value: Held) -> str:
