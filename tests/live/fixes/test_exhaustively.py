@@ -133,7 +133,7 @@ def content(model: Model, first_new: int) -> str:
 
 def _words(model: Model, names: dict[Object, int]) -> str:
     def word(value: object) -> str:
-        return f"+{names[value]}" if value in names else repr(value)  # type: ignore[index]
+        return f"+{names[value]}" if value in names else repr(value)
 
     return repr(
         sorted(

@@ -40,8 +40,8 @@ def test_the_cheaper_fix_is_taken_of_each() -> None:
     fixes = live.quick_fixes(priced, hosts(2))
     assert lines(fixes) == [
         "4 raise(Host#1); raise(Host#2)",
-        "5 lower(Host#1); raise(Host#2)",
-        "5 lower(Host#2); raise(Host#1)",
+        "5 raise(Host#1); lower(Host#2)",
+        "5 raise(Host#2); lower(Host#1)",
         "6 lower(Host#1); lower(Host#2)",
     ]
 
@@ -267,10 +267,11 @@ def interrupted() -> float:
 @pytest.mark.parametrize("clock", [lambda: 0, interrupted])
 def test_the_model_and_its_listeners_do_not_notice(clock: Callable[[], float]) -> None:
     run = live.open(TWO_FIXES, hosts(2))
-    model, told = run.model, []
+    model = run.model
+    told: list[object] = []
     model.listeners.append(told.append)
-    run.matcher.listeners.append(told.append)  # type: ignore[arg-type]
-    run.listeners.append(told.append)  # type: ignore[arg-type]
+    run.matcher.listeners.append(told.append)
+    run.listeners.append(told.append)
     before = (model.state, model.commits, model._next_id, [dict(o.values) for o in model.objects()])
     try:
         live.quick_fixes(run, seconds=10, clock=clock)

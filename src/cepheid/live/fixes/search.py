@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from bisect import insort
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
@@ -31,7 +31,7 @@ from cepheid.live.programs import LiveProgram
 from cepheid.verbs.arguments import choose, count
 
 Order: TypeAlias = Literal["best", "breadth"]
-STATES = 10_000
+STATES = 2_000
 
 
 def find_fixes(
@@ -106,20 +106,26 @@ class _Search:
         return self.best.bound is None or node.cost <= self.best.bound
 
     def expand(self, node: Node) -> None:
-        """Tries every step that need not sleep; each of them can make those after it sleep."""
+        """Tries every step that need not sleep; each of them can make those after it sleep.
+
+        When one has led to a model that comes first, the steps that are left wait for their turn.
+        """
         self.space.go_to(node)
-        self.expanded += 1
-        earlier: dict[Activation, Footprint] = dict(node.sleep)
-        for activation in list(self.space.activations()):
+        if node.left is None:
+            self.expanded += 1
+            node.left = deque(a for a in self.space.activations() if a not in node.sleep)
+            node.earlier = dict(node.sleep)
+        while node.left and not self.is_over:
             if self.is_late():
                 self.end("seconds")
-            if self.is_over:
                 return
-            if activation in node.sleep:
-                continue
-            footprint = self.step(node, activation, earlier)
+            activation = node.left.popleft()
+            footprint = self.step(node, activation, node.earlier)
             if footprint is not None and self.space.is_lasting(activation):
-                earlier[activation] = footprint
+                node.earlier[activation] = footprint
+            if node.left and self.frontier and self.frontier[0][0] < self.rank(node):
+                self.wait(node)
+                return
 
     def step(
         self, node: Node, activation: Activation, earlier: Mapping[Activation, Footprint]
@@ -187,11 +193,19 @@ class _Search:
         if self.depth is not None and node.length >= self.depth:
             self.ended_by["depth"] = None
             return
-        rank: tuple[float, ...] = (node.length,)
-        if self.order == "best":
-            rank = (node.standing.broken, node.score, node.length)
-        heappush(self.frontier, (rank, self.pushed, node))
+        self.wait(node)
+
+    def wait(self, node: Node) -> None:
         self.pushed += 1
+        # Of equals the last one: the copy is near to it.
+        place = self.pushed if self.order == "breadth" else -self.pushed
+        heappush(self.frontier, (self.rank(node), place, node))
+
+    def rank(self, node: Node) -> tuple[float, ...]:
+        """The lower, the sooner its steps are tried."""
+        if self.order == "breadth":
+            return (node.length,)
+        return node.standing.broken, node.score, node.length
 
     def end(self, bound: Bound) -> None:
         self.ended_by[bound] = None

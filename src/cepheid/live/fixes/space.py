@@ -6,8 +6,9 @@ objects it creates are the same whenever the copy comes back to where they are.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cepheid.errors import UsageError, error
@@ -47,6 +48,9 @@ class Node:
     standing: Standing
     # Steps that need not be made from here: others lead to where they do.
     sleep: Mapping[Activation, Footprint]
+    # While it is expanded: steps to be tried, and those that can sleep after them.
+    left: deque[Activation] | None = None
+    earlier: dict[Activation, Footprint] = field(default_factory=dict)
     is_superseded: bool = False
 
     @property
@@ -95,10 +99,10 @@ class Space:
         return sum(len(self.matches[repair.fix.query]) for repair in self.repairs)
 
     def activations(self) -> Iterator[Activation]:
-        """All that can be done here: to objects of the model in the order of the fixes and matches,
-        then to those that have objects which steps made."""
+        """All that can be done here: to objects of the model by cost, in the order of the fixes and
+        matches, then to those that have objects which steps made."""
         with_new = []
-        for place, repair in enumerate(self.repairs):
+        for place, repair in sorted(enumerate(self.repairs), key=lambda one: one[1].fix.cost):
             for row in sorted(self.matches[repair.fix.query], key=row_order):
                 activation = Activation(place, row)
                 if self.is_lasting(activation):
