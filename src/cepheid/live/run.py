@@ -10,13 +10,13 @@ They are done by priority, then in the order of the events that they wait for, t
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import islice
 from operator import itemgetter
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar, Unpack
 
 from cepheid.core.event import Event, SortKey, Value
 from cepheid.core.time import Instant, to_datetime
@@ -26,8 +26,7 @@ from cepheid.errors import CepheidError, Diagnostic, RunError, UsageError, error
 from cepheid.io import Decoder, Record
 from cepheid.live.actions import Called, Effect, Emitted
 from cepheid.live.changes import ChangeKind, Commit
-from cepheid.live.fixes.objectives import Objective
-from cepheid.live.fixes.search import STATES, Order, find_fixes
+from cepheid.live.fixes.search import SearchOptions, find_fixes
 from cepheid.live.fixes.solutions import Fixes
 from cepheid.live.log import (
     Changed,
@@ -126,27 +125,9 @@ class Run:
         """What is wrong with the model now."""
         return self.matcher.violations()
 
-    def fixes(
-        self,
-        *,
-        objectives: Iterable[Objective] | None = None,
-        solutions: int = 10,
-        order: Order = "best",
-        depth: int | None = None,
-        states: int = STATES,
-        seconds: float | None = None,
-    ) -> Fixes:
-        """The best ways to make the model valid; see `live.quick_fixes`."""
-        return find_fixes(
-            self.program,
-            self.model,
-            objectives=objectives,
-            solutions=solutions,
-            order=order,
-            depth=depth,
-            states=states,
-            seconds=seconds,
-        )
+    def fixes(self, **options: Unpack[SearchOptions]) -> Fixes:
+        """The best ways to make the model valid; options are those of `live.quick_fixes`."""
+        return find_fixes(self.program, self.model, **options)
 
     def close(self) -> None:
         """The model goes on without the program."""

@@ -16,7 +16,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypedDict
 
 from cepheid.errors import CepheidError, Diagnostic
 from cepheid.live.changes import Commit, Held
@@ -32,6 +32,18 @@ from cepheid.verbs.arguments import choose, count
 
 Order: TypeAlias = Literal["best", "breadth"]
 STATES = 2_000
+
+
+class SearchOptions(TypedDict, total=False):
+    """What can be asked of a search."""
+
+    objectives: Iterable[Objective] | None
+    solutions: int
+    order: Order
+    depth: int | None
+    states: int
+    seconds: float | None
+    clock: Callable[[], float]
 
 
 def find_fixes(
