@@ -95,6 +95,9 @@ class _Search:
         self.limit = states
         self.is_late = is_late
         self.footprints = Footprints(space.queries, space.repairs)
+        hard = {o.query for o in space.objectives if o.hard and o.goal == "none"}
+        queries = (repair.fix.query for repair in space.repairs)
+        self.fixes_of = Counter(query for query in queries if query in hard)
         self.contents = Contents()
         self.ways: dict[int, list[Node]] = {}  # to each model
         self.frontier: list[tuple[tuple[float, ...], int, Node]] = []
@@ -141,6 +144,7 @@ class _Search:
             self.expanded += 1
             node.left = deque(a for a in self.space.activations() if a not in node.sleep)
             node.earlier = dict(node.sleep)
+        rank = self.rank(node)
         while node.left and not self.is_over:
             if self.is_late():
                 self.end("seconds")
@@ -149,7 +153,7 @@ class _Search:
             footprint = self.step(node, activation, node.earlier)
             if footprint is not None and self.space.is_lasting(activation):
                 node.earlier[activation] = footprint
-            if node.left and self.frontier and self.frontier[0][0] < self.rank(node):
+            if node.left and self.frontier and self.frontier[0][0] < rank:
                 self.wait(node)
                 return
 
@@ -230,7 +234,17 @@ class _Search:
         """The lower, the sooner its steps are tried."""
         if self.order == "breadth":
             return (node.length,)
-        return node.standing.broken, node.score, node.length
+        return self.stuck(node), node.standing.broken, node.score, node.length
+
+    def stuck(self, node: Node) -> int:
+        """How many violations have only fixes that sleep: they stay, unless another step happens to
+        remove them, and other ways lead to a valid model sooner."""
+        asleep = Counter(
+            (query, activation.row)
+            for activation in node.sleep
+            if (query := self.space.repairs[activation.repair].fix.query) in self.fixes_of
+        )
+        return sum(count == self.fixes_of[query] for (query, _), count in asleep.items())
 
     def end(self, bound: Bound) -> None:
         self.ended_by[bound] = None
