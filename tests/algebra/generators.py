@@ -20,11 +20,11 @@ def calls(draw: DrawFn) -> str:
 
 
 @st.composite
-def forms(draw: DrawFn, depth: int = 2, *, negative: bool = True) -> str:
-    """A form that makes sense."""
+def forms(draw: DrawFn, depth: int = 2, *, timely: bool = True) -> str:
+    """A form that makes sense; `timely` if the end of a window may complete a part of it."""
     if depth == 0:
         return draw(calls())
-    inner = forms(depth - 1, negative=negative)
+    inner = forms(depth - 1, timely=timely)
     kind = draw(st.sampled_from(("call", "->", "->", "OR", "AND", "times", "window", "not", "end")))
     if kind in ("->", "OR", "AND"):
         parts = draw(st.lists(inner, min_size=2, max_size=3))
@@ -37,11 +37,11 @@ def forms(draw: DrawFn, depth: int = 2, *, negative: bool = True) -> str:
             st.sampled_from(("within 2 seconds", "within 4 seconds", "holdsFor 2 seconds"))
         )
         return f"(({draw(inner)}) -> {draw(calls())})[{length}]"
-    if kind == "not" and negative:
-        absent = draw(forms(depth - 1, negative=False))
+    if kind == "not":
+        absent = draw(forms(depth - 1, timely=False))
         return f"({draw(calls())} -> NOT ({absent}) -> {draw(calls())})"
-    if kind == "end" and negative:
-        absent = draw(forms(depth - 1, negative=False))
+    if kind == "end" and timely:
+        absent = draw(forms(depth - 1, timely=False))
         operator = draw(st.sampled_from(("->", "AND")))
         return f"({draw(calls())} {operator} NOT ({absent}))[within 2 seconds]"
     return draw(calls())

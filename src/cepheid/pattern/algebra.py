@@ -127,6 +127,11 @@ def positive(form: Pattern) -> Iterator[Taken]:
             yield from positive(part)
 
 
+def match_parameters(form: Pattern) -> tuple[str, ...]:
+    """The names that the events of a match bind."""
+    return tuple(dict.fromkeys(n for taken in positive(form) for n, _ in taken.parameters))
+
+
 def walk_calls(form: Pattern) -> Iterator[EventCall]:
     """All calls, from left to right."""
     if isinstance(form, EventCall):
