@@ -14,6 +14,12 @@ from cepheid.semantics.machine import Machine
 
 TYPES = "abcd"
 SCHEMAS = "".join(f"atomicEvent {name}(p: int, q: int)\n" for name in TYPES)
+# What forms may call: the names of these are their own where a call does not give them.
+CALLED = {
+    "pair": "a(x, _) -> b(x, y)",
+    "many": "a(x, _){2} -> b(x, y)",
+    "lone": "a -> NOT b(x, _) -> c(x, y)",
+}
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,8 @@ class Chosen:
 
 def program(form: str, context: str = "chronicle", parameters: str = "") -> ResolvedProgram:
     text = f"{SCHEMAS}\ncomplexEvent found({parameters}) {{ as {form} context {context} }}"
+    for name in (name for name in CALLED if f"{name}(" in form):
+        text += f"\ncomplexEvent {name}(x: int, y: int) {{ as {CALLED[name]} }}"
     found = cep.parse(text, language="vepl").resolve()
     errors = [problem for problem in found.problems if problem.severity.value == "error"]
     assert not errors, errors
@@ -62,7 +70,8 @@ def run(
         rows += machine.take(event)
     if end is not None:
         rows += machine.advance(end)
-    return [Chosen(row.instant, row.causes, dict(row.values_)) for row in rows]
+    chosen = (row for row in rows if row.type == "found")
+    return [Chosen(row.instant, row.causes, dict(row.values_)) for row in chosen]
 
 
 def words(chosen: Iterable[Chosen]) -> list[str]:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from cepheid.core.event import Event, Value
+from tests.algebra.forms import CALLED
 
 NAMES = ("x", "x", "y", "_")
 SECOND = 1_000_000
@@ -13,8 +14,8 @@ SECOND = 1_000_000
 
 @st.composite
 def calls(draw: DrawFn) -> str:
-    name = draw(st.sampled_from("aabbc"))
-    if draw(st.booleans()):
+    name = draw(st.sampled_from((*"aabbcaabb", *CALLED)))
+    if len(name) == 1 and draw(st.booleans()):
         return name
     return f"{name}({draw(st.sampled_from(NAMES))}, _)"
 

@@ -15,7 +15,7 @@ from tests.effort import examples
 
 def automaton(form: str) -> Automaton:
     resolved = program(form)
-    [statement] = resolved.statements
+    statement = resolved.statements[0]
     assert isinstance(statement.pattern, Occurrence)
     return automaton_of(statement.pattern, resolved.types)
 

@@ -9,7 +9,7 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 from cepheid.core.event import Event, Value
-from cepheid.pattern.algebra import Occurrence
+from cepheid.pattern.algebra import HIDDEN, Occurrence
 from cepheid.pattern.policy import CHRONICLE
 from cepheid.semantics.contexts import Follow, Way, plan_occurrence
 from cepheid.semantics.residuals import Residuals
@@ -140,7 +140,7 @@ def every_match(form: str, follow: Follow, events: list[Event], end: int) -> set
     def settle(ways: Iterable[Way | None], places: tuple[int, ...], now: int) -> None:
         for way in ways:
             if way is not None and way.result is not None:
-                found.add((tuple(sorted(places)), now, frozenset(way.result.bound)))
+                found.add((tuple(sorted(places)), now, known(dict(way.result.bound))))
             elif way is not None and not way.is_lost:
                 waiting[way, places] = None
 
@@ -156,9 +156,14 @@ def every_match(form: str, follow: Follow, events: list[Event], end: int) -> set
     return found
 
 
+def known(bound: Mapping[str, Value]) -> frozenset[tuple[str, Value]]:
+    """What is not a referenced event's own."""
+    return frozenset((name, value) for name, value in bound.items() if HIDDEN not in name)
+
+
 def every_match_of_the_relation(form: str, events: list[Event], end: int) -> set[Match]:
     found = occurrences(form_of(form), events, end)
-    return {(tuple(sorted(f.places)), f.end, frozenset(f.bound.items())) for f in found}
+    return {(tuple(sorted(f.places)), f.end, known(f.bound)) for f in found}
 
 
 @pytest.mark.parametrize("followed", FOLLOWED)

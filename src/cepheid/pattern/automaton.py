@@ -99,6 +99,14 @@ class Watch:
     visible: frozenset[str]  # the parameters that a match has; others are its own
     span: Span | None = None
 
+    @property
+    def call(self) -> Taken | None:
+        """What must not happen, if it is one event."""
+        match self.automaton.transitions:
+            case (Transition(trigger=Happens(call)),):
+                return call
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Automaton:

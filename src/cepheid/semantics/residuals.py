@@ -577,9 +577,9 @@ class Planner:
                 wanted = (part for part in parts if not isinstance(part, algebra.Never))
                 absent = (part for part in parts if isinstance(part, algebra.Never))
                 return BothPlan(tuple(map(self.plan, wanted)), tuple(map(self._forbidden, absent)))
-            case algebra.Times(part, low, high):
+            case algebra.Times(part, low, high, own):
                 least = 0 if algebra.can_be_empty(part) else low
-                return LoopPlan(self.plan(part), least, high, algebra.hidden_parameters(part))
+                return LoopPlan(self.plan(part), least, high, frozenset(own))
             case algebra.Timed(part, period, kind):
                 return WindowPlan(self.plan(part), period, kind == "holdsFor", form.span)
         raise TypeError(f"no meaning of {type(form).__name__}")
@@ -596,7 +596,8 @@ class Planner:
         return SequencePlan(tuple(steps), tuple(forbidden))
 
     def _forbidden(self, form: algebra.Never) -> ForbiddenPlan:
-        return ForbiddenPlan(self.plan(form.part), self.visible, form.span)
+        inner = replace(self, visible=frozenset(algebra.match_parameters(form.part)))
+        return ForbiddenPlan(inner.plan(form.part), self.visible, form.span)
 
 
 def _flat(parts: tuple[algebra.Form, ...]) -> Iterator[algebra.Form]:
