@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import cepheid as cep
 from cepheid.core.event import Event, Value
@@ -31,6 +32,7 @@ class Chosen:
     values: dict[str, Value]
 
 
+@cache
 def program(form: str, context: str = "chronicle", parameters: str = "") -> ResolvedProgram:
     text = f"{SCHEMAS}\ncomplexEvent found({parameters}) {{ as {form} context {context} }}"
     for name in (name for name in CALLED if f"{name}(" in form):
@@ -41,6 +43,7 @@ def program(form: str, context: str = "chronicle", parameters: str = "") -> Reso
     return found
 
 
+@cache
 def form_of(form: str) -> Form:
     """Resolved: its calls know their types."""
     pattern = program(form).statements[0].pattern

@@ -26,13 +26,16 @@ def forms(draw: DrawFn, depth: int = 2, *, timely: bool = True) -> str:
     if depth == 0:
         return draw(calls())
     inner = forms(depth - 1, timely=timely)
-    kind = draw(st.sampled_from(("call", "->", "->", "OR", "AND", "times", "window", "not", "end")))
+    kinds = ("call", "->", "->", "OR", "AND", "times", "any", "window", "not", "end")
+    kind = draw(st.sampled_from(kinds))
     if kind in ("->", "OR", "AND"):
         parts = draw(st.lists(inner, min_size=2, max_size=3))
         return f" {kind} ".join(f"({part})" for part in parts)
     if kind == "times":
         count = draw(st.sampled_from(("2", "1:2", "+", "2:*")))
         return f"(({draw(inner)}) OR {draw(calls())}){{{count}}}"
+    if kind == "any":
+        return f"(({draw(inner)}){{*}} -> {draw(calls())})"
     if kind == "window":
         length = draw(
             st.sampled_from(("within 2 seconds", "within 4 seconds", "holdsFor 2 seconds"))

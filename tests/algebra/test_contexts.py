@@ -104,6 +104,16 @@ def test_what_the_original_did(
         ("(a{*}){2} -> b", "chronicle", "b", ["b0"]),
         ("(a{+}){+} -> b", "chronicle", "a a b", ["a0 a1 b2"]),
         ("(a -> NOT b -> c) AND b", "chronicle", "b a c", ["b0 a1 c2"]),
+        # A referenced event keeps its own names through its loops, and begins anew in a loop around it.
+        ("many(_, _) -> c", "chronicle", "a1 a2 b3 c", []),
+        ("many(_, _) -> c", "chronicle", "a1 a2 a1 b1 c", ["a0 a2 b3 c4"]),
+        ("pair(_, _){2}", "chronicle", "a1 b1 a2 b2", ["a0 b1 a2 b3"]),
+        # So does what it forbids: in each round, other values.
+        ("lone(_, _){2}", "chronicle", "a b1 c2 a c1", ["a0 c2 a3 c4"]),
+        ("lone(_, _){2}", "chronicle", "a b1 c2 a b1 c1", []),
+        # What is forbidden in something forbidden shares the names of that.
+        ("a -> NOT (b(y, _) -> NOT c(y, _) -> d) -> a", "chronicle", "a b1 c2 d a", []),
+        ("a -> NOT (b(y, _) -> NOT c(y, _) -> d) -> a", "chronicle", "a b1 c1 d a", ["a0 a4"]),
     ],
 )
 def test_what_contexts_choose(form: str, context: str, events: str, matches: list[str]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from itertools import product
 
 import pytest
 from hypothesis import given, note
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from cepheid.core.event import Event, Value
 from cepheid.pattern.algebra import HIDDEN, Occurrence
 from cepheid.pattern.policy import CHRONICLE
-from cepheid.semantics.contexts import Follow, Way, plan_occurrence
+from cepheid.semantics.contexts import Follow, Follower, Way, plan_occurrence
 from cepheid.semantics.residuals import Residuals
 from cepheid.semantics.tokens import on_automaton
 from tests.algebra.forms import TYPES, form_of, program, run, stream
@@ -119,12 +121,17 @@ Match = tuple[tuple[int, ...], int, frozenset[tuple[str, Value]]]
 FOLLOWED: Mapping[str, Follow] = {"what is left": Residuals, "tokens": on_automaton}
 
 
-def every_match(form: str, follow: Follow, events: list[Event], end: int) -> set[Match]:
-    """All matches, if each way may use an event and may leave it: no context."""
+@cache
+def follower_of(form: str, follow: Follow) -> Follower:
     pattern = program(form).statements[0].pattern
     assert isinstance(pattern, Occurrence)
     heirs = {name: frozenset({name}) for name in TYPES}
-    follower = plan_occurrence(pattern, CHRONICLE, heirs, follow).follower
+    return plan_occurrence(pattern, CHRONICLE, heirs, follow).follower
+
+
+def every_match(form: str, follow: Follow, events: list[Event], end: int) -> set[Match]:
+    """All matches, if each way may use an event and may leave it: no context."""
+    follower = follower_of(form, follow)
     waiting: dict[tuple[Way, tuple[int, ...]], None] = {}
     found: set[Match] = set()
 
@@ -176,3 +183,43 @@ def test_without_a_context_every_match_of_the_relation_is_found_and_no_other(
     end = events[-1].instant + 10 * SECOND if events else 0
     found = every_match(form, FOLLOWED[followed], events, end)
     assert found == every_match_of_the_relation(form, events, end)
+
+
+# Each operator, and the kinds of events that tell its cases apart: types, values of p, seconds that pass.
+SMALL = {
+    "a -> b": ("ab", (1,), (1,)),
+    "(a -> b) OR (b -> c)": ("abc", (1,), (1,)),
+    "(a -> c) AND b": ("abc", (1,), (1,)),
+    "a{2:3} -> b": ("ab", (1,), (1,)),
+    "a{*} -> a -> b": ("ab", (1,), (1,)),
+    "(a -> b){+}": ("ab", (1,), (1,)),
+    "a(x, _) -> b(x, _)": ("ab", (1, 2, None), (1,)),
+    "a -> NOT b -> c": ("abc", (1,), (1,)),
+    "a -> NOT (b -> c) -> a": ("abc", (1,), (1,)),
+    "a -> NOT b(x, _) -> c(x, _)": ("abc", (1, 2), (1,)),
+    "(a -> b -> a)[within 2 seconds]": ("ab", (1,), (0, 1, 2)),
+    "(a -> b{+})[holdsFor 2 seconds]": ("ab", (1,), (0, 1, 2)),
+    "(a -> NOT b)[within 2 seconds] -> a": ("ab", (1,), (0, 1, 2)),
+    "(a AND NOT b)[within 2 seconds]": ("ab", (1,), (0, 1, 2)),
+}
+
+
+def all_streams(
+    types: str, values: tuple[Value, ...], steps: tuple[int, ...]
+) -> Iterator[list[Event]]:
+    """Every stream of up to four such events."""
+    for length in range(1, 5):
+        for kinds in product([*product(types, values, steps)], repeat=length):
+            instant, events = 0, []
+            for number, (name, value, step) in enumerate(kinds):
+                instant += step * SECOND
+                events.append(Event(name, instant, {"p": value, "q": 1}, number))
+            yield events
+
+
+@pytest.mark.parametrize("form", SMALL)
+def test_an_automaton_is_sound_and_complete_over_all_small_streams(form: str) -> None:
+    for events in all_streams(*SMALL[form]):
+        end = events[-1].instant + 10 * SECOND
+        found = every_match(form, on_automaton, events, end)
+        assert found == every_match_of_the_relation(form, events, end), events

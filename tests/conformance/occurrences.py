@@ -20,6 +20,7 @@ CONTEXTS = tuple(
 SCHEMAS = "".join(
     f"atomicEvent {name}(id: string, k: string, v: int, ts: long)\n" for name in "ABCD"
 )
+CHECKED = SCHEMAS.replace("\natomicEvent D", " { check k != 'y' }\natomicEvent D")
 CALLED = "".join(
     f"complexEvent {name}(x: string, y: string) {{ as {form} }}\n"
     for name, form in {
@@ -40,7 +41,7 @@ def occurrences(draw: DrawFn, contexts: tuple[str, ...] = CONTEXTS) -> Example:
         for n in range(count)
     ]
     called = [CALLED] if re.search("pair|many|lone", "".join(texts)) else []
-    return Example("".join([SCHEMAS, *texts, *called]), draw(_events()), language="vepl")
+    return Example("".join([CHECKED, *texts, *called]), draw(_events()), language="vepl")
 
 
 @st.composite

@@ -24,7 +24,7 @@ class Words:
             case Happens(call):
                 return call.atom.event_type
             case Ends(zone):
-                return f"the end of {self.automaton.zones[zone].period}"
+                return f"after {self.automaton.zones[zone].period}"
             case Completes(watch):
                 return f"not: {self.watch(self.automaton.watches[watch])}"
 

@@ -14,6 +14,8 @@ from cepheid.pattern.automaton import Automaton, Completes, Ends, Happens, Trans
 from cepheid.verbs import Program
 from cepheid.verbs.pipeline import automata
 
+_LONGEST = 26  # letters of a part of the pattern; JSON and pictures have all of it
+
 
 def text(program: Program) -> Iterator[RenderableType]:
     shown = dict(_shown(program))
@@ -54,9 +56,13 @@ def _table(words: Words) -> TextTable:
                     words.binds(transition),
                     words.state(transition.target),
                     zones,
-                    words.origin(transition),
+                    _cut(words.origin(transition)),
                 )
     return table
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def draw(program: Program) -> str:
