@@ -14,7 +14,7 @@ SECOND = 1_000_000
 
 @st.composite
 def calls(draw: DrawFn) -> str:
-    name = draw(st.sampled_from((*"aabbcaabb", *CALLED)))
+    name: str = draw(st.sampled_from((*"aabbcaabb", *CALLED)))
     if len(name) == 1 and draw(st.booleans()):
         return name
     return f"{name}({draw(st.sampled_from(NAMES))}, _)"

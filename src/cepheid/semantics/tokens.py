@@ -24,19 +24,19 @@ Watched: TypeAlias = "tuple[tuple[int, tuple[Token, ...]], ...]"
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """A transition that events lead along, with its check compiled."""
+class TypedTransition:
+    """A transition that events of a type lead along, with its check compiled."""
 
     transition: Transition
-    call: Happens
+    types: frozenset[str]
+    parameters: tuple[tuple[str, str], ...]
     condition: Callable[[Frame], bool]
 
     def bind(self, event: Event, env: Env) -> Env | None:
         """What is bound when the event leads along here; None if it does not."""
-        if event.type not in self.call.types or not self.condition(Frame(event, now=event.instant)):
+        if event.type not in self.types or not self.condition(Frame(event, now=event.instant)):
             return None
-        parameters = self.call.call.parameters
-        return env.with_pairs(tuple((name, event.values_.get(a)) for name, a in parameters))
+        return env.with_pairs(tuple((name, event.values_.get(a)) for name, a in self.parameters))
 
 
 class Board:
@@ -45,15 +45,14 @@ class Board:
     def __init__(self, automaton: Automaton) -> None:
         self.automaton = automaton
         self.boards = tuple(Board(watch.automaton) for watch in automaton.watches)
-        self.ways: list[list[Way]] = [[] for _ in automaton.states]
+        self.typed: list[list[TypedTransition]] = [[] for _ in automaton.states]
         self.ends: list[list[tuple[int, Transition]]] = [[] for _ in automaton.states]
         for transition in automaton.transitions:
             match transition.trigger:
-                case Happens(call):
-                    way = Way(
-                        transition, transition.trigger, compile_condition(call.atom.condition)
-                    )
-                    self.ways[transition.source].append(way)
+                case Happens(call, types):
+                    condition = compile_condition(call.atom.condition)
+                    typed = TypedTransition(transition, types, call.parameters, condition)
+                    self.typed[transition.source].append(typed)
                 case Ends(zone):
                     self.ends[transition.source].append((zone, transition))
 
@@ -121,10 +120,10 @@ class Token:
     def take(self, event: Event) -> Iterator[Token]:
         if self._is_late(event.instant):
             return
-        for way in self.board.ways[self.state]:
-            env = way.bind(event, self.env)
+        for typed in self.board.typed[self.state]:
+            env = typed.bind(event, self.env)
             if env is not None:
-                yield from replace(self, env=env)._along(way.transition, event.instant, event)
+                yield from replace(self, env=env)._along(typed.transition, event.instant, event)
 
     def miss(self, event: Event) -> Token | None:
         """Where it is, all watches see the event."""
