@@ -114,6 +114,13 @@ def test_what_the_original_did(
         # What is forbidden in something forbidden shares the names of that.
         ("a -> NOT (b(y, _) -> NOT c(y, _) -> d) -> a", "chronicle", "a b1 c2 d a", []),
         ("a -> NOT (b(y, _) -> NOT c(y, _) -> d) -> a", "chronicle", "a b1 c1 d a", ["a0 a4"]),
+        # A name that only the match has stands there for any value.
+        (
+            "a(x, _) -> NOT (b -> NOT c(x, _) -> d) -> a(x, _)",
+            "chronicle global",
+            "a1 b c2 d a1",
+            ["a0 a4"],
+        ),
     ],
 )
 def test_what_contexts_choose(form: str, context: str, events: str, matches: list[str]) -> None:
