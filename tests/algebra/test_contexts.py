@@ -186,14 +186,16 @@ def test_an_event_that_inherits_has_the_key_of_its_own_type() -> None:
     assert [row["k"] for row in cep.run(program, events, engine="reference")] == [1]
 
 
+@pytest.mark.parametrize("engine", ["reference", "automaton"])
 @pytest.mark.parametrize("context", ["chronicle", "immediate", "strict"])
-def test_what_a_window_ends_is_forgotten(context: str) -> None:
+def test_what_a_window_ends_is_forgotten(context: str, engine: str) -> None:
     """Also where no event of its key comes again."""
     session = cep.open(
         cep.parse(
             f"{SCHEMAS} complexEvent f() {{ as (a(x, _) -> b(x, _))[within 2 seconds] context {context} }}",
             language="vepl",
-        )
+        ),
+        engine=engine,
     )
     sizes = []
     for number in range(60):
