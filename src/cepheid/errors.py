@@ -101,6 +101,7 @@ CATALOGUE: dict[str, str] = {
     "no-plots": "the library that draws plots is not installed",
     "not-compiled": "a construct that the compiled matcher leaves to the reference semantics",
     "not-in-net": "a construct that is not translated into Petri nets",
+    "not-in-automaton": "a complex event whose automaton would be too large",
     "not-in-maude": "a construct that has no counterpart in Maude",
     "no-maude": "Maude is not installed",
     "maude-failed": "Maude ended, or did not understand a specification",

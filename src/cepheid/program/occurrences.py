@@ -80,7 +80,11 @@ class OccurrenceResolver:
                 )
             case algebra.Follows(parts) | algebra.Either(parts) | algebra.Both(parts):
                 return replace(form, parts=tuple(self._form(p, names, path) for p in parts))
-            case algebra.Never(part) | algebra.Times(part) | algebra.Timed(part):
+            case algebra.Times(part):
+                begun = len(self.inlined)
+                inner = self._form(part, names, path)
+                return replace(form, part=inner, own=_own_names(inner, begun))
+            case algebra.Never(part) | algebra.Timed(part):
                 return replace(form, part=self._form(part, names, path))
         raise TypeError(f"no rule how to resolve {type(form).__name__}")
 
@@ -158,6 +162,13 @@ class OccurrenceResolver:
                     self.problems.append(error("type-mismatch", fact, taken.span, hint))
                 found[name] = both or type
         return {name: type for name, type in found.items() if algebra.HIDDEN not in name}
+
+
+def _own_names(form: Form, begun: int) -> tuple[str, ...]:
+    """The names of complex events that were inlined after so many others."""
+    names = dict.fromkeys(n for taken in algebra.walk_taken(form) for n, _ in taken.parameters)
+    marks = {name: name.partition(algebra.HIDDEN)[2] for name in names}
+    return tuple(name for name, mark in marks.items() if mark and int(mark) > begun)
 
 
 def _attributes_of(form: Form) -> dict[str, set[str]]:
