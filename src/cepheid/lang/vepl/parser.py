@@ -12,23 +12,15 @@ from typing import TypeAlias
 
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, Attribute, DataType
 from cepheid.errors import Diagnostic, ProgramError, Span, error, suggest
-from cepheid.expr.tree import Expr, Part, Ref
+from cepheid.expr.tree import Expr
 from cepheid.lang.common.annotations import annotation_list
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import expression, name_text
 from cepheid.lang.common.lexer import Comment, Kind, Token, tokenize
 from cepheid.lang.vepl.forms import form
-from cepheid.pattern.algebra import Form, Occurrence, walk_calls
 from cepheid.pattern.policy import CHRONICLE, CONTEXTS, Policy
-from cepheid.program.tree import (
-    Annotation,
-    Declaration,
-    PatternSource,
-    ProgramTree,
-    Schema,
-    SelectExpr,
-    Statement,
-)
+from cepheid.program.occurrences import deriving
+from cepheid.program.tree import Annotation, Declaration, ProgramTree, Schema
 
 Notes: TypeAlias = tuple[Annotation, ...]
 
@@ -197,14 +189,7 @@ class _Reader:
         span = self.cursor.span_from(start)
         text = name_text(name)
         schema = Schema(name=text, attributes=attributes, places=places, span=span)
-        statement = Statement(
-            select=_selected(attributes, places, found),
-            source=PatternSource(Occurrence(found, span=source_span), policy, span=source_span),
-            insert_into=text,
-            annotations=(*notes, Annotation("Name", ((None, text),))),
-            span=span,
-        )
-        return schema, statement
+        return schema, deriving(schema, found, policy, notes, source_span)
 
     def _parameters(self) -> tuple[tuple[Attribute, ...], tuple[Span, ...]]:
         opened = self.cursor.advance()
@@ -236,15 +221,3 @@ class _Reader:
 
 def _word(token: Token) -> str:
     return token.text if token.kind is Kind.WORD else ""
-
-
-def _selected(
-    attributes: tuple[Attribute, ...], places: tuple[Span, ...], found: Form
-) -> tuple[SelectExpr, ...]:
-    """The parameters that calls name; others are null."""
-    bound = {name for call in walk_calls(found) for name in call.arguments or () if name}
-    return tuple(
-        SelectExpr(Ref((Part(attribute.name),), span=place), span=place)
-        for attribute, place in zip(attributes, places, strict=True)
-        if attribute.name in bound
-    )
