@@ -127,6 +127,7 @@ RUNNERS: dict[str, Callable[[Page, Block], str]] = {
     "sh": Page.sh,
     "text": Page.data,
     "toml": Page.data,
+    "vql": Page.data,
     "vepl": Page.program,
 }
 

@@ -14,7 +14,7 @@ from cepheid.core.types import SCALARS, Attribute, DataType
 from cepheid.core.values import shown
 from cepheid.errors import suggest
 from cepheid.io.type_arguments import GivenAttribute, data_type
-from cepheid.lang.vepl.language import VEPL
+from cepheid.lang import OF_FORMS
 from cepheid.pattern.policy import CHRONICLE, CONTEXTS
 from cepheid.program.occurrences import counted_parameters, deriving
 from cepheid.program.tree import Annotation, PatternSource, ProgramTree, Schema, Statement
@@ -50,7 +50,7 @@ class AtomicEvent(Declaration):
         return _called(self.tree, parameters, named)
 
     def __str__(self) -> str:
-        return VEPL.print_declaration(self.tree)
+        return OF_FORMS.print_declaration(self.tree)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -96,7 +96,7 @@ class ComplexEvent(Declaration):
         return replace(self, tree=replace(self.tree, annotations=(*others, own)))
 
     def __str__(self) -> str:
-        return VEPL.print_program(ProgramTree(self.trees)).rstrip()
+        return OF_FORMS.print_program(ProgramTree(self.trees)).rstrip()
 
 
 def atomic_event(
@@ -134,7 +134,7 @@ def complex_event(
     """
     schema = _schema(type, {**(parameters or {}), **more})
     found = node(form)
-    fact = VEPL.excess(found)
+    fact = OF_FORMS.excess(found)
     if fact:
         refuse("too-deep", fact)
     return ComplexEvent(deriving(schema, found, CHRONICLE), schema)

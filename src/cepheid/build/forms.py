@@ -9,7 +9,7 @@ from typing import NoReturn, TypeAlias
 from cepheid.build.checks import PeriodLike, name, period, refuse, refusing, whole
 from cepheid.build.declarations import Declaration
 from cepheid.core.values import shown
-from cepheid.lang.vepl.language import VEPL
+from cepheid.lang import OF_FORMS
 from cepheid.pattern import algebra
 from cepheid.pattern.tree import Atom
 
@@ -78,7 +78,7 @@ class Form:
 
     def __str__(self) -> str:
         """As a text says it."""
-        return VEPL.print_pattern(self.tree)
+        return OF_FORMS.print_pattern(self.tree)
 
     def __repr__(self) -> str:
         return f"<Form: {self}>"

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -53,6 +53,14 @@ def check(
         bool,
         typer.Option("--fix-priorities", help="Write priorities by level into the programs."),
     ] = False,
+    metamodel: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Look up the classes and features of graph queries in an .ecore file.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Find mistakes in a program before it runs.
 
@@ -65,7 +73,14 @@ def check(
       cepheid check alarms.epl --json
       cepheid check alarms.epl --graph alarms.svg
       cepheid check alarms.epl --fix-priorities
+      cepheid check plant.vql --metamodel plant.ecore    graph queries
     """
+    if _hold_queries(programs):
+        _refuse_for_queries(without, graph, witness, fix_priorities=fix_priorities)
+        _check_queries(programs, metamodel, as_json=as_json)
+    if metamodel is not None:
+        hint = "files of graph queries end with .vql"
+        raise UsageError(error("usage", "--metamodel goes with graph queries alone", hint=hint))
     draw = _drawing(graph) if graph is not None else None
     program: Program | None = None
     findings: Sequence[Diagnostic]
@@ -83,10 +98,56 @@ def check(
     if witness is not None:
         _write_witnesses(findings, witness)
     if as_json:
-        typer.echo(json.dumps([f.to_json() for f in findings], indent=2, ensure_ascii=False))
+        _print_json(findings)
     else:
         _show(findings, program, programs)
     raise typer.Exit(code_of_findings(findings))
+
+
+def _print_json(findings: Sequence[Diagnostic]) -> None:
+    typer.echo(json.dumps([f.to_json() for f in findings], indent=2, ensure_ascii=False))
+
+
+# Graph queries.
+
+
+def _hold_queries(files: Sequence[str]) -> bool:
+    from cepheid.lang import holds_queries
+
+    return all(map(holds_queries, files))
+
+
+def _refuse_for_queries(
+    without: list[str] | None, graph: str | None, witness: str | None, *, fix_priorities: bool
+) -> None:
+    """What is said of programs only."""
+    given = {
+        "--without": bool(without),
+        "--graph": graph is not None,
+        "--witness": witness is not None,
+        "--fix-priorities": fix_priorities,
+    }
+    for option in (option for option, is_given in given.items() if is_given):
+        raise UsageError(error("usage", f"{option} goes with programs, not with graph queries"))
+
+
+def _check_queries(files: Sequence[str], metamodel: str | None, *, as_json: bool) -> NoReturn:
+    from cepheid.cli.query_check import check_queries
+    from cepheid.cli.terminal.console import counted, out
+    from cepheid.cli.terminal.diagnostics import show
+
+    checked = check_queries(files, metamodel)
+    if as_json:
+        _print_json(checked.findings)
+    else:
+        show(checked.findings, out())
+        joint = " in" if checked.findings else ":"
+        extent = counted(checked.count, "pattern")
+        out().print(f"{summary(checked.findings)}{joint} {extent}", soft_wrap=True)
+    raise typer.Exit(code_of_findings(checked.findings))
+
+
+# Programs.
 
 
 def _with_priorities(program: Program) -> Program:
