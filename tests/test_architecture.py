@@ -24,8 +24,9 @@ LAYERS = (
     {"matcher"},
     {"formal"},
     {"engines"},
-    {"simulation", "live"},
+    {"simulation"},
     {"result", "verbs", "build", "spark"},
+    {"live"},
     {"cli", "__main__"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

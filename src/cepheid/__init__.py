@@ -28,6 +28,7 @@ from cepheid.errors import (
 )
 
 if TYPE_CHECKING:
+    from cepheid import live as live
     from cepheid import spark as spark
     from cepheid.build.declarations import context as context
     from cepheid.build.declarations import schema as schema
@@ -128,6 +129,7 @@ __all__ = [  # noqa: PLE0604
     "RunError",
     "Severity",
     "UsageError",
+    "live",
     "spark",
     *_HOMES,
 ]
@@ -136,8 +138,8 @@ __all__ = [  # noqa: PLE0604
 if not TYPE_CHECKING:  # type checkers know all names from above, and refuse others
 
     def __getattr__(name: str) -> object:
-        if name == "spark":
-            return import_module("cepheid.spark")
+        if name in ("live", "spark"):
+            return import_module(f"cepheid.{name}")
         home = _HOMES.get(name)
         if home is None:
             raise AttributeError(f"module 'cepheid' has no attribute {name!r}")

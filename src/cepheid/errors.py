@@ -110,7 +110,7 @@ CATALOGUE: dict[str, str] = {
     "broken-invariant": "a Petri net that does not keep what it should",
     "bad-metamodel": "a metamodel that makes no sense",
     "bad-model": "a file that is no model of its metamodel",
-    "no-metamodel": "graph queries of which only the syntax was checked",
+    "no-metamodel": "graph queries whose classes and features nothing declares",
     "no-ecore": "the library that reads and writes models is not installed",
     "unknown-class": "a class that the metamodel does not have",
     "unknown-feature": "an attribute or a reference that a class does not have",
@@ -120,6 +120,8 @@ CATALOGUE: dict[str, str] = {
     "unbound-variable": "a variable of a graph query that nothing gives a value",
     "single-variable": "a variable of a graph query that is used once",
     "recursive-query": "a graph query that asks for itself",
+    "rule-failed": "a function that a rule calls and that raises",
+    "never-settles": "rules that lead to each other without end",
     "usage": "a command or call that makes no sense",
 }
 

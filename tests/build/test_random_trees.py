@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cepheid as cep
+from cepheid.core.located import Located
 from cepheid.core.types import Attribute
 from cepheid.expr.functions import FUNCTIONS
 from cepheid.expr.printing import print_expr
@@ -19,7 +20,7 @@ from cepheid.expr.tree import Call, Expr
 from cepheid.lang.epl.parser import parse
 from cepheid.lang.epl.printer import print_pattern, print_program
 from cepheid.pattern.tree import Pattern
-from cepheid.program.tree import Annotation, Context, Located, ProgramTree, Schema, SelectExpr
+from cepheid.program.tree import Annotation, Context, ProgramTree, Schema, SelectExpr
 from tests.build.rebuild import declaration, expression, pattern_of
 from tests.effort import examples
 from tests.strategies import expressions, patterns, program_trees

@@ -236,18 +236,17 @@ def test_queries_alone_are_checked_for_their_syntax(cepheid: Run, write: Write) 
     outcome = cepheid("check", "q.vql")
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.splitlines() == [
-        "note[no-metamodel]: only the syntax of q.vql was checked, not what classes and features"
-        " it names",
+        "q.vql:1:1: note[no-metamodel]: the classes and features that queries name were not looked"
+        " up",
+        "    pattern busy(h : Host) {",
+        "    ^^^^^^^^^^^^",
         "    hint: name the metamodel: --metamodel FILE.ecore",
         "1 note in 1 pattern",
     ]
     write("w.vql", QUERIES.replace(" > 90)", " > )"))
     found = cepheid("check", "q.vql", "w.vql", "--json")
     assert found.code == 1
-    assert [(f["file"], f["line"], f["code"]) for f in found.data] == [
-        ("w.vql", 3, "syntax"),
-        (None, None, "no-metamodel"),
-    ]
+    assert [(f["file"], f["line"], f["code"]) for f in found.data] == [("w.vql", 3, "syntax")]
 
 
 def test_queries_are_checked_against_their_metamodel(cepheid: Run, write: Write) -> None:
@@ -267,36 +266,22 @@ def test_queries_are_checked_against_their_metamodel(cepheid: Run, write: Write)
     ]
 
 
+def test_queries_of_one_name_in_two_files_are_reported(cepheid: Run, write: Write) -> None:
+    pytest.importorskip("pyecore")
+    write("q.vql", QUERIES)
+    write("r.vql", QUERIES)
+    found = cepheid("check", "q.vql", "r.vql", "--metamodel", METAMODEL, "--json").data
+    assert [(f["file"], f["line"], f["code"]) for f in found] == [("r.vql", 1, "duplicate-name")]
+
+
 def test_a_broken_metamodel_is_an_error_of_the_check(cepheid: Run, write: Write) -> None:
     pytest.importorskip("pyecore")
     write("q.vql", QUERIES)
     write("m.ecore", "<ecore:EPackage")
     outcome = cepheid("check", "q.vql", "--metamodel", "m.ecore")
     assert outcome.code == 1
-    assert "error[bad-model]" in outcome.err
+    assert "error[bad-model]" in outcome.out
     assert cepheid("check", "q.vql", "--metamodel", "none.ecore").code == 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("check", "p.epl", "q.vql"), "'q.vql' has graph queries, and is no program"),
-        (("run", "q.vql", "--events", "e.jsonl"), "'q.vql' has graph queries, and is no program"),
-        (("check", "p.epl", "--metamodel", "m.ecore"), "--metamodel goes with graph queries alone"),
-        (("check", "q.vql", "--graph", "g.svg"), "--graph goes with programs"),
-        (("check", "q.vql", "--without", "races"), "--without goes with programs"),
-        (("check", "q.vql", "--witness", "shown"), "--witness goes with programs"),
-        (("check", "q.vql", "--fix-priorities"), "--fix-priorities goes with programs"),
-        (("check", "none.vql"), "cannot read 'none.vql'"),
-    ],
-)
-def test_queries_are_no_programs(
-    cepheid: Run, write: Write, arguments: tuple[str, ...], said: str
-) -> None:
-    write("q.vql", QUERIES)
-    outcome = cepheid(*arguments)
-    assert outcome.code == 2
-    assert said in outcome.err
 
 
 def test_queries_are_formatted_with_their_comments(cepheid: Run, write: Write) -> None:

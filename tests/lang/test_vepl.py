@@ -106,7 +106,6 @@ def test_forms_that_are_refused(form: str) -> None:
         ("atomicEvent a\ncomplexEvent c() { as a -> a context recent }", "syntax"),
         ("atomicEvnt a", "syntax"),
         ("trait t { p: int }", "unsupported"),
-        ("rule r on c { }", "unsupported"),
     ],
 )
 def test_what_is_wrong_has_a_code(text: str, code: str) -> None:

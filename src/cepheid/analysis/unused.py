@@ -3,7 +3,7 @@
 - A statement can never derive anything if every match needs an event of a type that only such
   statements derive: a cycle that no event ever enters. A type that is declared, or read and never
   derived, may always come from outside.
-- A declared type that no statement takes, and none derives, is probably left over.
+- A declared type that no statement and no rule takes, and none derives, is probably left over.
 - What no statement takes is a result of the program, and good for that; but where some statements
   have an `@Action`, a result without one is used by nobody.
 
@@ -18,11 +18,13 @@ from collections.abc import Iterator
 from cepheid.analysis.keys import surely_taken
 from cepheid.core.types import lineage
 from cepheid.errors import Diagnostic, note, warning
+from cepheid.program.actions import EmitEvent, steps
 from cepheid.program.graph import Graph
 from cepheid.program.normal import normalize_statement
 from cepheid.program.properties import kind_of
 from cepheid.program.resolved import ResolvedStatement
 from cepheid.program.statements import span_of_type
+from cepheid.program.tree import ProgramTree
 
 
 def find(graph: Graph) -> Iterator[Diagnostic]:
@@ -68,10 +70,18 @@ def _unused_types(graph: Graph) -> Iterator[Diagnostic]:
     # A type is also there for those that inherit from it, and as the type of an attribute.
     mentioned = {str(a.type).rstrip("[]") for t in types.values() for a in t.attributes}
     used = taken | derived | mentioned | {a for n in types for a in types[n].ancestors}
+    used |= _of_rules(graph.program.tree)
     for schema in graph.program.tree.schemas:
         if graph.statements and not used & lineage(schema.name, types):
             fact = f"no statement takes events of type '{schema.name}'"
             yield note("unused-type", fact, schema.span)
+
+
+def _of_rules(tree: ProgramTree) -> set[str]:
+    """The types whose events rules wait for, or tell."""
+    waited = {trigger.event_type for rule in tree.rules for trigger in rule.triggers}
+    done = (action for rule in tree.rules for action in steps(rule.body))
+    return waited | {action.event_type for action in done if isinstance(action, EmitEvent)}
 
 
 def _unused_results(graph: Graph) -> Iterator[Diagnostic]:

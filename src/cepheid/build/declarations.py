@@ -27,7 +27,7 @@ Argument = tree.Scalar | tuple[tree.Scalar, ...]
 class Declaration:
     """A part of a program; its methods give changed ones."""
 
-    tree: tree.Declaration
+    tree: tree.Annotated
 
     @property
     def trees(self) -> tuple[DeclarationTree, ...]:

@@ -6,13 +6,13 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cepheid.cli.exits import WRONG_USE, code_of_failure, code_of_findings
 from cepheid.cli.options import AsJson, Programs, load, write_file
-from cepheid.errors import CepheidError, Diagnostic, Severity, UsageError, error
+from cepheid.errors import CepheidError, Diagnostic, Severity, UsageError, error, note
 
 if TYPE_CHECKING:
     from cepheid.program.graph import Graph
@@ -57,7 +57,7 @@ def check(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Look up the classes and features of graph queries in an .ecore file.",
+            help="The .ecore file of the models that queries, rules and fixes are about.",
             show_default=False,
         ),
     ] = None,
@@ -73,14 +73,8 @@ def check(
       cepheid check alarms.epl --json
       cepheid check alarms.epl --graph alarms.svg
       cepheid check alarms.epl --fix-priorities
-      cepheid check plant.vql --metamodel plant.ecore    graph queries
+      cepheid check hosts.vepl hosts.vql --metamodel hosts.ecore
     """
-    if _hold_queries(programs):
-        _refuse_for_queries(without, graph, witness, fix_priorities=fix_priorities)
-        _check_queries(programs, metamodel, as_json=as_json)
-    if metamodel is not None:
-        hint = "files of graph queries end with .vql"
-        raise UsageError(error("usage", "--metamodel goes with graph queries alone", hint=hint))
     draw = _drawing(graph) if graph is not None else None
     program: Program | None = None
     findings: Sequence[Diagnostic]
@@ -89,6 +83,7 @@ def check(
         if fix_priorities:
             program = _with_priorities(program)
         findings = program.check(without=without or ())
+        findings = [*findings, *_over_models(program, metamodel)]
     except CepheidError as wrong:
         if code_of_failure(wrong.diagnostics) == WRONG_USE:
             raise
@@ -98,56 +93,29 @@ def check(
     if witness is not None:
         _write_witnesses(findings, witness)
     if as_json:
-        _print_json(findings)
+        typer.echo(json.dumps([f.to_json() for f in findings], indent=2, ensure_ascii=False))
     else:
         _show(findings, program, programs)
     raise typer.Exit(code_of_findings(findings))
 
 
-def _print_json(findings: Sequence[Diagnostic]) -> None:
-    typer.echo(json.dumps([f.to_json() for f in findings], indent=2, ensure_ascii=False))
+def _over_models(program: Program, metamodel: str | None) -> Sequence[Diagnostic]:
+    """What a metamodel says of a program; without one, that nothing says it."""
+    if metamodel is None:
+        return _without_metamodel(program)
+    from cepheid.live.ecore import load_metamodel
+    from cepheid.live.programs import live_problems
+
+    return live_problems(program.resolve(), load_metamodel(metamodel))
 
 
-# Graph queries.
-
-
-def _hold_queries(files: Sequence[str]) -> bool:
-    from cepheid.lang import holds_queries
-
-    return all(map(holds_queries, files))
-
-
-def _refuse_for_queries(
-    without: list[str] | None, graph: str | None, witness: str | None, *, fix_priorities: bool
-) -> None:
-    """What is said of programs only."""
-    given = {
-        "--without": bool(without),
-        "--graph": graph is not None,
-        "--witness": witness is not None,
-        "--fix-priorities": fix_priorities,
-    }
-    for option in (option for option, is_given in given.items() if is_given):
-        raise UsageError(error("usage", f"{option} goes with programs, not with graph queries"))
-
-
-def _check_queries(files: Sequence[str], metamodel: str | None, *, as_json: bool) -> NoReturn:
-    from cepheid.cli.query_check import check_queries
-    from cepheid.cli.terminal.console import counted, out
-    from cepheid.cli.terminal.diagnostics import show
-
-    checked = check_queries(files, metamodel)
-    if as_json:
-        _print_json(checked.findings)
-    else:
-        show(checked.findings, out())
-        joint = " in" if checked.findings else ":"
-        extent = counted(checked.count, "pattern")
-        out().print(f"{summary(checked.findings)}{joint} {extent}", soft_wrap=True)
-    raise typer.Exit(code_of_findings(checked.findings))
-
-
-# Programs.
+def _without_metamodel(program: Program) -> Sequence[Diagnostic]:
+    asking = program.tree.queries
+    if not asking:
+        return ()
+    fact = "the classes and features that queries name were not looked up"
+    hint = "name the metamodel: --metamodel FILE.ecore"
+    return (note("no-metamodel", fact, asking[0].span, hint),)
 
 
 def _with_priorities(program: Program) -> Program:
@@ -222,7 +190,13 @@ def summary(findings: Sequence[Diagnostic]) -> str:
 def _extent(program: Program, findings: Sequence[Diagnostic]) -> str:
     from cepheid.cli.terminal.console import counted
 
-    statements = counted(len(program.tree.statements), "statement")
+    tree = program.tree
+    parts = (
+        [counted(len(tree.statements), "statement")] if tree.statements or not tree.queries else []
+    )
+    parts += [counted(len(tree.queries), "pattern")] if tree.queries else []
     if findings:
-        return f" in {statements}"
-    return f": {statements}, {counted(len(program.resolve().types), 'event type')}"
+        return f" in {', '.join(parts)}"
+    types = len(program.resolve().types)
+    parts += [counted(types, "event type")] if types or not tree.queries else []
+    return f": {', '.join(parts)}"

@@ -18,7 +18,7 @@ Files = Annotated[
     list[str],
     typer.Argument(
         metavar="PROGRAM",
-        help="Files of programs or of graph queries; '-' reads standard input and writes standard output.",
+        help="Files of a program; '-' reads standard input and writes standard output.",
         show_default=False,
     ),
 ]
@@ -66,15 +66,15 @@ def format_programs(
 
 def _format_all(programs: list[str]) -> tuple[list[Formatted], list[Diagnostic]]:
     """What can be formatted, and what is wrong with the rest."""
-    from cepheid.lang import DEFAULT, notation_of
+    from cepheid.lang import DEFAULT, language_of
 
     results: list[Formatted] = []
     problems: list[Diagnostic] = []
     for file in programs:
         text = _read(file)
         try:
-            notation = DEFAULT if file == STANDARD_INPUT else notation_of(file)
-            after = notation.format_text(text, _shown(file))
+            language = DEFAULT if file == STANDARD_INPUT else language_of(file)
+            after = language.format_text(text, _shown(file))
             results.append(Formatted(file, text, after))
         except ProgramError as wrong:
             problems.extend(wrong.diagnostics)

@@ -16,6 +16,7 @@ from cepheid.cli.exits import FOUND, GOOD, code_of_failure
 from cepheid.cli.explain import explain
 from cepheid.cli.export import ExportCommand, export
 from cepheid.cli.format import format_programs
+from cepheid.cli.live import live
 from cepheid.cli.new import new
 from cepheid.cli.petri import app as petri
 from cepheid.cli.run import RunCommand, run
@@ -41,6 +42,7 @@ app = typer.Typer(
 )
 app.command("run", cls=RunCommand)(run)
 app.command("stream", cls=PlainCommand)(run_stream)
+app.command("live", cls=PlainCommand)(live)
 app.command("check", cls=PlainCommand)(check)
 app.command("simulate", cls=PlainCommand)(simulate)
 app.command("verify", cls=PlainCommand)(verify)

@@ -7,11 +7,11 @@ the text never take part in equality.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
+from typing import Any, TypeGuard
 from typing import Literal as OneOf
-from typing import TypeGuard
 
 from cepheid.core.checks import need
 from cepheid.core.types import ANY, DataType, is_numeric
@@ -228,6 +228,21 @@ def walk(expr: Expr) -> Iterator[Expr]:
         node = pending.pop()
         yield node
         pending.extend(reversed(list(children(node))))
+
+
+def mapped(expr: Expr, function: Callable[[Expr], Expr]) -> Expr:
+    """The expression with its direct parts replaced."""
+
+    def of(value: Any) -> Any:
+        if isinstance(value, Expr):
+            return function(value)
+        return tuple(map(of, value)) if isinstance(value, tuple) else value
+
+    kind: Any = expr
+    changed = {
+        f.name: of(getattr(expr, f.name)) for f in fields(kind) if f.name not in ("type", "span")
+    }
+    return replace(expr, **changed)
 
 
 def is_number(expr: Expr) -> TypeGuard[Literal]:

@@ -2,7 +2,7 @@
 
 A program is made of files, each in the language that its extension names. A file without an
 extension, like a text without a file, is in the default language, in which programs are also shown
-that come from no text at all. Files of graph queries are no parts of programs.
+that come from no text at all.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from pathlib import PurePath
 
 from cepheid.errors import UsageError, error
 from cepheid.lang.epl.language import EPL
-from cepheid.lang.language import Language, Notation
-from cepheid.lang.queries.notation import QUERIES
+from cepheid.lang.language import Language
+from cepheid.lang.queries.language import QUERIES
 from cepheid.lang.vepl.language import VEPL
 
-LANGUAGES = {language.name: language for language in (EPL, VEPL)}
+LANGUAGES = {language.name: language for language in (EPL, VEPL, QUERIES)}
 DEFAULT = EPL
 OF_FORMS = VEPL  # has words for complex events that come from no text
 
@@ -38,18 +38,5 @@ def language_of(path: str | PurePath) -> Language:
     for language in LANGUAGES.values():
         if suffix.lower() in language.extensions:
             return language
-    if holds_queries(path):
-        fact, hint = f"'{path}' has graph queries, and is no program", "check and format take it"
-        raise UsageError(error("usage", fact, hint=hint))
     fact = f"'{path}' is in no known language: no language has files that end with '{suffix}'"
     raise UsageError(error("usage", fact, hint=f"programs end with {', '.join(extensions())}"))
-
-
-def holds_queries(path: str | PurePath) -> bool:
-    """Whether a file has the extension of graph queries."""
-    return PurePath(path).suffix.lower() in QUERIES.extensions
-
-
-def notation_of(path: str | PurePath) -> Notation:
-    """What a file is written in, by its extension; UsageError where nothing has it."""
-    return QUERIES if holds_queries(path) else language_of(path)

@@ -22,28 +22,22 @@ class Parsed(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notation:
-    """What files of a kind are written in, whether they are parts of programs or not."""
-
-    name: str
-    title: str  # as people write it
-    extensions: tuple[str, ...]  # of its files, in lower case
-    format_text: Callable[[str, str | None], str]  # text, file; ProgramError if it has errors
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Language(Notation):
+class Language:
     """A language in which the files of a program are written.
 
     What it parses has the places of the text in its trees, so that findings point into the file.
     """
 
+    name: str
+    title: str  # as people write it
+    extensions: tuple[str, ...]  # of its files, in lower case
     parse: Callable[[str, str | None], Parsed]  # text, file
     print_program: Callable[[ProgramTree], str]
     print_declaration: Callable[[Declaration], str]
     print_pattern: Callable[[Pattern], str]
     print_expression: Callable[[Expr], str]
     excess: Callable[[Pattern], str | None]  # what is too deep or too long to be written
+    format_text: Callable[[str, str | None], str]
     with_priorities: Callable[[str, Sequence[int]], str]  # one for each statement of the text
     # Whether a declaration of a program can be written in this language alone.
     owns: Callable[[Declaration, ProgramTree], bool] = lambda declaration, tree: False  # noqa: ARG005

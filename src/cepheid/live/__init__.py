@@ -14,12 +14,15 @@ matcher.delta.found, matcher.matches("busy")
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING
 from cepheid.live.changes import Change, ChangeKind, Commit
 from cepheid.live.ecore import load_metamodel, load_model, save_model
+from cepheid.live.log import Changed, Entry, Fired, Happened, Matched, Outcome, Ran, behind
 from cepheid.live.matching.matcher import Delta, Match, Matcher, Violation
 from cepheid.live.metamodel import Attribute, Class, Metamodel, Reference
 from cepheid.live.model import Model, Object
+from cepheid.live.opening import open
 from cepheid.live.queries.resolve import check_queries, load_queries, parse_queries
 from cepheid.live.queries.resolved import Queries
 from cepheid.live.reference import from_scratch
+from cepheid.live.run import Run
 from cepheid.live.transaction import Transaction
 
 __all__ = [
@@ -32,23 +35,33 @@ __all__ = [
     "Attribute",
     "Change",
     "ChangeKind",
+    "Changed",
     "Class",
     "Commit",
     "Delta",
+    "Entry",
+    "Fired",
+    "Happened",
     "Match",
+    "Matched",
     "Matcher",
     "Metamodel",
     "Model",
     "Object",
+    "Outcome",
     "Queries",
+    "Ran",
     "Reference",
+    "Run",
     "Transaction",
     "Violation",
+    "behind",
     "check_queries",
     "from_scratch",
     "load_metamodel",
     "load_model",
     "load_queries",
+    "open",
     "parse_queries",
     "save_model",
 ]

@@ -40,6 +40,11 @@ class Object:
         return self.kind.name
 
     @property
+    def name(self) -> str:
+        """What it is called in events: its class and its number."""
+        return f"{self.kind.name}#{self.id}"
+
+    @property
     def is_alive(self) -> bool:
         return self.former is None
 
@@ -53,7 +58,7 @@ class Object:
         return tuple(found) if isinstance(found, dict) else ()
 
     def __repr__(self) -> str:
-        return f"{self.kind.name}#{self.id}"
+        return self.name
 
 
 def feature_of(object: Object, name: str) -> Feature:
@@ -104,6 +109,12 @@ class Model:
         except KeyError:
             fact = f"no object #{id} in the model"
             raise UsageError(error("unknown-object", fact, hint="it may be deleted")) from None
+
+    def named(self, name: str) -> Object | None:
+        """The object that events call so (`Host#3`, or only `#3`), if there is one."""
+        kind, mark, number = name.rpartition("#")
+        found = self._by_id.get(int(number)) if mark and number.isdecimal() else None
+        return found if found is not None and kind in ("", found.type) else None
 
     def kind(self, name: str) -> Kind:
         """A class by its name; UsageError where the metamodel has none."""

@@ -12,6 +12,7 @@ from cepheid.program.contexts import declared_contexts
 from cepheid.program.derive import Named, derive_types
 from cepheid.program.occurrences import checked_types, occurrence_forms
 from cepheid.program.properties import property_problem
+from cepheid.program.reactions import reaction_problems
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.schemas import declared_types
 from cepheid.program.statements import (
@@ -43,6 +44,7 @@ def resolve_program(
         tuple(schema.name for schema in tree.schemas if schema.disturbs),
     )
     statements = tuple(resolver.resolve(name, statement) for name, statement in named)
+    problems += reaction_problems(tree, types)
     conformed = tuple(conform(s, types, s.target in known, problems) for s in statements)
     return ResolvedProgram(tree, types, _ranked(conformed), tuple(dict.fromkeys(problems)), given)
 

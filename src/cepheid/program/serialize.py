@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
+from enum import Enum
 from functools import cache
 from types import ModuleType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -38,8 +39,10 @@ from cepheid.pattern import algebra
 from cepheid.pattern import tree as pattern_tree
 from cepheid.pattern.policy import Policy
 from cepheid.pattern.schedule import Schedule
+from cepheid.program import actions
 from cepheid.program import tree as program_tree
 from cepheid.program.tree import ProgramTree
+from cepheid.query import tree as query_tree
 
 FORMAT = 1
 _ARRAY = "[]"  # what follows the type of the elements
@@ -81,6 +84,8 @@ def _encode(value: object) -> object:
         return _encode_type(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {_NODE: type(value).__name__, **dict(_encoded_fields(value))}
+    if isinstance(value, Enum):
+        return value.value
     if isinstance(value, tuple):
         return [_encode(item) for item in value]
     if isinstance(value, frozenset):
@@ -130,6 +135,8 @@ def _decode(data: object, hint: Any, path: str) -> Any:
     """The value that the data stands for, which must fit the type hint of its field."""
     if hint is DataType:
         return _decode_type(data, path)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return hint(_decode_choice(data, tuple(one.value for one in hint), path))
     origin = get_origin(hint)
     if origin in (Union, UnionType):
         return _decode_union(data, get_args(hint), path)
@@ -301,7 +308,9 @@ _ROOTS: tuple[type, ...] = (
     expr_tree.Expr,
     pattern_tree.Pattern,
     algebra.Form,
-    program_tree.Located,
+    actions.Action,
+    query_tree.Constraint,
+    query_tree.QueryTree,
     program_tree.Window,
     ProgramTree,
 )
@@ -318,7 +327,7 @@ def _classes_of(module: ModuleType) -> dict[str, type]:
 def _node_classes() -> dict[str, type]:
     """Every dataclass of the trees, and what they hold, by name."""
     found: dict[str, type] = {cls.__name__: cls for cls in (Attribute, Period, Schedule, Policy)}
-    for module in (expr_tree, pattern_tree, algebra, program_tree):
+    for module in (expr_tree, pattern_tree, algebra, query_tree, actions, program_tree):
         found |= _classes_of(module)
     return {
         name: cls for name, cls in found.items() if cls not in _ROOTS and cls is not ProgramTree

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from cepheid.core.checks import need
+from cepheid.core.located import Located
 from cepheid.core.numbers import fits_long
 from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Period
 from cepheid.core.types import Attribute
@@ -16,14 +17,11 @@ from cepheid.expr.tree import Expr
 from cepheid.pattern.algebra import Occurrence
 from cepheid.pattern.policy import EVERY, Policy
 from cepheid.pattern.tree import Pattern
+from cepheid.program.actions import Action
+from cepheid.query.tree import Query
 
 Scalar: TypeAlias = str | bool | int | float | None
 Stream: TypeAlias = Literal["istream", "rstream", "irstream"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Located:
-    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +49,22 @@ def _is_writable(value: Scalar) -> bool:
     return not isinstance(value, int) or fits_long(value)
 
 
+# What happened to a match of a query in a transaction.
+MatchChange: TypeAlias = Literal["found", "lost", "updated"]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryChange(Located):
+    """`as query(args) found`: what the events of a type tell of.
+
+    The query may be a pattern, `Class` or `Class.feature`; its arguments are attributes of the event.
+    """
+
+    query: str
+    arguments: tuple[str | None, ...]
+    change: MatchChange = "found"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema(Located):
     """`create schema Name (attribute type, ...) inherits Parent, ...`"""
@@ -61,6 +75,9 @@ class Schema(Located):
     annotations: tuple[Annotation, ...] = ()
     check: Expr | None = None  # what an event must satisfy to exist for the event algebra
     disturbs: bool = False  # its events are noise to occurrences that cannot use them
+    query: QueryChange | None = None  # what makes its events, over a live model
+    # Attributes that name objects of a live model, each with their class.
+    objects: tuple[tuple[str, str], ...] = ()
     # Of the attributes, then of the parents; empty where the schema was not read from a text.
     places: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
@@ -263,7 +280,56 @@ class Statement(Located):
         return value if isinstance(value, int) else 0
 
 
-Declaration: TypeAlias = Schema | Context | Statement
+@dataclass(frozen=True, slots=True)
+class Trigger(Located):
+    """An event, and what the rule calls its attributes: `tolerance(host, _)`."""
+
+    event_type: str
+    arguments: tuple[str | None, ...] | None = None  # None: as the event does
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReactiveRule(Located):
+    """`rule name on event(args), ... { ... }`: what is done whenever one of the events happens."""
+
+    name: str
+    triggers: tuple[Trigger, ...]
+    body: tuple[Action, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
+
+    def __post_init__(self) -> None:
+        need(bool(self.triggers), "a rule needs an event")
+
+    @property
+    def priority(self) -> int:
+        return int(_number_of("priority", self.annotations, 0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuickFix(Located):
+    """`fix name on query(args) { ... }`: what may be done to a match, one step of a solution."""
+
+    name: str
+    query: str
+    arguments: tuple[str | None, ...] | None = None  # None: as the query does
+    body: tuple[Action, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
+
+    @property
+    def cost(self) -> float:
+        return _number_of("cost", self.annotations, 1)
+
+
+def _number_of(name: str, annotations: tuple[Annotation, ...], default: float) -> float:
+    for annotation in annotations:
+        value = annotation.value()
+        if annotation.name.lower() == name and isinstance(value, int | float):
+            return value
+    return default
+
+
+Annotated: TypeAlias = Schema | Context | Statement | ReactiveRule | QuickFix
+Declaration: TypeAlias = Annotated | Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +349,18 @@ class ProgramTree:
     @property
     def statements(self) -> tuple[Statement, ...]:
         return tuple(d for d in self.declarations if isinstance(d, Statement))
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        return tuple(d for d in self.declarations if isinstance(d, Query))
+
+    @property
+    def rules(self) -> tuple[ReactiveRule, ...]:
+        return tuple(d for d in self.declarations if isinstance(d, ReactiveRule))
+
+    @property
+    def fixes(self) -> tuple[QuickFix, ...]:
+        return tuple(d for d in self.declarations if isinstance(d, QuickFix))
 
     def __add__(self, other: ProgramTree) -> ProgramTree:
         return ProgramTree(self.declarations + other.declarations)

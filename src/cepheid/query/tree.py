@@ -8,19 +8,15 @@ constraints do. Places in the text never take part in equality.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from cepheid.core.checks import need
-from cepheid.errors import Severity, Span
+from cepheid.core.located import Located
+from cepheid.errors import Severity
 from cepheid.expr.tree import Expr, Literal, Ref, walk
 
 ANYTHING = "_"  # a variable of this name is another one each time
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Located:
-    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

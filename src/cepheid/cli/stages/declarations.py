@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
-from cepheid.program.tree import Context, Declaration, Schema
+from cepheid.program.tree import Context, Declaration, QuickFix, ReactiveRule, Schema, Statement
+from cepheid.query.tree import Query
 from cepheid.verbs import Program
 
 
@@ -51,5 +52,10 @@ def _all(program: Program) -> Iterator[Declared]:
             yield Declared("schema", declaration.name, declaration, text)
         elif isinstance(declaration, Context):
             yield Declared("context", declaration.name, declaration, text)
-        else:
+        elif isinstance(declaration, Statement):
             yield Declared("statement", next(names), declaration, text)
+        else:
+            yield Declared(_KINDS[type(declaration)], declaration.name, declaration, text)
+
+
+_KINDS: dict[type, str] = {Query: "pattern", ReactiveRule: "rule", QuickFix: "fix"}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cepheid.core.time import Period
-from cepheid.errors import Span
+from cepheid.errors import Span, UsageError, error
 from cepheid.expr.notation import AND, NOT
 from cepheid.expr.printing import print_expr, print_name, print_string, print_type
 from cepheid.expr.tree import And, Expr, Or
@@ -22,6 +22,8 @@ from cepheid.program.tree import (
     OutputRate,
     PatternSource,
     ProgramTree,
+    QuickFix,
+    ReactiveRule,
     Schema,
     SelectAll,
     SelectItem,
@@ -31,6 +33,7 @@ from cepheid.program.tree import (
     TimeWindow,
     Window,
 )
+from cepheid.query.tree import Query
 
 __all__ = ["layout", "print_declaration", "print_expr", "print_pattern", "print_program"]
 
@@ -48,6 +51,9 @@ def print_declaration(declaration: Declaration) -> str:
 
 def layout(declaration: Declaration, starts: Starts | None = None) -> list[Clause]:
     """The clauses in their order; `starts` are the places the parser found them at."""
+    if isinstance(declaration, Query | ReactiveRule | QuickFix):
+        fact = f"EPL has no words for {declaration.name!r}, which is about a live model"
+        raise UsageError(error("unsupported", fact))
     notes = [(Piece(print_annotation(a), a.span),) for a in declaration.annotations]
     return [*notes, *_LAYOUTS[type(declaration)](declaration, starts or {})]
 

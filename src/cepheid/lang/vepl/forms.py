@@ -104,20 +104,25 @@ def _call(cursor: Cursor) -> EventCall:
         written = cursor.token.text.upper()
         cursor.unexpected("an event, or '(' and a group of them", hint=f"did you mean {written}?")
     start = cursor.name("an event, or '(' and a group of them")
-    arguments: tuple[str | None, ...] | None = None
-    opened = cursor.take_symbol("(")
-    if opened:
-        given: list[str | None] = []
-        while not cursor.token.is_symbol(")"):
-            if given:
-                cursor.expect_symbol(",", " between arguments")
-            argument = cursor.name("a parameter, or '_' for any value")
-            given.append(None if argument.text == "_" else name_text(argument))
-        cursor.close(")", opened, "list of arguments", ())
-        arguments = tuple(given)
+    arguments = argument_names(cursor)
     return EventCall(
         Atom(name_text(start), span=start.span), arguments, span=cursor.span_from(start)
     )
+
+
+def argument_names(cursor: Cursor) -> tuple[str | None, ...] | None:
+    """`(x, _)`: what values are called, None for those that are not; None where there is no list."""
+    opened = cursor.take_symbol("(")
+    if not opened:
+        return None
+    given: list[str | None] = []
+    while not cursor.token.is_symbol(")"):
+        if given:
+            cursor.expect_symbol(",", " between arguments")
+        argument = cursor.name("a parameter, or '_' for any value")
+        given.append(None if argument.text == "_" else name_text(argument))
+    cursor.close(")", opened, "list of arguments", ())
+    return tuple(given)
 
 
 def _multiplicity(cursor: Cursor, *, is_event: bool) -> tuple[int, int | None]:

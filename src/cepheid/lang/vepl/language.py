@@ -10,7 +10,14 @@ from cepheid.lang.language import Language
 from cepheid.lang.vepl.formatter import format_text
 from cepheid.lang.vepl.parser import parse
 from cepheid.lang.vepl.printer import excess, print_declaration, print_pattern, print_program
-from cepheid.program.tree import Declaration, ProgramTree, Schema, Statement
+from cepheid.program.tree import (
+    Declaration,
+    ProgramTree,
+    QuickFix,
+    ReactiveRule,
+    Schema,
+    Statement,
+)
 
 
 def _with_priorities(text: str, priorities: Sequence[int]) -> str:
@@ -18,6 +25,8 @@ def _with_priorities(text: str, priorities: Sequence[int]) -> str:
 
 
 def _owns(declaration: Declaration, tree: ProgramTree) -> bool:
+    if isinstance(declaration, ReactiveRule | QuickFix):
+        return True
     if isinstance(declaration, Statement):
         return declaration.is_occurrence
     if not isinstance(declaration, Schema):

@@ -1,26 +1,37 @@
 """The entry: VEPL text into a program tree and everything that is wrong with the text.
 
-An atomic event is a schema. A complex event is a schema, of its parameters, and a statement that derives
-it.
+An atomic event is a schema, and so is a query event, with what makes its events. A complex event is a schema,
+of its parameters, and a statement that derives it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, Attribute, DataType
-from cepheid.errors import Diagnostic, ProgramError, Span, error, suggest
+from cepheid.errors import Diagnostic, ProgramError, Span, error, is_slip, suggest
 from cepheid.expr.tree import Expr
 from cepheid.lang.common.annotations import annotation_list
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import expression, name_text
 from cepheid.lang.common.lexer import Comment, Kind, Token, tokenize
-from cepheid.lang.vepl.forms import form
+from cepheid.lang.vepl.actions import body
+from cepheid.lang.vepl.forms import argument_names, form
 from cepheid.pattern.policy import CHRONICLE, CONTEXTS, Policy
 from cepheid.program.occurrences import deriving
-from cepheid.program.tree import Annotation, Declaration, ProgramTree, Schema
+from cepheid.program.tree import (
+    Annotation,
+    Declaration,
+    MatchChange,
+    ProgramTree,
+    QueryChange,
+    QuickFix,
+    ReactiveRule,
+    Schema,
+    Trigger,
+)
 
 Notes: TypeAlias = tuple[Annotation, ...]
 
@@ -33,11 +44,17 @@ TYPES: Mapping[str, DataType] = {
     **dict.fromkeys(("double", "Double"), DOUBLE),
     **dict.fromkeys(("boolean", "Boolean"), BOOLEAN),
 }
-_LATER = {
-    "trait": "parameters can be repeated in each event instead",
-    "queryEvent": "an atomic event that a query's matches are turned into",
-    "rule": "the rows of a complex event say when it happens",
-}
+ANY_OBJECT = "Object"  # of a live model, whatever its class
+_GAPS = {"trait": "parameters can be repeated in each event instead"}
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The parameters of an event."""
+
+    attributes: tuple[Attribute, ...] = ()
+    objects: tuple[tuple[str, str], ...] = ()  # those that name objects, with their class
+    places: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +86,13 @@ class _Reader:
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
         self.context = CHRONICLE
+        self.knows_classes = False  # whether types may be classes of a model
         self.elements: Mapping[str, Callable[[Token, Notes], tuple[Declaration, ...]]] = {
             "atomicEvent": self.atomic_event,
+            "queryEvent": self.query_event,
             "complexEvent": self.complex_event,
+            "rule": self.rule,
+            "fix": self.fix,
         }
 
     def attempt(self, read: Callable[[], tuple[Declaration, ...]]) -> tuple[Declaration, ...]:
@@ -88,7 +109,7 @@ class _Reader:
     def _recover(self, begun: int) -> None:
         while self.cursor.token.kind is not Kind.END:
             token = self.cursor.token
-            is_start = _word(token) in {*self.elements, *_LATER} or token.is_symbol("@")
+            is_start = _word(token) in {*self.elements, *_GAPS} or token.is_symbol("@")
             if self.cursor.index > begun and is_start:
                 return
             self.cursor.advance()
@@ -102,6 +123,7 @@ class _Reader:
         while self._take("import"):
             if self.cursor.take_symbol("-"):
                 self.cursor.name("'queries'")
+                self.knows_classes = True
             self._qualified_name("what is imported")
         if self.cursor.token.is_word("context"):
             self.context = self._context()
@@ -131,21 +153,22 @@ class _Reader:
         notes = annotation_list(self.cursor)
         token = self.cursor.token
         word = _word(token)
-        if word in _LATER:
+        if word in _GAPS:
             raise ProgramError(
-                error("unsupported", f"'{word}' is not supported", token.span, _LATER[word])
+                error("unsupported", f"'{word}' is not supported", token.span, _GAPS[word])
             )
         if word not in self.elements:
             words = tuple(self.elements)
             hint = suggest(token.text, words, "what may stand here") if word else None
-            fact = f"expected 'atomicEvent' or 'complexEvent', found {token}"
+            listed = ", ".join(f"'{known}'" for known in words[:-1])
+            fact = f"expected {listed} or '{words[-1]}', found {token}"
             self.cursor.refuse(fact, token.span, hint)
         self.cursor.advance()
         return self.elements[word](start, notes)
 
     def atomic_event(self, start: Token, notes: Notes) -> tuple[Declaration, ...]:
         name = self.cursor.name("the name of the event")
-        attributes, places = self._parameters() if self.cursor.token.is_symbol("(") else ((), ())
+        signature = self._parameters() if self.cursor.token.is_symbol("(") else Signature()
         check: Expr | None = None
         opened = self.cursor.take_symbol("{")
         if opened:
@@ -156,11 +179,12 @@ class _Reader:
         return (
             Schema(
                 name=name_text(name),
-                attributes=attributes,
+                attributes=signature.attributes,
                 annotations=notes,
                 check=check,
                 disturbs=True,
-                places=places,
+                objects=signature.objects,
+                places=signature.places,
                 span=span,
             ),
         )
@@ -177,7 +201,7 @@ class _Reader:
         name = self.cursor.name("the name of the complex event")
         if not self.cursor.token.is_symbol("("):
             self.cursor.unexpected("'(' and the parameters of the complex event, if any", ())
-        attributes, places = self._parameters()
+        signature = self._parameters()
         opened = self.cursor.expect_symbol("{", " and the body of the complex event")
         if not self._take("as"):
             self.cursor.unexpected("'as' and what the complex event consists of", ("as",))
@@ -188,12 +212,102 @@ class _Reader:
         self.cursor.close("}", opened, "body of the complex event", ("context", "OR", "AND"))
         span = self.cursor.span_from(start)
         text = name_text(name)
-        schema = Schema(name=text, attributes=attributes, places=places, span=span)
+        schema = Schema(
+            name=text,
+            attributes=signature.attributes,
+            objects=signature.objects,
+            places=signature.places,
+            span=span,
+        )
         return schema, deriving(schema, found, policy, notes, source_span)
 
-    def _parameters(self) -> tuple[tuple[Attribute, ...], tuple[Span, ...]]:
+    def query_event(self, start: Token, notes: Notes) -> tuple[Declaration, ...]:
+        """`queryEvent name(params) as query(args) found`."""
+        name = self.cursor.name("the name of the query event")
+        self.knows_classes = True
+        signature = self._parameters() if self.cursor.token.is_symbol("(") else Signature()
+        if not self._take("as"):
+            self.cursor.unexpected("'as' and a query", ("as",))
+        schema = Schema(
+            name=name_text(name),
+            attributes=signature.attributes,
+            annotations=notes,
+            disturbs=True,
+            query=self._query_change(),
+            objects=signature.objects,
+            places=signature.places,
+            span=self.cursor.span_from(start),
+        )
+        return (schema,)
+
+    def _query_change(self) -> QueryChange:
+        begun = self.cursor.token
+        query = self._qualified("the name of a query")
+        arguments = argument_names(self.cursor) or ()
+        changes: tuple[MatchChange, ...] = get_args(MatchChange)
+        change = next((one for one in changes if self._take(one)), changes[0])
+        return QueryChange(query, arguments, change, span=self.cursor.span_from(begun))
+
+    # What happens then.
+
+    def rule(self, start: Token, notes: Notes) -> tuple[Declaration, ...]:
+        """`rule name on event(args), ... { ... }`."""
+        name = self.cursor.name("the name of the rule")
+        if not self._take("on"):
+            self.cursor.unexpected("'on' and an event", ("on",))
+        triggers = [self._trigger()]
+        while self.cursor.take_symbol(","):
+            triggers.append(self._trigger())
+        done = body(self.cursor, "rule")
+        span = self.cursor.span_from(start)
+        return (
+            ReactiveRule(
+                name=name_text(name),
+                triggers=tuple(triggers),
+                body=done,
+                annotations=notes,
+                span=span,
+            ),
+        )
+
+    def _trigger(self) -> Trigger:
+        name = self.cursor.name("the event that the rule waits for")
+        arguments = argument_names(self.cursor)
+        return Trigger(name_text(name), arguments, span=self.cursor.span_from(name))
+
+    def fix(self, start: Token, notes: Notes) -> tuple[Declaration, ...]:
+        """`fix name on query(args) { ... }`."""
+        name = self.cursor.name("the name of the fix")
+        if not self._take("on"):
+            self.cursor.unexpected("'on' and a query", ("on",))
+        query = self._qualified("the name of a query")
+        arguments = argument_names(self.cursor)
+        done = body(self.cursor, "fix")
+        span = self.cursor.span_from(start)
+        return (
+            QuickFix(
+                name=name_text(name),
+                query=query,
+                arguments=arguments,
+                body=done,
+                annotations=notes,
+                span=span,
+            ),
+        )
+
+    def _qualified(self, what: str) -> str:
+        """`name`, `Class.feature`."""
+        parts = [name_text(self.cursor.name(what))]
+        while self.cursor.take_symbol("."):
+            parts.append(name_text(self.cursor.name(what)))
+        return ".".join(parts)
+
+    # Parameters.
+
+    def _parameters(self) -> Signature:
         opened = self.cursor.advance()
         found: list[Attribute] = []
+        objects: list[tuple[str, str]] = []
         places: list[Span] = []
         while not self.cursor.token.is_symbol(")"):
             if found:
@@ -202,17 +316,30 @@ class _Reader:
             if not self.cursor.take_symbol(":"):
                 self.cursor.unexpected("':' and the type of the parameter", ())
             places.append(name.span)
-            found.append(Attribute(name_text(name), self._type()))
+            type = self._type()
+            if isinstance(type, str):
+                objects.append((name_text(name), type))
+            found.append(Attribute(name_text(name), STRING if isinstance(type, str) else type))
         self.cursor.close(")", opened, "list of parameters", ())
-        return tuple(found), tuple(places)
+        return Signature(tuple(found), tuple(objects), tuple(places))
 
-    def _type(self) -> DataType:
-        token = self.cursor.name("the type of the parameter")
-        if token.text not in TYPES:
-            fact = f"no type '{token.text}' of parameters"
-            hint = suggest(token.text, TYPES, "types")
-            self.cursor.report("unknown-type", fact, token.span, hint)
-        return TYPES.get(token.text, STRING)
+    def _type(self) -> DataType | str:
+        """A type, or the name of a class of a model, whose objects go by their names."""
+        token = self.cursor.token
+        name = self._qualified("the type of the parameter")
+        if name in TYPES:
+            return TYPES[name]
+        unknown = error(
+            "unknown-type",
+            f"no type '{name}' of parameters",
+            token.span,
+            suggest(name, (*TYPES, ANY_OBJECT), "types"),
+        )
+        is_class = self.knows_classes and not (name[:1].islower() and is_slip(unknown))
+        if name == ANY_OBJECT or is_class:
+            return name
+        self.cursor.problems.append(unknown)
+        return STRING
 
     def _take(self, word: str) -> Token | None:
         """A word as it is written: names are told apart by their case."""

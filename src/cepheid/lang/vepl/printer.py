@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cepheid.core.types import Attribute
 from cepheid.errors import UsageError, error
 from cepheid.expr.notation import find_excess
 from cepheid.expr.printing import print_expr, print_name
 from cepheid.lang.common.printing import print_annotation
+from cepheid.lang.vepl.action_printer import print_body
 from cepheid.pattern.algebra import (
     Both,
     Either,
@@ -23,9 +23,13 @@ from cepheid.pattern.algebra import (
 from cepheid.pattern.policy import CONTEXTS
 from cepheid.pattern.tree import Pattern, children
 from cepheid.program.tree import (
+    Annotation,
     Declaration,
     PatternSource,
     ProgramTree,
+    QueryChange,
+    QuickFix,
+    ReactiveRule,
     Schema,
     SelectExpr,
     Statement,
@@ -48,17 +52,23 @@ def print_program(tree: ProgramTree) -> str:
     shown: list[str] = []
     for declaration in tree.declarations:
         if isinstance(declaration, Statement) and declaration.insert_into in schemas:
-            shown.append(_complex_event(declaration, schemas[declaration.insert_into].attributes))
+            shown.append(_complex_event(declaration, schemas[declaration.insert_into]))
         elif not (isinstance(declaration, Schema) and declaration.name in complex_events):
             shown.append(print_declaration(declaration))
     return "\n\n".join(shown) + "\n" * bool(shown)
 
 
 def print_declaration(declaration: Declaration) -> str:
+    if isinstance(declaration, ReactiveRule):
+        return _rule(declaration)
+    if isinstance(declaration, QuickFix):
+        return _fix(declaration)
+    if isinstance(declaration, Schema) and declaration.query is not None:
+        return _query_event(declaration, declaration.query)
     if isinstance(declaration, Schema) and declaration.disturbs:
         return _atomic_event(declaration)
     if isinstance(declaration, Schema):
-        return f"// {declaration.name}{_parameters(declaration.attributes)}"
+        return f"// {declaration.name}{_parameters(declaration)}"
     if isinstance(declaration, Statement) and declaration.is_occurrence:
         return _complex_event(declaration, None)
     fact = f"VEPL has no words for a {type(declaration).__name__.lower()} like this"
@@ -66,20 +76,54 @@ def print_declaration(declaration: Declaration) -> str:
 
 
 def _atomic_event(schema: Schema) -> str:
-    notes = "".join(f"{print_annotation(note)}\n" for note in schema.annotations)
-    head = f"{notes}atomicEvent {print_name(schema.name)}"
-    head += _parameters(schema.attributes) if schema.attributes else ""
+    head = f"{_notes(schema.annotations)}atomicEvent {print_name(schema.name)}"
+    head += _parameters(schema) if schema.attributes else ""
     return head if schema.check is None else f"{head} {{ check {print_expr(schema.check)} }}"
 
 
-def _parameters(attributes: tuple[Attribute, ...]) -> str:
-    return f"({', '.join(f'{print_name(a.name)}: {a.type}' for a in attributes)})"
+def _query_event(schema: Schema, query: QueryChange) -> str:
+    head = f"{_notes(schema.annotations)}queryEvent {print_name(schema.name)}{_parameters(schema)}"
+    return f"{head} as {_qualified(query.query)}{_arguments(query.arguments)} {query.change}"
 
 
-def _complex_event(statement: Statement, attributes: tuple[Attribute, ...] | None) -> str:
+def _rule(rule: ReactiveRule) -> str:
+    triggers = (f"{print_name(t.event_type)}{_arguments(t.arguments)}" for t in rule.triggers)
+    head = f"{_notes(rule.annotations)}rule {print_name(rule.name)} on {', '.join(triggers)}"
+    return f"{head} {print_body(rule.body)}"
+
+
+def _fix(fix: QuickFix) -> str:
+    head = f"{_notes(fix.annotations)}fix {print_name(fix.name)}"
+    on = f"{_qualified(fix.query)}{_arguments(fix.arguments)}"
+    return f"{head} on {on} {print_body(fix.body)}"
+
+
+def _notes(annotations: tuple[Annotation, ...]) -> str:
+    return "".join(f"{print_annotation(note)}\n" for note in annotations)
+
+
+def _qualified(name: str) -> str:
+    return ".".join(map(print_name, name.split(".")))
+
+
+def _arguments(arguments: tuple[str | None, ...] | None) -> str:
+    return "" if arguments is None else f"({', '.join(map(_argument, arguments))})"
+
+
+def _parameters(schema: Schema) -> str:
+    """Those that name objects have a class as their type."""
+    classes = dict(schema.objects)
+    shown = (
+        f"{print_name(a.name)}: {_qualified(classes[a.name]) if a.name in classes else a.type}"
+        for a in schema.attributes
+    )
+    return f"({', '.join(shown)})"
+
+
+def _complex_event(statement: Statement, schema: Schema | None) -> str:
     source = statement.source
     assert isinstance(source, PatternSource)
-    shown = _names(statement) if attributes is None else _parameters(attributes)
+    shown = _names(statement) if schema is None else _parameters(schema)
     context = next((n for n, policy in CONTEXTS.items() if policy == source.policy), None)
     lines = [
         *map(print_annotation, statement.annotations[:-1]),  # the last is its own name
@@ -105,8 +149,7 @@ def print_form(form: Pattern) -> str:
     """With as many brackets as make every operator stand alone."""
     match form:
         case EventCall(atom, arguments):
-            given = "" if arguments is None else f"({', '.join(map(_argument, arguments))})"
-            return f"{print_name(atom.event_type)}{given}"
+            return f"{print_name(atom.event_type)}{_arguments(arguments)}"
         case Follows(parts) | Either(parts) | Both(parts):
             return f" {_OPERATORS[type(form)]} ".join(_part(form, part) for part in parts)
         case Never(part):

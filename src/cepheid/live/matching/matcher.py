@@ -95,6 +95,10 @@ class Matcher:
             raise UsageError(error("unknown-query", f"no pattern '{query}'", hint=hint))
         return found.support
 
+    def has(self, match: Match) -> bool:
+        """Whether a match is one now."""
+        return match.row in self._rows(match.query)
+
     def count(self, query: str) -> int:
         """How many matches a query has."""
         return len(self._rows(query))

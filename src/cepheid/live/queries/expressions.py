@@ -8,15 +8,13 @@ name stands for becomes a variable of its own, found by an atom of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import replace
 
 from cepheid.core.types import ANY, DOUBLE, Attribute, DataType, EventRef, EventType, is_numeric
 from cepheid.errors import Diagnostic, Span, error, suggest
 from cepheid.expr.functions import FUNCTIONS
 from cepheid.expr.printing import print_expr
-from cepheid.expr.tree import Call, Expr, Literal, Part, Ref
+from cepheid.expr.tree import Call, Expr, Literal, Part, Ref, mapped
 from cepheid.expr.typing import Scope, resolve, resolve_condition
 from cepheid.live.metamodel import Feature
 from cepheid.live.queries.resolved import Atom, Mean, ObjectType, Step
@@ -67,7 +65,7 @@ class _Names:
         if isinstance(expr, Call) and getattr(FUNCTIONS.get(expr.function), "of_frame", False):
             fact = f"{expr.function} has no meaning in a pattern"
             return self.failed(expr, "unsupported", fact, "models have no clock")
-        return _mapped(expr, self.replaced)
+        return mapped(expr, self.replaced)
 
     def reference(self, ref: Ref) -> Expr:
         head, *path = ref.parts
@@ -176,18 +174,3 @@ class _Names:
 
     def report(self, code: str, fact: str, span: Span | None, hint: str | None = None) -> None:
         self.problems.append(error(code, fact, span, hint))
-
-
-def _mapped(expr: Expr, function: Callable[[Expr], Expr]) -> Expr:
-    """The expression with its direct parts replaced."""
-
-    def of(value: Any) -> Any:
-        if isinstance(value, Expr):
-            return function(value)
-        return tuple(map(of, value)) if isinstance(value, tuple) else value
-
-    kind: Any = expr
-    changed = {
-        f.name: of(getattr(expr, f.name)) for f in fields(kind) if f.name not in ("type", "span")
-    }
-    return replace(expr, **changed)

@@ -1,0 +1,70 @@
+"""Graph queries, as the rest of Cepheid sees them: declarations of a program over a live model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cepheid.errors import Diagnostic, UsageError, error
+from cepheid.expr.printing import print_expr
+from cepheid.lang.language import Language
+from cepheid.lang.queries.formatter import format_text
+from cepheid.lang.queries.parser import parse
+from cepheid.lang.queries.printer import print_queries, print_query
+from cepheid.pattern.tree import Pattern
+from cepheid.program.tree import Declaration, ProgramTree
+from cepheid.query.tree import Query, QueryTree
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    tree: ProgramTree
+    problems: tuple[Diagnostic, ...]
+
+
+def _parse(text: str, file: str | None) -> _Parsed:
+    parsed = parse(text, file)
+    return _Parsed(ProgramTree(parsed.tree.queries), parsed.problems)
+
+
+def _print_program(tree: ProgramTree) -> str:
+    for declaration in tree.declarations:
+        _query(declaration)
+    return print_queries(QueryTree(tree.queries))
+
+
+def _print_declaration(declaration: Declaration) -> str:
+    return print_query(_query(declaration))
+
+
+def _query(declaration: Declaration) -> Query:
+    if not isinstance(declaration, Query):
+        fact = f"queries have no words for a {type(declaration).__name__.lower()}"
+        raise UsageError(error("unsupported", fact))
+    return declaration
+
+
+def _print_pattern(pattern: Pattern) -> str:
+    fact = f"queries have no words for a {type(pattern).__name__.lower()}"
+    raise UsageError(error("unsupported", fact))
+
+
+def _with_priorities(text: str, priorities: Sequence[int]) -> str:
+    del priorities  # queries are no statements
+    return text
+
+
+QUERIES = Language(
+    name="vql",
+    title="graph queries",
+    extensions=(".vql",),
+    parse=_parse,
+    print_program=_print_program,
+    print_declaration=_print_declaration,
+    print_pattern=_print_pattern,
+    print_expression=print_expr,
+    excess=lambda pattern: None,  # noqa: ARG005
+    format_text=format_text,
+    with_priorities=_with_priorities,
+    owns=lambda declaration, tree: isinstance(declaration, Query),  # noqa: ARG005
+)

@@ -1,0 +1,420 @@
+"""A program that lives with its model.
+
+A *turn* begins with a transaction of a user, an event from outside, or a timer. What it does to the matches
+of queries becomes events, events become complex events, and rules wait for both. Rules are done one at a
+time, each in a transaction of its own, whose events may bring further rules; the turn ends when none waits.
+They are done by priority, then in the order of the events that they wait for, then of the text.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from itertools import islice
+from typing import Literal, TypeAlias, TypeVar
+
+from cepheid.core.event import Event, SortKey, Value
+from cepheid.core.time import Instant, to_datetime
+from cepheid.engines.common.clock import Time, instant_of
+from cepheid.engines.common.runners import Reference
+from cepheid.errors import CepheidError, Diagnostic, RunError, UsageError, error
+from cepheid.io import Decoder, Record
+from cepheid.live.actions import Called, Effect, Emitted
+from cepheid.live.changes import ChangeKind, Commit
+from cepheid.live.log import (
+    Changed,
+    Entry,
+    Fired,
+    Happened,
+    Matched,
+    Outcome,
+    Ran,
+    rules_behind,
+)
+from cepheid.live.matching.matcher import Delta, Match, Matcher, Violation
+from cepheid.live.model import Model, Object
+from cepheid.live.programs import LiveProgram, Reaction, Telling
+from cepheid.live.transaction import Transaction
+from cepheid.program.tree import MatchChange
+
+_E = TypeVar("_E", bound=Entry)
+Function: TypeAlias = Callable[..., object]
+Listener: TypeAlias = Callable[[Entry], None]
+LIMIT = 1_000  # rules in a row, each of which leads to the next
+# What goes comes before what comes: who leaves one state for another is never seen in both.
+_ORDER: tuple[MatchChange, ...] = ("lost", "found", "updated")
+
+
+@dataclass(frozen=True, slots=True)
+class _Activation:
+    """A rule that waits to be done."""
+
+    reaction: Reaction
+    entry: Happened
+    depth: int  # how many rules in a row led to it
+    match: tuple[MatchChange, Match] | None  # that it is about, if a query told of it
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        return -self.reaction.rule.priority, self.entry.number, self.reaction.place
+
+
+class Run:
+    """A model, the matches of queries over it, and a program that reacts to both.
+
+    `entries` is what happened in the last turn; listeners are told of each entry at once.
+    """
+
+    def __init__(
+        self,
+        program: LiveProgram,
+        model: Model,
+        *,
+        functions: Mapping[str, Function] | None = None,
+        start: Instant | None = None,
+        why: bool = False,
+        on_error: Literal["fail", "skip"] = "fail",
+        limit: int = LIMIT,
+    ) -> None:
+        self.program = program
+        self.model = model
+        self.matcher = Matcher(model, program.queries)
+        self.matcher.listeners.append(self._note_delta)
+        self.listeners: list[Listener] = []
+        self.entries: list[Entry] = []
+        self.failures: list[Diagnostic] = []  # of rules that were skipped
+        self._functions = dict(functions or {})
+        self._why = why
+        self._skips_errors = on_error == "skip"
+        self._limit = limit
+        self._runner = Reference(program.program, why=why)
+        if start is not None:
+            self._runner.start(start)
+        self._decoder = Decoder(program.program.types)
+        self._tellings = _by_query(program.tellings)
+        self._events: dict[SortKey, Entry] = {}  # of all events, where causes are asked for
+        self._deltas: deque[tuple[Delta, Fired | Ran | None, int]] = deque()
+        self._agenda: list[tuple[tuple[int, int, int], _Activation]] = []
+        self._cause: Fired | Ran | None = None  # what changes the model now
+        self._depth = 0
+        self._deleted: dict[str, Object] = {}  # in this turn
+        self._failed: list[Diagnostic] = []  # in this turn
+        self._is_busy = False
+        self._count = 0
+        self._sent = 0
+
+    @property
+    def clock(self) -> Instant:
+        """The time up to which everything has happened."""
+        return self._runner.clock or 0
+
+    @property
+    def is_started(self) -> bool:
+        return self._runner.clock is not None
+
+    def violations(self) -> tuple[Violation, ...]:
+        """What is wrong with the model now."""
+        return self.matcher.violations()
+
+    def close(self) -> None:
+        """The model goes on without the program."""
+        self.matcher.close()
+
+    # Turns.
+
+    @contextmanager
+    def transaction(self, at: Time | None = None) -> Iterator[Transaction]:
+        """Used with `with`: the model changes at a time, then everything that follows from it happens.
+
+        Inside of a function that a rule calls, what follows waits for its place in the turn.
+        """
+        if self._is_busy:
+            if at is not None:
+                raise UsageError(error("usage", "a function acts at the time of its rule"))
+            with self.model.transaction() as change:
+                yield change
+            return
+        self._begin(at)
+        with self.model.transaction() as change:
+            yield change
+        self._settle()
+
+    def send(
+        self, type: str, values: Mapping[str, object] | None = None, at: Time | None = None
+    ) -> None:
+        """An event from outside happens. Objects may be given as they are."""
+        self._need_quiet()
+        self._begin(at)
+        self._happen(type, dict(values or {}), (), 0)
+        self._settle()
+
+    def advance(self, at: Time) -> None:
+        """Time passes; windows end."""
+        self._need_quiet()
+        self._begin(at)
+
+    def revert(self, commit: Commit) -> None:
+        """Undoes the last commit, and everything that follows from that happens."""
+        self._need_quiet()
+        self._begin(None)
+        self.model.revert(commit)
+        self._settle()
+
+    def _need_quiet(self) -> None:
+        if self._is_busy:
+            hint = "a function may change the model; rules tell events with `emit`"
+            raise UsageError(error("usage", "a turn is going on", hint=hint))
+
+    def _begin(self, at: Time | None) -> None:
+        """Time passes up to the turn; each timer on the way is a turn of its own."""
+        self.entries = []
+        self._deleted.clear()
+        instant = self.clock if at is None else instant_of(at)
+        while (due := self._runner.machine.next_due()) is not None and due <= instant:
+            self._derive(self._runner.pass_time(due), (), 0)
+            self._settle()
+        self._derive(self._runner.pass_time(instant), (), 0)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Does what waits until nothing does."""
+        self._is_busy = True
+        try:
+            while self._deltas or self._agenda:
+                if self._deltas:
+                    self._tell(*self._deltas.popleft())
+                else:
+                    self._fire(heappop(self._agenda)[1])
+        finally:
+            self._is_busy = False
+            self._deltas.clear()
+            self._agenda.clear()
+        failed, self._failed = self._failed, []
+        if failed and not self._skips_errors:
+            raise RunError(*failed)
+        self.failures += failed
+
+    # Events.
+
+    def _note_delta(self, delta: Delta) -> None:
+        """Nothing is done while the model tells of a transaction: that comes in its turn."""
+        self._deltas.append((delta, self._cause, self._depth))
+
+    def _tell(self, delta: Delta, cause: Fired | Ran | None, depth: int) -> None:
+        """What a transaction did, to the model and to matches, and the events that tell of it."""
+        for change in delta.commit.changes:
+            if change.kind is ChangeKind.DELETE:
+                self._deleted[change.object.name] = change.object
+        if not (delta.commit.changes or delta):
+            return
+        causes = () if cause is None else (cause,)
+        changed = self._note(Changed(*self._head(causes), delta.commit))
+        told: list[tuple[Telling, Matched]] = []
+        for kind in _ORDER:
+            matches: tuple[Match, ...] = getattr(delta, kind)
+            for match in matches:
+                tellings = self._tellings.get((match.query, kind), ())
+                if tellings or (kind != "updated" and self._is_pattern(match)):
+                    entry = self._matched(changed, kind, match)
+                    told += ((telling, entry) for telling in tellings)
+        order = {id(telling): place for place, telling in enumerate(self.program.tellings)}
+        for telling, entry in sorted(
+            told, key=lambda one: (_ORDER.index(one[0].change), order[id(one[0])])
+        ):
+            values = {name: entry.match.row[place] for name, place in telling.columns}
+            about = (entry.change, entry.match)
+            self._happen(telling.event_type, values, (entry,), depth, about)
+
+    def _is_pattern(self, match: Match) -> bool:
+        """Whether a match is one of a pattern, not of a class or a feature."""
+        return self.program.queries.by_name[match.query].tree.span is not None
+
+    def _matched(self, changed: Changed, kind: MatchChange, match: Match) -> Matched:
+        has_rule = self.program.queries.by_name[match.query].tree.rule is not None
+        violation = self.matcher.violation(match) if has_rule else None
+        return self._note(Matched(*self._head((changed,)), kind, match, violation))
+
+    def _happen(
+        self,
+        type: str,
+        values: Mapping[str, object],
+        causes: tuple[Entry, ...],
+        depth: int,
+        match: tuple[MatchChange, Match] | None = None,
+    ) -> None:
+        named = {n: v.name if isinstance(v, Object) else v for n, v in values.items()}
+        record = Record(type, to_datetime(self.clock), named, None)
+        event = self._decoder.decode(record, self._sent)
+        assert isinstance(event, Event)
+        self._sent += 1
+        entry = self._occur(event, causes, depth, match)
+        self._derive(self._runner.send(event), (entry,), depth)
+
+    def _derive(self, rows: list[Event], causes: tuple[Entry, ...], depth: int) -> None:
+        for row in rows:
+            known = tuple(self._events[c.key] for c in row.causes if c.key in self._events)
+            self._occur(row, known or causes, depth)
+
+    def _occur(
+        self,
+        event: Event,
+        causes: tuple[Entry, ...],
+        depth: int,
+        match: tuple[MatchChange, Match] | None = None,
+    ) -> Happened:
+        entry = self._note(Happened(*self._head(causes), event))
+        if self._why:
+            self._events[event.key] = entry
+        if not (event.is_old or event.is_timeout):
+            for reaction in self.program.reactions.get(event.type, ()):
+                waiting = _Activation(reaction, entry, depth, match)
+                heappush(self._agenda, (waiting.place, waiting))
+        return entry
+
+    # Rules.
+
+    def _fire(self, activation: _Activation) -> None:
+        if activation.depth >= self._limit:
+            raise RunError(_never_settles(activation))
+        if self._is_over(activation):
+            self._note_fired(activation, Outcome.WITHDRAWN)
+            return
+        waiting = len(self._deltas)
+        try:
+            with self.model.transaction() as change:
+                effects = activation.reaction.body.do(change, self._bound(activation))
+        except CepheidError as problem:
+            self._fail(activation, problem.diagnostics)
+            return
+        assert change.commit is not None
+        fired = self._note_fired(activation, Outcome.DONE)
+        for place in range(waiting, len(self._deltas)):
+            self._deltas[place] = (self._deltas[place][0], fired, activation.depth + 1)
+        self._follow(activation, fired, change.commit, effects, waiting)
+
+    def _is_over(self, activation: _Activation) -> bool:
+        """Whether the match that a rule is about came back, or is gone, before it was done."""
+        if activation.match is None:
+            return False
+        change, match = activation.match
+        return self.matcher.has(match) == (change == "lost")
+
+    def _bound(self, activation: _Activation) -> dict[str, Object | Value]:
+        reaction, event = activation.reaction, activation.entry.event
+        return {
+            name: self._object(event[attribute]) if name in reaction.objects else event[attribute]
+            for name, attribute in reaction.names.items()
+        }
+
+    def _object(self, name: Value) -> Object | None:
+        """The object of a name; one that was deleted before this turn is no more."""
+        found = self.model.named(name) if isinstance(name, str) else None
+        return found if found is not None else self._deleted.get(str(name))
+
+    def _follow(
+        self,
+        activation: _Activation,
+        fired: Fired,
+        commit: Commit,
+        effects: list[Effect],
+        waiting: int,
+    ) -> None:
+        """Functions are called, then events happen; where a function raises, nothing was done."""
+        self._depth = activation.depth + 1
+        try:
+            for call in (e for e in effects if isinstance(e, Called)):
+                self._cause = self._note(Ran(*self._head((fired,)), call.function, call.arguments))
+                self._functions[call.function](self, *call.arguments)
+        except Exception as problem:  # whatever a user's function raises
+            self._undo(activation, commit, problem, waiting)
+            return
+        finally:
+            self._cause, self._depth = None, 0
+        while self._deltas:
+            self._tell(*self._deltas.popleft())
+        for told in (e for e in effects if isinstance(e, Emitted)):
+            attributes = self.program.program.types[told.event_type].attributes
+            values = {a.name: v for a, v in zip(attributes, told.values, strict=True)}
+            try:
+                self._happen(told.event_type, values, (fired,), activation.depth + 1)
+            except CepheidError as problem:
+                self._failed += map(self._placed(activation), problem.diagnostics)
+
+    def _undo(
+        self, activation: _Activation, commit: Commit, problem: Exception, waiting: int
+    ) -> None:
+        """The rule's own transaction is undone, unless the function has changed the model after it."""
+        if self.model.state == commit.after:
+            self.model.revert(commit)
+            while len(self._deltas) > waiting:  # what was done, and that it was undone
+                self._deltas.pop()
+        found = (
+            problem.diagnostics
+            if isinstance(problem, CepheidError)
+            else (error("rule-failed", f"it raised {type(problem).__name__}: {problem}"),)
+        )
+        self._fail(activation, found)
+
+    def _fail(self, activation: _Activation, problems: tuple[Diagnostic, ...]) -> None:
+        placed = tuple(map(self._placed(activation), problems))
+        self._note_fired(activation, Outcome.FAILED, placed)
+        self._failed += placed
+
+    def _placed(self, activation: _Activation) -> Callable[[Diagnostic], Diagnostic]:
+        rule = activation.reaction.rule
+
+        def placed(problem: Diagnostic) -> Diagnostic:
+            message = f"rule '{rule.name}' on {activation.entry.event.type}: {problem.message}"
+            return replace(problem, message=message, span=problem.span or rule.span)
+
+        return placed
+
+    # The log.
+
+    def _head(self, causes: tuple[Entry, ...]) -> tuple[int, Instant, tuple[Entry, ...]]:
+        self._count += 1
+        return self._count, self.clock, causes
+
+    def _note(self, entry: _E) -> _E:
+        self.entries.append(entry)
+        for listener in self.listeners:
+            listener(entry)
+        return entry
+
+    def _note_fired(
+        self,
+        activation: _Activation,
+        outcome: Outcome,
+        problems: tuple[Diagnostic, ...] = (),
+    ) -> Fired:
+        name, entry = activation.reaction.rule.name, activation.entry
+        return self._note(Fired(*self._head((entry,)), name, entry.event, outcome, problems))
+
+
+def _by_query(
+    tellings: tuple[Telling, ...],
+) -> dict[tuple[str, MatchChange], tuple[Telling, ...]]:
+    found: dict[tuple[str, MatchChange], tuple[Telling, ...]] = {}
+    for telling in tellings:
+        key = (telling.query, telling.change)
+        found[key] = (*found.get(key, ()), telling)
+    return found
+
+
+def _never_settles(activation: _Activation) -> Diagnostic:
+    """Names the rules that lead to each other."""
+    rule = activation.reaction.rule
+    names = [rule.name, *islice(rules_behind(activation.entry), 100)]
+    late = names[: len(names) // 2 + 1]  # what led into the cycle is no part of it
+    length = next((n for n in range(1, len(late)) if _repeats(late, n)), len(names) - 1)
+    cycle = " -> ".join(reversed(names[: length + 1]))
+    fact = f"rules never settle: {cycle}, {activation.depth:,} rules in a row"
+    hint = "let a condition end it, or a query that does not match any more"
+    return error("never-settles", fact, rule.span, hint)
+
+
+def _repeats(names: list[str], length: int) -> bool:
+    return all(a == b for a, b in zip(names, names[length:], strict=False))
