@@ -131,7 +131,7 @@ class _Resolver:
             return ObjectType(frozenset({name}))
         if name.lower() in TYPE_NAMES:
             return TYPE_NAMES[name.lower()]
-        hint = suggest(name, {*self.schema.kinds, *SCALARS}, "classes and types")
+        hint = self.schema.suggest(name, SCALARS, "classes and types")
         span = getattr(place, "span", None)
         self.problems.append(error("unknown-class", f"no class '{name}'", span, hint))
         return None
