@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 KINDS = (
     *("epl", "vepl", "vql", "python", "output", "console", "sh"),
-    *("text", "json", "csv", "events", "toml"),
+    *("text", "json", "csv", "events", "toml", "xml"),
 )
 
 _FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -127,8 +127,9 @@ RUNNERS: dict[str, Callable[[Page, Block], str]] = {
     "sh": Page.sh,
     "text": Page.data,
     "toml": Page.data,
-    "vql": Page.data,
     "vepl": Page.program,
+    "vql": Page.data,
+    "xml": Page.data,
 }
 
 
