@@ -162,6 +162,7 @@ def test_a_broken_model_is_one_clear_error(edit: tuple[str, str], tmp_path: Path
         *(code, (str(file), line)),
     )
     assert said in str(problem)
+    assert problem.hint
 
 
 XSI = "http://www.w3.org/2001/XMLSchema-instance"

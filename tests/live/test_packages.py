@@ -217,6 +217,15 @@ def test_a_data_type_of_a_known_java_class_is_read_and_others_are_named(tmp_path
         load_metamodel(written(tmp_path, package))
 
 
+def test_an_attribute_that_is_an_id_is_what_objects_are_referred_to_by(tmp_path: Path) -> None:
+    package = plant_packages()
+    package.getEClassifier("Part").findEStructuralFeature("id").iD = True
+    plant = load_metamodel(written(tmp_path, package))
+    model = model_of(tmp_path, plant, MODEL.replace("//@parts.1", "b").replace("//@parts.2", "f"))
+    _, pump, battery, port, _ = model.objects()
+    assert (pump["power"], pump["inlets"]) == (battery, (port,))
+
+
 def test_packages_in_a_metamodel_are_checked() -> None:
     with pytest.raises(CepheidError) as raised:
         Metamodel(

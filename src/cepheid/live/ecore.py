@@ -118,8 +118,9 @@ def _read(path: str | Path) -> Any:
         return resources.get_resource(uri)
     except Exception as problem:  # pyecore raises whatever it runs into
         text = str(problem).partition("\n")[0] or type(problem).__name__
-        fact = f"this is not an .ecore file: {text}"
-        raise InputError(error("bad-model", fact, _place_of(path, text))) from None
+        said = f"no metamodel has the URI {problem}" if isinstance(problem, KeyError) else text
+        fact, hint = f"this is not an .ecore file: {said}", "metamodels are Ecore packages, in XMI"
+        raise InputError(error("bad-model", fact, _place_of(path, text), hint)) from None
     finally:
         uri.close_stream()
 
@@ -200,7 +201,9 @@ class _Importer:
             fact = f"{_shown(owner, theirs)} has values of type '{type.name}'"
             hint = f"Cepheid has enumerations and {', '.join(sorted(_TYPES))}"
             self.refuse("unsupported", fact, owner, theirs, hint)
-        return self.with_default(owner, theirs, Attribute(theirs.name, ours, **bounds))
+        return self.with_default(
+            owner, theirs, Attribute(theirs.name, ours, **bounds, is_id=bool(theirs.iD))
+        )
 
     def type_of(self, owner: Any, theirs: Any) -> Any:
         try:
@@ -210,7 +213,8 @@ class _Importer:
             named = None
         if not named:
             fact = f"{_shown(owner, theirs)} has a type that is not there"
-            self.refuse("bad-metamodel", fact, owner, theirs)
+            hint = "eType names a class of the file or a data type of Ecore"
+            self.refuse("bad-metamodel", fact, owner, theirs, hint)
         return type
 
     def with_default(self, owner: Any, theirs: Any, ours: Attribute) -> Attribute:
@@ -223,7 +227,7 @@ class _Importer:
             return replace(ours, default=value_of(text, Feature(owner.name, ours)))
         except ValueError:
             fact = f"{_shown(owner, theirs)} has the default '{text}', which is no {ours.type}"
-            self.refuse("bad-metamodel", fact, owner, theirs)
+            self.refuse("bad-metamodel", fact, owner, theirs, "see defaultValueLiteral")
 
     def refuse(
         self, code: str, fact: str, owner: Any, feature: Any = None, hint: str | None = None

@@ -31,6 +31,7 @@ class Attribute:
     upper: int | None = 1  # None: no bound
     default: Value = None
     literals: tuple[str, ...] = ()
+    is_id: bool = False  # model files refer to an object by its value
 
     @property
     def is_many(self) -> bool:

@@ -17,7 +17,7 @@ from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, DataType
 from cepheid.core.values import shown
 from cepheid.errors import Diagnostic, InputError, Span, UsageError, error, reason_of, suggest
 from cepheid.live.edges import holds
-from cepheid.live.metamodel import Feature, Kind, Metamodel
+from cepheid.live.metamodel import Attribute, Feature, Kind, Metamodel
 from cepheid.live.model import Model, Object, arrange
 from cepheid.live.transaction import Transaction, broken_bounds
 
@@ -62,7 +62,8 @@ def read_xml(path: str | Path) -> Any:
         return etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
     except etree.XMLSyntaxError as problem:
         fact = f"this is no XML: {(problem.msg or 'it is empty').partition(', line')[0]}"
-        raise InputError(error("bad-model", fact, place_in(path, problem.lineno or 1))) from None
+        place, hint = place_in(path, problem.lineno or 1), "is the file whole?"
+        raise InputError(error("bad-model", fact, place, hint)) from None
 
 
 def place_in(path: str | Path, line: int) -> Span:
@@ -155,7 +156,7 @@ class _Reader:
         for feature, count in made.held():
             if count > 1 and not feature.is_many:
                 fact = f"'{feature.name}' has {count} values, and takes one"
-                self.report("bad-model", line, fact)
+                self.report("bad-model", line, fact, "leave out the others")
         return made
 
     def feature(self, kind: Kind, name: str, line: int) -> Feature | None:
@@ -176,6 +177,8 @@ class _Reader:
         elif feature.is_attribute:
             for one in text.split() if feature.is_many else [text]:
                 self.value(element, feature, one, element.line)
+            if isinstance(feature.declared, Attribute) and feature.declared.is_id:
+                self.ids[text] = element
         else:
             element.named.setdefault(feature, []).extend(text.split())
 
@@ -222,7 +225,8 @@ class _Reader:
         kind = self.find_kind(node.nsmap[prefix or None], name, node.sourceline)
         if kind is not None and feature.target not in kind.ancestors:
             fact = f"'{feature.name}' contains {feature.target} objects, not {kind} objects"
-            self.report("bad-model", node.sourceline, fact)
+            hint = f"it takes {', '.join(sorted(self.kinds[feature.target].subclasses))}"
+            self.report("bad-model", node.sourceline, fact, hint)
             return None
         return kind
 
@@ -240,20 +244,22 @@ class _Reader:
             is_outside = "#" in text.removeprefix("#")
             what = "an object outside the file" if is_outside else "an object that is not there"
             fact = f"'{feature.name}' refers to {what}: '{text}'"
-            self.report("unknown-object", element.line, fact)
+            hint = "write the way to it from the root, '//@feature.0', or its id"
+            self.report("unknown-object", element.line, fact, hint)
         elif feature.target not in target.kind.ancestors:
             fact = (
                 f"'{feature.name}' leads to {feature.target} objects, not to {target.kind} objects"
             )
-            self.report("bad-model", element.line, fact)
+            self.report("bad-model", element.line, fact, f"'{text}' is on line {target.line}")
         elif feature.is_container and target is not element.container:
             fact = f"'{feature.name}' refers to an object that does not contain this one: '{text}'"
-            self.report("bad-model", element.line, fact)
+            hint = "leave it out: an object is in the element around it"
+            self.report("bad-model", element.line, fact, hint)
         else:
             element.targets.setdefault(feature, []).append(target)
 
     def find(self, text: str) -> _Element | None:
-        """By `//@hosts.1`, in the second root by `/1/@hosts.1`, or by its `xmi:id`."""
+        """By `//@hosts.1`, in the second root by `/1/@hosts.1`, or by its id."""
         if not text.startswith("/"):
             return self.ids.get(text)
         root, *steps = text[1:].split("/")
@@ -281,7 +287,8 @@ class _Reader:
                 for feature in one.kind.features.values():
                     fact = broken_bounds(one, feature)
                     if fact:
-                        self.report("bad-model", element.line, fact)
+                        hint = f"the metamodel says how many values '{feature!r}' has"
+                        self.report("bad-model", element.line, fact, hint)
             self.require()  # of a file that does not fit, nothing is left
         return model
 
@@ -294,7 +301,8 @@ class _Reader:
                 fact = (
                     f"'{feature.name}' refers to an object whose '{feature.opposite.name}' does not"
                 )
-                self.report("bad-model", element.line, f"{fact} refer back")
+                hint = "two that are opposites name each other"
+                self.report("bad-model", element.line, f"{fact} refer back", hint)
 
 
 def _children(node: Any) -> Any:
