@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from cepheid.build.declarations import schema as schema
     from cepheid.build.events import atomic_event as atomic_event
     from cepheid.build.events import complex_event as complex_event
+    from cepheid.build.events import query_event as query_event
     from cepheid.build.expressions import Expression as Expression
     from cepheid.build.expressions import col as col
     from cepheid.build.expressions import lit as lit
@@ -111,6 +112,7 @@ _HOMES = {
     "occurs": "cepheid.build.forms",
     "open": "cepheid.verbs.running",
     "parse": "cepheid.verbs.loading",
+    "query_event": "cepheid.build.events",
     "run": "cepheid.verbs.running",
     "schema": "cepheid.build.declarations",
     "sequence": "cepheid.build.patterns",

@@ -95,6 +95,11 @@ EVENTS: list[tuple[Declaration, str]] = [
         "@EventTime(attribute='t', unit='seconds')\n@Description('d')\n"
         "atomicEvent D(`two words`: double, check: boolean, t: long)",
     ),
+    (cep.query_event("Q", "full", h="Host"), "queryEvent Q(h: Host) as full(h) found"),
+    (
+        cep.query_event("Q", "Host.cpu", {"h": "Object"}, n="int", arguments=["h", "_"], change="lost"),
+        "queryEvent Q(h: Object, n: int) as Host.cpu(h, _) lost",
+    ),
     (TWICE, "complexEvent twice(x: int) {\n    as A(x, _){2}\n}"),
     (cep.complex_event("c", c), "complexEvent c() {\n    as C\n}"),
     (
@@ -163,6 +168,16 @@ def test_events_are_declared_beside_statements_and_run() -> None:
     ]
 
 
+def test_objects_of_a_live_model_are_parameters() -> None:
+    full = cep.query_event("full", "tooFull", host="Host")
+    twice = cep.complex_event("twice", full("host").times(2), host="`plant.Host`")
+    text = """
+    queryEvent full(host: Host) as tooFull(host)
+    complexEvent twice(host: plant.Host) { as full(host){2} }
+    """
+    assert cep.compose(full, twice) == parsed(text)
+
+
 def test_what_a_text_declares_can_be_used() -> None:
     text = parsed("atomicEvent D(id: string)")
     both = cep.compose(text, cep.complex_event("c", cep.occurs("D", "id").times(2), id="string"))
@@ -199,7 +214,10 @@ REFUSED: list[tuple[Callable[[], object], str, str, str]] = [
     (A.check, "usage", "no condition", "cep.col"),
     (lambda: A.check("x > 5"), "usage", "'x > 5' is not a condition", "cep.col"),
     (lambda: cep.atomic_event("A", x="int[]"), "unknown-type", "'x' has no type", "'int'"),
-    (lambda: cep.atomic_event("A", x="Host"), "unknown-type", "'Host'", "boolean, double"),
+    (lambda: cep.atomic_event("A", x="Host[]"), "unknown-type", "'Host[]'", "boolean, double"),
+    (lambda: cep.query_event("Q", "full", h="Host", arguments=["x"]), "wrong-arguments", "'x'", "h"),
+    (lambda: anything.query_event("Q", "full", change="fund"), "usage", "'fund'", "'found'"),
+    (lambda: anything.query_event("Q", 5), "usage", "a query is a text, not 5", ""),
     (lambda: cep.complex_event("c", a, x="itn"), "unknown-type", "'itn'", "'int'"),
     (lambda: cep.atomic_event("A", t="long", event_time=("t", "s")), "usage", "'s'", "seconds"),
     (lambda: anything.atomic_event(5), "usage", "an event type is a text, not 5", ""),

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from cepheid.build.checks import name, refuse
 from cepheid.build.declarations import Declaration, DeclarationTree, event_time_annotation
 from cepheid.build.expressions import Operand, conjunction
 from cepheid.build.forms import Form, node, occurs
-from cepheid.core.types import SCALARS, Attribute, DataType
+from cepheid.core.types import SCALARS, STRING, Attribute, DataType, EventRef
 from cepheid.core.values import shown
-from cepheid.errors import suggest
+from cepheid.errors import error, is_slip, suggest
 from cepheid.io.type_arguments import GivenAttribute, data_type
 from cepheid.lang import OF_FORMS
 from cepheid.pattern.policy import CHRONICLE, CONTEXTS
 from cepheid.program.occurrences import counted_parameters, deriving
-from cepheid.program.tree import Annotation, PatternSource, ProgramTree, Schema, Statement
+from cepheid.program.tree import (
+    Annotation,
+    MatchChange,
+    PatternSource,
+    ProgramTree,
+    QueryChange,
+    Schema,
+    Statement,
+)
 
 ContextName: TypeAlias = Literal["chronicle", "immediate", "strict"]
 
@@ -117,6 +125,38 @@ def atomic_event(
     return AtomicEvent(replace(schema, annotations=notes, disturbs=True))
 
 
+def query_event(
+    type: str,
+    query: str,
+    parameters: Mapping[str, GivenAttribute] | None = None,
+    /,
+    *,
+    arguments: Iterable[str] | None = None,
+    change: MatchChange = "found",
+    **more: GivenAttribute,
+) -> AtomicEvent:
+    """Declares an event that tells of the matches of a graph query that are found, lost or updated.
+
+    Its arguments are the parameters of the event, in their order, unless they are given; `"_"` is any.
+
+    >>> print(cep.query_event("mended", "tooMuchFree", host="Host", change="lost"))
+    queryEvent mended(host: Host) as tooMuchFree(host) lost
+    """
+    schema = _schema(type, {**(parameters or {}), **more})
+    known = [attribute.name for attribute in schema.attributes]
+    changes = get_args(MatchChange)
+    if change not in changes:
+        refuse("usage", f"no change {shown(change)}", suggest(str(change), changes, "changes"))
+    given = known if arguments is None else [name(a, "an argument") for a in arguments]
+    asked = tuple(None if argument == "_" else argument for argument in given)
+    for argument in asked:
+        if argument is not None and argument not in known:
+            hint = suggest(argument, known, "parameters")
+            refuse("wrong-arguments", f"{type} has no parameter '{argument}'", hint)
+    found = QueryChange(name(query, "a query"), asked, change)
+    return AtomicEvent(replace(schema, disturbs=True, query=found))
+
+
 def complex_event(
     type: str,
     form: Form,
@@ -141,21 +181,28 @@ def complex_event(
 
 
 def _schema(type: str, given: Mapping[str, GivenAttribute]) -> Schema:
+    types = {name(parameter, "a parameter"): _type(parameter, t) for parameter, t in given.items()}
     return Schema(
         name=name(type, "an event type"),
         attributes=tuple(
-            Attribute(name(parameter, "a parameter"), _type(parameter, wanted))
-            for parameter, wanted in given.items()
+            Attribute(parameter, STRING if isinstance(found, str) else found)
+            for parameter, found in types.items()
         ),
+        objects=tuple((p, found) for p, found in types.items() if isinstance(found, str)),
     )
 
 
-def _type(parameter: str, given: GivenAttribute) -> DataType:
+def _type(parameter: str, given: GivenAttribute) -> DataType | str:
+    """A type, or the name of a class of live models, whose objects go by their names."""
     found = data_type(given)
-    if found not in SCALARS.values():
-        hint = suggest(str(given), SCALARS, "types")
-        refuse("unknown-type", f"'{parameter}' has no type of parameters: {shown(given)}", hint)
-    return found
+    if found in SCALARS.values():
+        return found
+    hint = suggest(str(given), SCALARS, "types")
+    fact = f"'{parameter}' has no type of parameters: {shown(given)}"
+    is_slip_of_type = is_slip(error("unknown-type", fact, hint=hint)) and str(given)[:1].islower()
+    if not isinstance(found, EventRef) or is_slip_of_type:
+        refuse("unknown-type", fact, hint)
+    return found.name
 
 
 def _called(schema: Schema, parameters: Sequence[str], named: Mapping[str, str]) -> Form:
