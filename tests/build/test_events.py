@@ -217,6 +217,7 @@ REFUSED: list[tuple[Callable[[], object], str, str, str]] = [
     (lambda: cep.atomic_event("A", x="Host[]"), "unknown-type", "'Host[]'", "boolean, double"),
     (lambda: cep.query_event("Q", "full", h="Host", arguments=["x"]), "wrong-arguments", "'x'", "h"),
     (lambda: anything.query_event("Q", "full", change="fund"), "usage", "'fund'", "'found'"),
+    (lambda: cep.query_event("Q", "full").check(x > 1), "usage", "has no check", "into the query"),
     (lambda: anything.query_event("Q", 5), "usage", "a query is a text, not 5", ""),
     (lambda: cep.complex_event("c", a, x="itn"), "unknown-type", "'itn'", "'int'"),
     (lambda: cep.atomic_event("A", t="long", event_time=("t", "s")), "usage", "'s'", "seconds"),

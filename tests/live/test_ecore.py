@@ -121,6 +121,9 @@ WRONG_MODELS = {
         3,
         "an object that is not there: '//@hosts.7'",
     ),
+    ("//@hosts.1", f"//@hosts.{'9' * 5000}"): ("unknown-object", 3, "an object that is not there"),
+    ("//@hosts.1", f"/{'9' * 5000}"): ("unknown-object", 3, "an object that is not there"),
+    ('availableCpu="2"', 'availableCpu="1_0"'): ("bad-value", 4, "'1_0' is no value"),
     ("//@hosts.1", "//@hots.1"): ("unknown-object", 3, "an object that is not there"),
     ("//@hosts.1", "h2"): ("unknown-object", 3, "an object that is not there: 'h2'"),
     ("//@hosts.1", "other.xmi#//@hosts.1"): ("unknown-object", 3, "an object outside the file"),
@@ -147,7 +150,7 @@ WRONG_MODELS = {
 }
 
 
-@pytest.mark.parametrize("edit", WRONG_MODELS, ids=lambda edit: edit[1])
+@pytest.mark.parametrize("edit", WRONG_MODELS, ids=lambda edit: edit[1][:40])
 def test_a_broken_model_is_one_clear_error(edit: tuple[str, str], tmp_path: Path) -> None:
     text = (FILES / "plant.xmi").read_text()
     text = text.replace("xmlns:cps", f'xmlns:xsi="{XSI}" xmlns:cps', 1)

@@ -42,6 +42,9 @@ class AtomicEvent(Declaration):
         >>> print(cep.atomic_event("invalid", cpu="int").check(cep.col("cpu") > 0))
         atomicEvent invalid(cpu: int) { check cpu > 0 }
         """
+        if self.tree.query is not None:
+            hint = "put the condition into the query"
+            refuse("usage", f"the query event '{self.tree.name}' has no check", hint)
         before = () if self.tree.check is None else (self.tree.check,)
         if not conditions:
             refuse("usage", "no condition", "write for example cep.col('x') > 5")

@@ -23,12 +23,18 @@ from cepheid.live.transaction import Transaction, broken_bounds
 
 _XMI = "http://www.omg.org/XMI"
 _XSI = "http://www.w3.org/2001/XMLSchema-instance"
-_STEP = re.compile(r"@(\w+)(?:\.(\d+))?")
+_STEP = re.compile(r"@(\w+)(?:\.([0-9]{1,9}))?")
+_ROOT = re.compile(r"[0-9]{0,9}")
 FROM_TEXT: Mapping[DataType, Callable[[str], object]] = {
     BOOLEAN: {"true": True, "false": False, "1": True, "0": False}.__getitem__,
-    **dict.fromkeys((INT, LONG), int),
-    **dict.fromkeys((FLOAT, DOUBLE), float),
+    **dict.fromkeys((INT, LONG), lambda text: int(_plain(text))),
+    **dict.fromkeys((FLOAT, DOUBLE), lambda text: float(_plain(text))),
 }
+
+
+def _plain(text: str) -> str:
+    """Python takes `1_000` for a number, files do not."""
+    return text.replace("_", "?")
 
 
 def value_of(text: str, feature: Feature) -> Any:
@@ -263,8 +269,8 @@ class _Reader:
         if not text.startswith("/"):
             return self.ids.get(text)
         root, *steps = text[1:].split("/")
-        is_known = root == "" or (root.isdecimal() and int(root) < len(self.roots))
-        found = self.roots[int(root or 0)] if is_known and self.roots else None
+        place = int(root or 0) if _ROOT.fullmatch(root) else len(self.roots)
+        found = self.roots[place] if place < len(self.roots) else None
         for step in (step for step in steps if step):
             found = found and _part(found, step)
         return found
