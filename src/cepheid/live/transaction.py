@@ -68,7 +68,7 @@ class Transaction:
 
     # Steps.
 
-    def create(self, type: str, **values: object) -> Object:
+    def create(self, type: str, /, **values: object) -> Object:
         """A new object; values of many are given as a list."""
         self._need_open()
         model = self._model
