@@ -111,6 +111,7 @@ CATALOGUE: dict[str, str] = {
     "broken-invariant": "a Petri net that does not keep what it should",
     "bad-metamodel": "a metamodel that makes no sense",
     "bad-model": "a file that is no model of its metamodel",
+    "no-metamodel": "graph queries whose classes and features nothing declares",
     "no-ecore": "the library that reads and writes models is not installed",
     "unknown-class": "a class that the metamodel does not have",
     "unknown-feature": "an attribute or a reference that a class does not have",

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 from cepheid.core.types import DataType, EventRef, EventType, wider
 from cepheid.errors import Diagnostic, Span, error, suggest, warning
-from cepheid.expr.tree import Expr
+from cepheid.expr.tree import Expr, Part, Ref
 from cepheid.expr.typing import Scope, resolve_condition
 from cepheid.pattern import algebra
 from cepheid.pattern.algebra import Form
+from cepheid.pattern.policy import Policy
 from cepheid.pattern.tree import Atom, walk
-from cepheid.program.tree import PatternSource, Schema, Statement
+from cepheid.program.tree import Annotation, PatternSource, Schema, SelectExpr, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ class OccurrenceResolver:
         if self.types[name].is_open:
             return  # it is not declared, and that has been said
         if call.arguments is not None and len(call.arguments) != len(formal):
-            fact = f"{name} has {_counted(len(formal))}, not {len(call.arguments)}"
+            fact = f"{name} has {counted_parameters(len(formal))}, not {len(call.arguments)}"
             hint = f"write {name}({', '.join(formal)}), with `_` for any value, or no list at all"
             self.problems.append(error("wrong-arguments", fact, call.span, hint))
 
@@ -180,8 +182,33 @@ def _attributes_of(form: Form) -> dict[str, set[str]]:
     return found
 
 
-def _counted(count: int) -> str:
+def counted_parameters(count: int) -> str:
     return "no parameters" if not count else f"{count} parameter{'s' * (count > 1)}"
+
+
+def deriving(
+    schema: Schema,
+    form: Form,
+    policy: Policy,
+    annotations: tuple[Annotation, ...] = (),
+    place: Span | None = None,
+) -> Statement:
+    """The statement of a complex event, which derives events of its schema; `place` is the form's."""
+    return Statement(
+        select=tuple(_selected(schema, form)),
+        source=PatternSource(algebra.Occurrence(form, span=place), policy, span=place),
+        insert_into=schema.name,
+        annotations=(*annotations, Annotation("Name", ((None, schema.name),))),
+        span=schema.span,
+    )
+
+
+def _selected(schema: Schema, form: Form) -> Iterator[SelectExpr]:
+    """The parameters that calls name; others are null."""
+    bound = {name for call in algebra.walk_calls(form) for name in call.arguments or () if name}
+    for attribute, place in zip_longest(schema.attributes, schema.places):
+        if attribute.name in bound:
+            yield SelectExpr(Ref((Part(attribute.name),), span=place), span=place)
 
 
 def occurrence_forms(named: Sequence[tuple[str, Statement]]) -> dict[str, Form]:
