@@ -119,6 +119,8 @@ CATALOGUE: dict[str, str] = {
     "unbound-variable": "a variable of a graph query that nothing gives a value",
     "single-variable": "a variable of a graph query that is used once",
     "recursive-query": "a graph query that asks for itself",
+    "rule-failed": "a function that a rule calls and that raises",
+    "never-settles": "rules that lead to each other without end",
     "usage": "a command or call that makes no sense",
 }
 

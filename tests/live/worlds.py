@@ -93,14 +93,14 @@ def change_model(rng: Random, model: Model, steps: int) -> None:
     try:
         with model.transaction() as change:
             for _ in range(steps):
-                _change(rng, model, change)
+                one_change(rng, model, change)
             if rng.random() < 0.1:
                 raise InputError
     except InputError:
         pass
 
 
-def _change(rng: Random, model: Model, change: Transaction) -> None:
+def one_change(rng: Random, model: Model, change: Transaction) -> None:
     objects = list(model.objects())
     if not objects or rng.random() < 0.2:
         change.create(rng.choice(list(model.extents)))

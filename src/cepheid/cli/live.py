@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheid.cli.options import AsJson, Programs, load, one_of
+from cepheid.cli.options import AsJson, Programs, load, one_of, write_file
 from cepheid.errors import Diagnostic, InputError, RunError, UsageError, error, reason_of
 
 if TYPE_CHECKING:
@@ -143,11 +143,9 @@ def _recorder(file: str, stack: ExitStack) -> Callable[[object], None]:
     from cepheid.io.encode import encode, to_json
     from cepheid.live import Happened
 
-    try:
-        target = stack.enter_context(Path(file).open("w", encoding="utf-8", newline="\n"))
-    except OSError as problem:
-        fact = f"cannot write '{file}': {reason_of(problem)}"
-        raise UsageError(error("bad-file", fact)) from None
+    write_file(file, "")
+    opened = Path(file).open("a", encoding="utf-8", newline="\n")  # noqa: SIM115 (the stack closes it)
+    target = stack.enter_context(opened)
 
     def record(entry: object) -> None:
         if isinstance(entry, Happened) and entry.event.statement is None:

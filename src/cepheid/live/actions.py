@@ -248,7 +248,8 @@ class _Resolver:
         if not isinstance(type, ObjectOf):
             if ref is not None and type != ANY:
                 fact = f"'{print_expr(ref)}': '{name}' is asked of {type}, which is no object"
-                self.report("unknown-feature", fact, ref.span)
+                way = "events that VEPL declares have parameters with classes: (host: Host)"
+                self.report("unknown-feature", fact, ref.span, way if type == STRING else None)
             return None
         if type.kind is None:
             return None

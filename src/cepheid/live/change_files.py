@@ -73,7 +73,7 @@ class ChangeReader:
             if not isinstance(steps, list):
                 _refuse(f"'{_CHANGES}' is a list of changes, not {shown(steps)}")
         with (
-            _placed(record.span, LateEvent),
+            _placed(record.span, InputError),
             self.run.transaction(at=record.time) as change,  # type: ignore[arg-type]
             _placed(record.span),
         ):

@@ -408,7 +408,8 @@ def _never_settles(activation: _Activation) -> Diagnostic:
     """Names the rules that lead to each other."""
     rule = activation.reaction.rule
     names = [rule.name, *islice(rules_behind(activation.entry), 100)]
-    length = next((n for n in range(1, len(names) // 2) if _repeats(names, n)), len(names) - 1)
+    late = names[: len(names) // 2 + 1]  # what led into the cycle is no part of it
+    length = next((n for n in range(1, len(late)) if _repeats(late, n)), len(names) - 1)
     cycle = " -> ".join(reversed(names[: length + 1]))
     fact = f"rules never settle: {cycle}, {activation.depth:,} rules in a row"
     hint = "let a condition end it, or a query that does not match any more"

@@ -345,7 +345,8 @@ class _Reader:
             token.span,
             suggest(name, (*TYPES, ANY_OBJECT), "types"),
         )
-        if name == ANY_OBJECT or (self.knows_classes and not is_slip(unknown)):
+        is_class = self.knows_classes and not (name[:1].islower() and is_slip(unknown))
+        if name == ANY_OBJECT or is_class:
             return name
         self.cursor.problems.append(unknown)
         return STRING
