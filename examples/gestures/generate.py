@@ -95,12 +95,22 @@ def room(bodies: Iterable[Body]) -> Iterator[dict[str, object]]:
     """The changes that make the room: all bodies but each third one have a presentation."""
     yield {"create": "Room", "as": "room"}
     for number, body in enumerate(bodies, 1):
-        yield {"create": "Body", "as": body.name, "in": "room.bodies", "values": {"name": body.name}}
+        yield {
+            "create": "Body",
+            "as": body.name,
+            "in": "room.bodies",
+            "values": {"name": body.name},
+        }
         for point in POINTS:
             kind = point[0].upper() + point[1:]
             yield {"create": kind, "as": f"{body.name}.{point}", "in": f"{body.name}.{point}"}
         if number % 3:
-            talk = {"title": f"talk {number}", "slides": 10, "slide": number, "speakers": [body.name]}
+            talk = {
+                "title": f"talk {number}",
+                "slides": 10,
+                "slide": number,
+                "speakers": [body.name],
+            }
             yield {"create": "Presentation", "in": "room.presentations", "values": talk}
 
 
