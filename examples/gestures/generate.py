@@ -102,8 +102,11 @@ def room(bodies: Iterable[Body]) -> Iterator[dict[str, object]]:
             "values": {"name": body.name},
         }
         for point in POINTS:
-            kind = point[0].upper() + point[1:]
-            yield {"create": kind, "as": f"{body.name}.{point}", "in": f"{body.name}.{point}"}
+            yield {
+                "create": kind_of(point),
+                "as": f"{body.name}.{point}",
+                "in": f"{body.name}.{point}",
+            }
         if number % 3:
             talk = {
                 "title": f"talk {number}",
@@ -112,6 +115,11 @@ def room(bodies: Iterable[Body]) -> Iterator[dict[str, object]]:
                 "speakers": [body.name],
             }
             yield {"create": "Presentation", "in": "room.presentations", "values": talk}
+
+
+def kind_of(point: str) -> str:
+    """The class of a point, which is called like it."""
+    return point[0].upper() + point[1:]
 
 
 def transactions(bodies: int, cycles: int) -> Iterator[dict[str, object]]:
