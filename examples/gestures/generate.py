@@ -21,7 +21,7 @@ SIDES = ("left", "right")
 UPPER, LOWER, PALM = 0.3, 0.25, 0.08  # lengths of an arm, in metres
 
 # Degrees above the horizontal, frame by frame; beyond 90 the arm is across the body.
-ROUND = (-90, -30, 0, 50, 90, 150, 180, 210, 250, 270, 270, 270)
+ROUND = (-90, -30, 0, 50, 90, 151, 180, 210, 250, 270, 270, 270)
 ASIDE = (-90, -90, -90, -90, -90, -90, -90, -90, -90, 0, -90, -90)
 # A hanging arm is bent.
 BENT, STRETCHED = 45, 10
