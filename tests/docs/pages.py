@@ -21,8 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 KINDS = (
-    *("epl", "vepl", "python", "output", "console", "sh"),
-    *("text", "json", "csv", "events", "toml"),
+    *("epl", "vepl", "vql", "python", "output", "console", "sh"),
+    *("text", "json", "csv", "events", "toml", "xml"),
 )
 
 _FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -128,6 +128,8 @@ RUNNERS: dict[str, Callable[[Page, Block], str]] = {
     "text": Page.data,
     "toml": Page.data,
     "vepl": Page.program,
+    "vql": Page.data,
+    "xml": Page.data,
 }
 
 

@@ -344,6 +344,18 @@ def test_what_a_function_changed_before_it_raised_stays_and_is_told() -> None:
     assert events(run) == ["invalid", "updated", "valid"]
 
 
+def test_what_there_is_when_a_run_begins_is_found() -> None:
+    model = Model(PLANT)
+    with model.transaction() as change:
+        host = change.create("Host", availableCpu=10)
+    run = live.open(program("rule mend on invalid(h) { set h.availableCpu = 0 }"), model)
+    run.advance(5)
+    assert events(run) == ["invalid", "valid"]
+    assert host["availableCpu"] == 0
+    run.advance(6)
+    assert not run.entries
+
+
 @pytest.mark.parametrize(
     ("text", "cycle"),
     [
@@ -354,7 +366,7 @@ def test_what_a_function_changed_before_it_raised_stays_and_is_told() -> None:
         (
             "rule ping on idleFound(h) { set h.load = 1.0 }\n"
             "rule pong on busyFound(h) { set h.load = 0.0 }",
-            "ping -> pong -> ping",
+            "pong -> ping -> pong",
         ),
         (
             "rule echo on told(h, w) { emit told(h, w) }\nrule a on idleFound(h) { emit told(h, '') }",
@@ -370,11 +382,18 @@ def test_rules_that_never_settle_are_named(text: str, cycle: str) -> None:
         new_host(run, availableCpu=10, load=0.0)
     [problem] = ended.value.diagnostics
     assert problem.code == "never-settles"
-    assert f"rules never settle: {cycle}, 20 rules in a row" in problem.message
+    assert f"rules never settle: {cycle}, and so on for 21 rules" in problem.message
     # What was committed is in the log, and the run goes on.
     told = [e.commit.number for e in run.entries if isinstance(e, Changed)]
     assert told == (done if "set" in text else done[:1])
     run.advance(1)
+
+
+def test_rules_that_lead_to_more_and_more_others_end_too() -> None:
+    text = "rule {} on told(h, w) {{ emit told(h, w)  emit told(h, w) }}"
+    run = opened(f"{text.format('a')}\n{text.format('b')}", limit=20)
+    with pytest.raises(RunError, match="rules never settle: "):
+        run.send("told", {}, at=0)
 
 
 def test_a_transaction_that_raises_leaves_nothing_and_tells_nothing() -> None:

@@ -59,6 +59,10 @@ OnError = Annotated[
         help="What to do with lines that cannot be read and rules that fail: fail, or skip and count.",
     ),
 ]
+Limit = Annotated[
+    int,
+    typer.Option(min=1, help="How many rules may follow from one event, before it is an error."),
+]
 Why = Annotated[bool, typer.Option("--why", help="Number everything, and tell what led to it.")]
 
 
@@ -71,6 +75,7 @@ def live(
     record: Record = None,
     functions: Functions = None,
     on_error: OnError = "fail",
+    limit: Limit = 1_000,
     why: Why = False,
     as_json: AsJson = False,
 ) -> None:
@@ -98,6 +103,7 @@ def live(
         functions=called,
         why=why,
         on_error="skip" if skips else "fail",
+        limit=limit,
     )
     with ExitStack() as stack:
         log = LiveLog(as_json=as_json, with_causes=why)

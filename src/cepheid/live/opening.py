@@ -36,7 +36,8 @@ def open(
     `functions` are those that rules call, by name; they get the run, then what the rule gives
     them. `why` keeps the events behind complex events.
     A rule that fails is undone; then the turn goes on, and ends with an error unless `on_error` is
-    "skip". `limit` is how many rules in a row may lead to each other.
+    "skip". `limit` is how many rules may follow from one that an event of a
+    user or of time brought.
     """
     expect(program, Program, "a program", MAKE_ONE)
     choose(on_error, ("fail", "skip"), "on_error")

@@ -1,6 +1,7 @@
 """A program that lives with its model.
 
-A *turn* begins with a transaction of a user, an event from outside, or a timer. What it does to the matches
+A run begins with what there is: all matches are found. Then a *turn* begins with a transaction of a user, an
+event from outside, or a timer. What it does to the matches
 of queries becomes events, events become complex events, and rules wait for both. Rules are done one at a
 time, each in a transaction of its own, whose events may bring further rules; the turn ends when none waits.
 They are done by priority, then in the order of the events that they wait for, then of the text.
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import islice
+from operator import itemgetter
 from typing import Literal, TypeAlias, TypeVar
 
 from cepheid.core.event import Event, SortKey, Value
@@ -43,7 +45,7 @@ from cepheid.program.tree import MatchChange
 _E = TypeVar("_E", bound=Entry)
 Function: TypeAlias = Callable[..., object]
 Listener: TypeAlias = Callable[[Entry], None]
-LIMIT = 1_000  # rules in a row, each of which leads to the next
+LIMIT = 1_000  # rules that others led to, for each that none did
 # What goes comes before what comes: who leaves one state for another is never seen in both.
 _ORDER: tuple[MatchChange, ...] = ("lost", "found", "updated")
 
@@ -54,7 +56,7 @@ class _Activation:
 
     reaction: Reaction
     entry: Happened
-    depth: int  # how many rules in a row led to it
+    is_led: bool  # whether another rule led to it
     match: tuple[MatchChange, Match] | None  # that it is about, if a query told of it
 
     @property
@@ -96,13 +98,15 @@ class Run:
         self._decoder = Decoder(program.program.types)
         self._tellings = _by_query(program.tellings)
         self._events: dict[SortKey, Entry] = {}  # of all events, where causes are asked for
-        self._deltas: deque[tuple[Delta, Fired | Ran | None, int]] = deque()
+        self._deltas: deque[tuple[Delta, Fired | Ran | None]] = deque()
         self._agenda: list[tuple[tuple[int, int, int], _Activation]] = []
         self._cause: Fired | Ran | None = None  # what changes the model now
-        self._depth = 0
+        self._first = 0  # rules in this turn that no other led to
+        self._led = 0  # and the others
         self._deleted: dict[str, Object] = {}  # in this turn
         self._failed: list[Diagnostic] = []  # in this turn
         self._is_busy = False
+        self._has_begun = False
         self._count = 0
         self._sent = 0
 
@@ -148,7 +152,7 @@ class Run:
         """An event from outside happens. Objects may be given as they are."""
         self._need_quiet()
         self._begin(at)
-        self._happen(type, dict(values or {}), (), 0)
+        self._happen(type, dict(values or {}), ())
         self._settle()
 
     def advance(self, at: Time) -> None:
@@ -173,15 +177,21 @@ class Run:
         self.entries = []
         self._deleted.clear()
         instant = self.clock if at is None else instant_of(at)
-        while (due := self._runner.machine.next_due()) is not None and due <= instant:
-            self._derive(self._runner.pass_time(due), (), 0)
+        if not self._has_begun:
+            self._has_begun = True
+            self._derive(self._runner.pass_time(instant), ())
+            self._tell_matches("found", self._all_matches(), ())
             self._settle()
-        self._derive(self._runner.pass_time(instant), (), 0)
+        while (due := self._runner.machine.next_due()) is not None and due <= instant:
+            self._derive(self._runner.pass_time(due), ())
+            self._settle()
+        self._derive(self._runner.pass_time(instant), ())
         self._settle()
 
     def _settle(self) -> None:
         """Does what waits until nothing does."""
         self._is_busy = True
+        self._first = self._led = 0
         try:
             while self._deltas or self._agenda:
                 if self._deltas:
@@ -201,9 +211,9 @@ class Run:
 
     def _note_delta(self, delta: Delta) -> None:
         """Nothing is done while the model tells of a transaction: that comes in its turn."""
-        self._deltas.append((delta, self._cause, self._depth))
+        self._deltas.append((delta, self._cause))
 
-    def _tell(self, delta: Delta, cause: Fired | Ran | None, depth: int) -> None:
+    def _tell(self, delta: Delta, cause: Fired | Ran | None) -> None:
         """What a transaction did, to the model and to matches, and the events that tell of it."""
         for change in delta.commit.changes:
             if change.kind is ChangeKind.DELETE:
@@ -212,37 +222,51 @@ class Run:
             return
         causes = () if cause is None else (cause,)
         changed = self._note(Changed(*self._head(causes), delta.commit))
-        told: list[tuple[Telling, Matched]] = []
         for kind in _ORDER:
-            matches: tuple[Match, ...] = getattr(delta, kind)
-            for match in matches:
-                tellings = self._tellings.get((match.query, kind), ())
-                if tellings or (kind != "updated" and self._is_pattern(match)):
-                    entry = self._matched(changed, kind, match)
-                    told += ((telling, entry) for telling in tellings)
-        order = {id(telling): place for place, telling in enumerate(self.program.tellings)}
-        for telling, entry in sorted(
-            told, key=lambda one: (_ORDER.index(one[0].change), order[id(one[0])])
-        ):
+            self._tell_matches(kind, getattr(delta, kind), (changed,), is_led=cause is not None)
+
+    def _all_matches(self) -> tuple[Match, ...]:
+        """What is there when the run begins, which is found then."""
+        queries = [q for q in self.program.queries.queries if not q.tree.is_private]
+        return tuple(match for q in queries for match in self.matcher.matches(q.name))
+
+    def _tell_matches(
+        self,
+        kind: MatchChange,
+        matches: tuple[Match, ...],
+        causes: tuple[Entry, ...],
+        *,
+        is_led: bool = False,
+    ) -> None:
+        """First what became of matches, then the events that tell of it, in the order of the text."""
+        told: list[tuple[int, Telling, Matched]] = []
+        for match in matches:
+            tellings = self._tellings.get((match.query, kind), ())
+            if tellings or (kind != "updated" and self._is_pattern(match)):
+                entry = self._matched(kind, match, causes)
+                told += ((place, telling, entry) for place, telling in tellings)
+        for _, telling, entry in sorted(told, key=itemgetter(0)):
             values = {name: entry.match.row[place] for name, place in telling.columns}
-            about = (entry.change, entry.match)
-            self._happen(telling.event_type, values, (entry,), depth, about)
+            self._happen(
+                telling.event_type, values, (entry,), is_led=is_led, match=(kind, entry.match)
+            )
 
     def _is_pattern(self, match: Match) -> bool:
         """Whether a match is one of a pattern, not of a class or a feature."""
         return self.program.queries.by_name[match.query].tree.span is not None
 
-    def _matched(self, changed: Changed, kind: MatchChange, match: Match) -> Matched:
+    def _matched(self, kind: MatchChange, match: Match, causes: tuple[Entry, ...]) -> Matched:
         has_rule = self.program.queries.by_name[match.query].tree.rule is not None
         violation = self.matcher.violation(match) if has_rule else None
-        return self._note(Matched(*self._head((changed,)), kind, match, violation))
+        return self._note(Matched(*self._head(causes), kind, match, violation))
 
     def _happen(
         self,
         type: str,
         values: Mapping[str, object],
         causes: tuple[Entry, ...],
-        depth: int,
+        *,
+        is_led: bool = False,
         match: tuple[MatchChange, Match] | None = None,
     ) -> None:
         named = {n: v.name if isinstance(v, Object) else v for n, v in values.items()}
@@ -250,19 +274,22 @@ class Run:
         event = self._decoder.decode(record, self._sent)
         assert isinstance(event, Event)
         self._sent += 1
-        entry = self._occur(event, causes, depth, match)
-        self._derive(self._runner.send(event), (entry,), depth)
+        entry = self._occur(event, causes, is_led=is_led, match=match)
+        self._derive(self._runner.send(event), (entry,), is_led=is_led)
 
-    def _derive(self, rows: list[Event], causes: tuple[Entry, ...], depth: int) -> None:
+    def _derive(
+        self, rows: list[Event], causes: tuple[Entry, ...], *, is_led: bool = False
+    ) -> None:
         for row in rows:
             known = tuple(self._events[c.key] for c in row.causes if c.key in self._events)
-            self._occur(row, known or causes, depth)
+            self._occur(row, known or causes, is_led=is_led)
 
     def _occur(
         self,
         event: Event,
         causes: tuple[Entry, ...],
-        depth: int,
+        *,
+        is_led: bool = False,
         match: tuple[MatchChange, Match] | None = None,
     ) -> Happened:
         entry = self._note(Happened(*self._head(causes), event))
@@ -270,15 +297,19 @@ class Run:
             self._events[event.key] = entry
         if not (event.is_old or event.is_timeout):
             for reaction in self.program.reactions.get(event.type, ()):
-                waiting = _Activation(reaction, entry, depth, match)
+                waiting = _Activation(reaction, entry, is_led, match)
                 heappush(self._agenda, (waiting.place, waiting))
         return entry
 
     # Rules.
 
     def _fire(self, activation: _Activation) -> None:
-        if activation.depth >= self._limit:
-            raise RunError(_never_settles(activation))
+        if activation.is_led:
+            self._led += 1
+        else:
+            self._first += 1
+        if self._led > self._limit * max(1, self._first):
+            raise RunError(_never_settles(activation, self._led))
         if self._is_over(activation):
             self._note_fired(activation, Outcome.WITHDRAWN)
             return
@@ -292,7 +323,7 @@ class Run:
         assert change.commit is not None
         fired = self._note_fired(activation, Outcome.DONE)
         for place in range(waiting, len(self._deltas)):
-            self._deltas[place] = (self._deltas[place][0], fired, activation.depth + 1)
+            self._deltas[place] = (self._deltas[place][0], fired)
         self._follow(activation, fired, change.commit, effects, waiting)
 
     def _is_over(self, activation: _Activation) -> bool:
@@ -323,7 +354,6 @@ class Run:
         waiting: int,
     ) -> None:
         """Functions are called, then events happen; where a function raises, nothing was done."""
-        self._depth = activation.depth + 1
         try:
             for call in (e for e in effects if isinstance(e, Called)):
                 self._cause = self._note(Ran(*self._head((fired,)), call.function, call.arguments))
@@ -332,14 +362,14 @@ class Run:
             self._undo(activation, commit, problem, waiting)
             return
         finally:
-            self._cause, self._depth = None, 0
+            self._cause = None
         while self._deltas:
             self._tell(*self._deltas.popleft())
         for told in (e for e in effects if isinstance(e, Emitted)):
             attributes = self.program.program.types[told.event_type].attributes
             values = {a.name: v for a, v in zip(attributes, told.values, strict=True)}
             try:
-                self._happen(told.event_type, values, (fired,), activation.depth + 1)
+                self._happen(told.event_type, values, (fired,), is_led=True)
             except CepheidError as problem:
                 self._failed += map(self._placed(activation), problem.diagnostics)
 
@@ -394,24 +424,26 @@ class Run:
         return self._note(Fired(*self._head((entry,)), name, entry.event, outcome, problems))
 
 
-def _by_query(
-    tellings: tuple[Telling, ...],
-) -> dict[tuple[str, MatchChange], tuple[Telling, ...]]:
-    found: dict[tuple[str, MatchChange], tuple[Telling, ...]] = {}
-    for telling in tellings:
-        key = (telling.query, telling.change)
-        found[key] = (*found.get(key, ()), telling)
+_Tellings: TypeAlias = "dict[tuple[str, MatchChange], tuple[tuple[int, Telling], ...]]"
+
+
+def _by_query(tellings: tuple[Telling, ...]) -> _Tellings:
+    """The events of each change of a query, with their places in the text."""
+    found: _Tellings = {}
+    for numbered in enumerate(tellings):
+        key = (numbered[1].query, numbered[1].change)
+        found[key] = (*found.get(key, ()), numbered)
     return found
 
 
-def _never_settles(activation: _Activation) -> Diagnostic:
+def _never_settles(activation: _Activation, count: int) -> Diagnostic:
     """Names the rules that lead to each other."""
     rule = activation.reaction.rule
     names = [rule.name, *islice(rules_behind(activation.entry), 100)]
     late = names[: len(names) // 2 + 1]  # what led into the cycle is no part of it
     length = next((n for n in range(1, len(late)) if _repeats(late, n)), len(names) - 1)
     cycle = " -> ".join(reversed(names[: length + 1]))
-    fact = f"rules never settle: {cycle}, {activation.depth:,} rules in a row"
+    fact = f"rules never settle: {cycle}, and so on for {count:,} rules"
     hint = "let a condition end it, or a query that does not match any more"
     return error("never-settles", fact, rule.span, hint)
 
