@@ -32,9 +32,14 @@ if TYPE_CHECKING:
     from cepheid import spark as spark
     from cepheid.build.declarations import context as context
     from cepheid.build.declarations import schema as schema
+    from cepheid.build.events import atomic_event as atomic_event
+    from cepheid.build.events import complex_event as complex_event
+    from cepheid.build.events import query_event as query_event
     from cepheid.build.expressions import Expression as Expression
     from cepheid.build.expressions import col as col
     from cepheid.build.expressions import lit as lit
+    from cepheid.build.forms import Form as Form
+    from cepheid.build.forms import occurs as occurs
     from cepheid.build.functions import agg as agg
     from cepheid.build.functions import call as call
     from cepheid.build.functions import case as case
@@ -75,6 +80,7 @@ _HOMES = {
     "Event": "cepheid.core.event",
     "Expression": "cepheid.build.expressions",
     "Factory": "cepheid.simulation.scenario",
+    "Form": "cepheid.build.forms",
     "Pattern": "cepheid.build.patterns",
     "Program": "cepheid.verbs.program",
     "Query": "cepheid.build.statements",
@@ -87,9 +93,11 @@ _HOMES = {
     "all_of": "cepheid.build.patterns",
     "any_of": "cepheid.build.patterns",
     "at": "cepheid.build.patterns",
+    "atomic_event": "cepheid.build.events",
     "call": "cepheid.build.functions",
     "case": "cepheid.build.functions",
     "col": "cepheid.build.expressions",
+    "complex_event": "cepheid.build.events",
     "compose": "cepheid.build.programs",
     "context": "cepheid.build.declarations",
     "event": "cepheid.build.patterns",
@@ -101,8 +109,10 @@ _HOMES = {
     "load": "cepheid.verbs.loading",
     "match": "cepheid.build.statements",
     "not_": "cepheid.build.patterns",
+    "occurs": "cepheid.build.forms",
     "open": "cepheid.verbs.running",
     "parse": "cepheid.verbs.loading",
+    "query_event": "cepheid.build.events",
     "run": "cepheid.verbs.running",
     "schema": "cepheid.build.declarations",
     "sequence": "cepheid.build.patterns",

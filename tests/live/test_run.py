@@ -349,11 +349,17 @@ def test_what_there_is_when_a_run_begins_is_found() -> None:
     with model.transaction() as change:
         host = change.create("Host", availableCpu=10)
     run = live.open(program("rule mend on invalid(h) { set h.availableCpu = 0 }"), model)
+    with model.transaction() as change:  # past the run
+        change.set(host, "availableCpu", 11)
     run.advance(5)
     assert events(run) == ["invalid", "valid"]
     assert host["availableCpu"] == 0
     run.advance(6)
     assert not run.entries
+    with model.transaction() as change:
+        change.set(host, "availableCpu", 12)
+    run.advance(7)
+    assert events(run) == ["invalid", "valid"]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from cepheid.live.changes import Change, ChangeKind, Commit
 from cepheid.live.ecore import load_metamodel, load_model, save_model
 from cepheid.live.log import Changed, Entry, Fired, Happened, Matched, Outcome, Ran, behind
 from cepheid.live.matching.matcher import Delta, Match, Matcher, Violation
-from cepheid.live.metamodel import Attribute, Class, Metamodel, Reference
+from cepheid.live.metamodel import Attribute, Class, Metamodel, Package, Reference
 from cepheid.live.model import Model, Object
 from cepheid.live.opening import open
 from cepheid.live.queries.resolve import check_queries, load_queries, parse_queries
@@ -49,6 +49,7 @@ __all__ = [
     "Model",
     "Object",
     "Outcome",
+    "Package",
     "Queries",
     "Ran",
     "Reference",

@@ -115,10 +115,6 @@ class Run:
         """The time up to which everything has happened."""
         return self._runner.clock or 0
 
-    @property
-    def is_started(self) -> bool:
-        return self._runner.clock is not None
-
     def violations(self) -> tuple[Violation, ...]:
         """What is wrong with the model now."""
         return self.matcher.violations()
@@ -179,6 +175,7 @@ class Run:
         instant = self.clock if at is None else instant_of(at)
         if not self._has_begun:
             self._has_begun = True
+            self._deltas.clear()  # what was changed since the run was opened is found with the rest
             self._derive(self._runner.pass_time(instant), ())
             self._tell_matches("found", self._all_matches(), ())
             self._settle()
@@ -192,6 +189,7 @@ class Run:
         """Does what waits until nothing does."""
         self._is_busy = True
         self._first = self._led = 0
+        self._failed = []
         try:
             while self._deltas or self._agenda:
                 if self._deltas:
@@ -202,10 +200,9 @@ class Run:
             self._is_busy = False
             self._deltas.clear()
             self._agenda.clear()
-        failed, self._failed = self._failed, []
-        if failed and not self._skips_errors:
-            raise RunError(*failed)
-        self.failures += failed
+        if self._failed and not self._skips_errors:
+            raise RunError(*self._failed)
+        self.failures += self._failed
 
     # Events.
 

@@ -6,6 +6,7 @@ transactions. An index finds rows by the values of some columns, given as a tupl
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
@@ -17,7 +18,7 @@ Columns: TypeAlias = tuple[int, ...]
 Index: TypeAlias = Callable[[Row], Iterable[Row]]
 
 
-class Relation:
+class Relation(ABC):
     """What all relations share; `find` gives the index over the present rows."""
 
     def __init__(self, arity: int) -> None:
@@ -26,8 +27,8 @@ class Relation:
         # The removed rows, under every key by which rows came or went, for each index in use.
         self._gone: dict[Columns, dict[Row, list[Row]]] = {}
 
-    def find(self, columns: Columns) -> Index:
-        raise NotImplementedError
+    @abstractmethod
+    def find(self, columns: Columns) -> Index: ...
 
     def find_before(self, columns: Columns) -> Index:
         """The index over the rows before this transaction."""
