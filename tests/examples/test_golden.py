@@ -52,8 +52,9 @@ RUNS = (
     Run("temperature", "temperature_next.epl", ("events.jsonl",)),
     Run("airquality", "airquality.epl", ("events.jsonl",), only="AirQualityLevel"),
     Run("airquality", "airquality_fixed.epl", ("events.jsonl",), only="AirQualityLevel"),
+    Run("gestures", "gestures.vepl", ("recorded.jsonl",)),
 )
-PROGRAMS = sorted(EXAMPLES.glob("*/*.epl"))
+PROGRAMS = sorted(path for path in EXAMPLES.glob("*/*") if path.suffix in (".epl", ".vepl"))
 
 
 @pytest.mark.parametrize("run", RUNS, ids=str)

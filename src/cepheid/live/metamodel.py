@@ -124,6 +124,7 @@ class Feature:
         "is_container",
         "is_containment",
         "is_many",
+        "literals",
         "name",
         "opposite",
         "owner",
@@ -143,6 +144,7 @@ class Feature:
         self.opposite: Feature | None = None
         self.is_container = False  # the opposite of a containment
         self.initial: str | bool | int | float | None = None  # of a new object
+        self.literals = declared.literals if isinstance(declared, Attribute) else ()
         if isinstance(declared, Attribute):
             self.coerce = Coercions({}).of(declared.type)
             self.initial = one_nan(self.coerce(declared.default))
@@ -151,10 +153,6 @@ class Feature:
     def type(self) -> DataType | None:
         """Of the values of an attribute."""
         return self.declared.type if isinstance(self.declared, Attribute) else None
-
-    @property
-    def literals(self) -> tuple[str, ...]:
-        return self.declared.literals if isinstance(self.declared, Attribute) else ()
 
     def __repr__(self) -> str:
         return f"{self.owner}.{self.name}"

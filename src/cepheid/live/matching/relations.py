@@ -136,13 +136,16 @@ class Values(BaseRelation):
 
     def _forward(self) -> Index:
         feature, held = self.feature, self.held
-        if feature.is_many or self.with_nulls or self.is_narrow:
+        if feature.is_many:
             return lambda key: [(key[0], value) for value in held(key[0])]
+        kinds, with_nulls = self.kinds, self.with_nulls
 
         def one_value(key: Row) -> Iterable[Row]:
             one = key[0]
             value = one.values.get(feature)
-            return () if value is None else ((one, value),)
+            if value is None and (not with_nulls or one.former is not None):
+                return ()
+            return ((one, value),) if one.kind.name in kinds else ()
 
         return one_value
 
