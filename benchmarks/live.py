@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import cepheid as cep
+from benchmarks import live_gestures
 from benchmarks.measure import Sizes
 from benchmarks.report import Figure, Goal
 from cepheid.live import (
@@ -115,6 +116,7 @@ private pattern above(b : Body, hand : Hand, head : Head) {
 
 def run(sizes: Sizes) -> Iterator[Figure]:
     yield frames()
+    yield from live_gestures.figures()
     yield local(sizes.events(100_000))
     yield growth(sizes.events(1_000_000))
     yield closure(sizes.events(10_000))

@@ -32,9 +32,14 @@ if TYPE_CHECKING:
     from cepheid import spark as spark
     from cepheid.build.declarations import context as context
     from cepheid.build.declarations import schema as schema
+    from cepheid.build.events import atomic_event as atomic_event
+    from cepheid.build.events import complex_event as complex_event
+    from cepheid.build.events import query_event as query_event
     from cepheid.build.expressions import Expression as Expression
     from cepheid.build.expressions import col as col
     from cepheid.build.expressions import lit as lit
+    from cepheid.build.forms import Form as Form
+    from cepheid.build.forms import occurs as occurs
     from cepheid.build.functions import agg as agg
     from cepheid.build.functions import call as call
     from cepheid.build.functions import case as case
@@ -50,6 +55,8 @@ if TYPE_CHECKING:
     from cepheid.build.patterns import not_ as not_
     from cepheid.build.patterns import sequence as sequence
     from cepheid.build.programs import compose as compose
+    from cepheid.build.rules import fix as fix
+    from cepheid.build.rules import rule as rule
     from cepheid.build.statements import Query as Query
     from cepheid.build.statements import match as match
     from cepheid.build.statements import stream as stream
@@ -75,6 +82,7 @@ _HOMES = {
     "Event": "cepheid.core.event",
     "Expression": "cepheid.build.expressions",
     "Factory": "cepheid.simulation.scenario",
+    "Form": "cepheid.build.forms",
     "Pattern": "cepheid.build.patterns",
     "Program": "cepheid.verbs.program",
     "Query": "cepheid.build.statements",
@@ -87,22 +95,28 @@ _HOMES = {
     "all_of": "cepheid.build.patterns",
     "any_of": "cepheid.build.patterns",
     "at": "cepheid.build.patterns",
+    "atomic_event": "cepheid.build.events",
     "call": "cepheid.build.functions",
     "case": "cepheid.build.functions",
     "col": "cepheid.build.expressions",
+    "complex_event": "cepheid.build.events",
     "compose": "cepheid.build.programs",
     "context": "cepheid.build.declarations",
     "event": "cepheid.build.patterns",
     "every": "cepheid.build.patterns",
     "every_distinct": "cepheid.build.patterns",
+    "fix": "cepheid.build.rules",
     "fn": "cepheid.build.functions",
     "interval": "cepheid.build.patterns",
     "lit": "cepheid.build.expressions",
     "load": "cepheid.verbs.loading",
     "match": "cepheid.build.statements",
     "not_": "cepheid.build.patterns",
+    "occurs": "cepheid.build.forms",
     "open": "cepheid.verbs.running",
     "parse": "cepheid.verbs.loading",
+    "query_event": "cepheid.build.events",
+    "rule": "cepheid.build.rules",
     "run": "cepheid.verbs.running",
     "schema": "cepheid.build.declarations",
     "sequence": "cepheid.build.patterns",

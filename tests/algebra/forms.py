@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import cepheid as cep
 from cepheid.core.event import Event, Value
@@ -14,6 +15,12 @@ from cepheid.semantics.machine import Machine
 
 TYPES = "abcd"
 SCHEMAS = "".join(f"atomicEvent {name}(p: int, q: int)\n" for name in TYPES)
+# What forms may call: the names of these are their own where a call does not give them.
+CALLED = {
+    "pair": "a(x, _) -> b(x, y)",
+    "many": "a(x, _){2} -> b(x, y)",
+    "lone": "a -> NOT b(x, _) -> c(x, y)",
+}
 
 
 @dataclass(frozen=True)
@@ -25,14 +32,18 @@ class Chosen:
     values: dict[str, Value]
 
 
+@cache
 def program(form: str, context: str = "chronicle", parameters: str = "") -> ResolvedProgram:
     text = f"{SCHEMAS}\ncomplexEvent found({parameters}) {{ as {form} context {context} }}"
+    for name in (name for name in CALLED if f"{name}(" in form):
+        text += f"\ncomplexEvent {name}(x: int, y: int) {{ as {CALLED[name]} }}"
     found = cep.parse(text, language="vepl").resolve()
     errors = [problem for problem in found.problems if problem.severity.value == "error"]
     assert not errors, errors
     return found
 
 
+@cache
 def form_of(form: str) -> Form:
     """Resolved: its calls know their types."""
     pattern = program(form).statements[0].pattern
@@ -62,7 +73,8 @@ def run(
         rows += machine.take(event)
     if end is not None:
         rows += machine.advance(end)
-    return [Chosen(row.instant, row.causes, dict(row.values_)) for row in rows]
+    chosen = (row for row in rows if row.type == "found")
+    return [Chosen(row.instant, row.causes, dict(row.values_)) for row in chosen]
 
 
 def words(chosen: Iterable[Chosen]) -> list[str]:

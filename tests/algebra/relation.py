@@ -13,6 +13,7 @@ from itertools import product
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
 from cepheid.pattern.algebra import (
+    HIDDEN,
     Both,
     Either,
     Follows,
@@ -100,16 +101,30 @@ def _found(form: Form, events: Sequence[Event], clock: Instant) -> Iterator[Foun
                 yield from _found(part, events, clock)
         case Follows():
             yield from _sequence(_flat(form), events, clock)
-        case Times(part, low, high):
+        case Times(part, low, high, own):
             # One more than there are events can never be needed.
             most = min(len(events) if high is None else high, len(events))
+            rounds = [_renamed(part, own, f"{HIDDEN}{number}") for number in range(most)]
             for count in range(low, most + 1):
-                yield from _sequence([part] * count, events, clock)
+                yield from _sequence(rounds[:count], events, clock)
         case Both(parts):
             yield from _together(parts, events, clock)
         case Timed(part):
             for found in _found(part, events, clock):
                 yield from _in_window(found, form, events, clock)
+
+
+def _renamed(form: Form, own: Sequence[str], mark: str) -> Form:
+    """A round of a loop: what it binds anew has names of its own."""
+    match form:
+        case Taken(_, parameters):
+            names = ((f"{n}{mark}" if n in own else n, attribute) for n, attribute in parameters)
+            return replace(form, parameters=tuple(names))
+        case Either(parts) | Follows(parts) | Both(parts):
+            return replace(form, parts=tuple(_renamed(part, own, mark) for part in parts))
+        case Times(part) | Timed(part) | Never(part):
+            return replace(form, part=_renamed(part, own, mark))
+    raise TypeError(type(form).__name__)
 
 
 def _events(taken: Taken, events: Sequence[Event]) -> Iterator[Found]:

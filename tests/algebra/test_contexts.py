@@ -104,6 +104,23 @@ def test_what_the_original_did(
         ("(a{*}){2} -> b", "chronicle", "b", ["b0"]),
         ("(a{+}){+} -> b", "chronicle", "a a b", ["a0 a1 b2"]),
         ("(a -> NOT b -> c) AND b", "chronicle", "b a c", ["b0 a1 c2"]),
+        # A referenced event keeps its own names through its loops, and begins anew in a loop around it.
+        ("many(_, _) -> c", "chronicle", "a1 a2 b3 c", []),
+        ("many(_, _) -> c", "chronicle", "a1 a2 a1 b1 c", ["a0 a2 b3 c4"]),
+        ("pair(_, _){2}", "chronicle", "a1 b1 a2 b2", ["a0 b1 a2 b3"]),
+        # So does what it forbids: in each round, other values.
+        ("lone(_, _){2}", "chronicle", "a b1 c2 a c1", ["a0 c2 a3 c4"]),
+        ("lone(_, _){2}", "chronicle", "a b1 c2 a b1 c1", []),
+        # What is forbidden in something forbidden shares the names of that.
+        ("a -> NOT (b(y, _) -> NOT c(y, _) -> d) -> a", "chronicle", "a b1 c2 d a", []),
+        ("a -> NOT (b(y, _) -> NOT c(y, _) -> d) -> a", "chronicle", "a b1 c1 d a", ["a0 a4"]),
+        # A name that only the match has stands there for any value.
+        (
+            "a(x, _) -> NOT (b -> NOT c(x, _) -> d) -> a(x, _)",
+            "chronicle global",
+            "a1 b c2 d a1",
+            ["a0 a4"],
+        ),
     ],
 )
 def test_what_contexts_choose(form: str, context: str, events: str, matches: list[str]) -> None:
@@ -169,14 +186,16 @@ def test_an_event_that_inherits_has_the_key_of_its_own_type() -> None:
     assert [row["k"] for row in cep.run(program, events, engine="reference")] == [1]
 
 
+@pytest.mark.parametrize("engine", ["reference", "automaton"])
 @pytest.mark.parametrize("context", ["chronicle", "immediate", "strict"])
-def test_what_a_window_ends_is_forgotten(context: str) -> None:
+def test_what_a_window_ends_is_forgotten(context: str, engine: str) -> None:
     """Also where no event of its key comes again."""
     session = cep.open(
         cep.parse(
             f"{SCHEMAS} complexEvent f() {{ as (a(x, _) -> b(x, _))[within 2 seconds] context {context} }}",
             language="vepl",
-        )
+        ),
+        engine=engine,
     )
     sizes = []
     for number in range(60):

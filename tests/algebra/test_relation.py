@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from itertools import product
 
 import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
-from cepheid.core.event import Event
-from cepheid.pattern.algebra import Occurrence
+from cepheid.core.event import Event, Value
+from cepheid.pattern.algebra import HIDDEN, Occurrence
 from cepheid.pattern.policy import CHRONICLE
-from cepheid.semantics.contexts import plan_occurrence
-from cepheid.semantics.residuals import End, Env, Way, is_over
+from cepheid.semantics.contexts import Follow, Follower, Way, plan_occurrence
+from cepheid.semantics.residuals import Residuals
+from cepheid.semantics.tokens import on_automaton
 from tests.algebra.forms import TYPES, form_of, program, run, stream
 from tests.algebra.generators import SECOND, forms, streams
 from tests.algebra.relation import contains, occurrences
@@ -113,50 +116,110 @@ def test_what_a_context_chooses_is_in_the_relation(
         }
 
 
-def every_way(form: str, events: list[Event], end: int) -> set[tuple[int, ...]]:
-    """Where the events of all matches are, if each token may use an event or leave it: no context."""
-    resolved = program(form)
-    pattern = resolved.statements[0].pattern
+# Where the events of a match are, when it is complete, and what its parameters are bound to.
+Match = tuple[tuple[int, ...], int, frozenset[tuple[str, Value]]]
+FOLLOWED: Mapping[str, Follow] = {"what is left": Residuals, "tokens": on_automaton}
+
+
+@cache
+def follower_of(form: str, follow: Follow) -> Follower:
+    pattern = program(form).statements[0].pattern
     assert isinstance(pattern, Occurrence)
-    plan = plan_occurrence(pattern, CHRONICLE, {name: frozenset({name}) for name in TYPES}).plan
-    tokens: dict[tuple[Way, tuple[int, ...]], None] = {}
-    found: set[tuple[int, ...]] = set()
+    heirs = {name: frozenset({name}) for name in TYPES}
+    return plan_occurrence(pattern, CHRONICLE, heirs, follow).follower
+
+
+def every_match(form: str, follow: Follow, events: list[Event], end: int) -> set[Match]:
+    """All matches, if each way may use an event and may leave it: no context."""
+    follower = follower_of(form, follow)
+    waiting: dict[tuple[Way, tuple[int, ...]], None] = {}
+    found: set[Match] = set()
 
     def pass_time(now: int) -> None:
-        while due := [(rest.due, key) for key in tokens if (rest := key[0][0]).due is not None]:
-            instant, key = min(due, key=lambda one: one[0])
+        while due := [(way.due, (way, places)) for way, places in waiting if way.due is not None]:
+            instant, (way, places) = min(due, key=lambda one: one[0])
             if instant > now:
                 break
-            del tokens[key]
-            (rest, env), places = key
-            settle(rest.wake(instant, env), places)
+            del waiting[way, places]
+            if way.last is None or way.last >= instant:
+                settle(way.wake(instant), places, instant)
 
-    def settle(ways: Iterable[Way], places: tuple[int, ...]) -> None:
+    def settle(ways: Iterable[Way | None], places: tuple[int, ...], now: int) -> None:
         for way in ways:
-            if is_over(way):
-                found.add(places)
-            elif not isinstance(way[0], End):
-                tokens[way, places] = None
+            if way is not None and way.result is not None:
+                found.add((tuple(sorted(places)), now, known(dict(way.result.bound))))
+            elif way is not None and not way.is_lost:
+                waiting[way, places] = None
 
     for event in events:
         pass_time(event.instant)
-        before, starts = list(tokens), [((rest, Env()), ()) for rest in plan.begin()]
-        tokens.clear()
-        for (rest, env), places in before:
-            missed = rest.miss(event, env)
-            settle([missed] if missed else [], places)
-        for (rest, env), places in (*before, *starts):
-            settle(rest.take(event, env), (*places, event.sequence))
+        before, starts = list(waiting), [(way, ()) for way in follower.begin()]
+        waiting.clear()
+        for way, places in before:
+            settle([way.miss(event)], places, event.instant)
+        for way, places in (*before, *starts):
+            settle(way.take(event), (*places, event.sequence), event.instant)
     pass_time(end)
     return found
 
 
+def known(bound: Mapping[str, Value]) -> frozenset[tuple[str, Value]]:
+    """What is not a referenced event's own."""
+    return frozenset((name, value) for name, value in bound.items() if HIDDEN not in name)
+
+
+def every_match_of_the_relation(form: str, events: list[Event], end: int) -> set[Match]:
+    found = occurrences(form_of(form), events, end)
+    return {(tuple(sorted(f.places)), f.end, known(f.bound)) for f in found}
+
+
+@pytest.mark.parametrize("followed", FOLLOWED)
 @examples(400)
 @given(forms(2), streams())
 def test_without_a_context_every_match_of_the_relation_is_found_and_no_other(
-    form: str, events: list[Event]
+    followed: str, form: str, events: list[Event]
 ) -> None:
     note(form)
     end = events[-1].instant + 10 * SECOND if events else 0
-    expected = {tuple(sorted(f.places)) for f in occurrences(form_of(form), events, end)}
-    assert every_way(form, events, end) == expected
+    found = every_match(form, FOLLOWED[followed], events, end)
+    assert found == every_match_of_the_relation(form, events, end)
+
+
+# Each operator, and the kinds of events that tell its cases apart: types, values of p, seconds that pass.
+SMALL = {
+    "a -> b": ("ab", (1,), (1,)),
+    "(a -> b) OR (b -> c)": ("abc", (1,), (1,)),
+    "(a -> c) AND b": ("abc", (1,), (1,)),
+    "a{2:3} -> b": ("ab", (1,), (1,)),
+    "a{*} -> a -> b": ("ab", (1,), (1,)),
+    "(a -> b){+}": ("ab", (1,), (1,)),
+    "a(x, _) -> b(x, _)": ("ab", (1, 2, None), (1,)),
+    "a -> NOT b -> c": ("abc", (1,), (1,)),
+    "a -> NOT (b -> c) -> a": ("abc", (1,), (1,)),
+    "a -> NOT b(x, _) -> c(x, _)": ("abc", (1, 2), (1,)),
+    "(a -> b -> a)[within 2 seconds]": ("ab", (1,), (0, 1, 2)),
+    "(a -> b{+})[holdsFor 2 seconds]": ("ab", (1,), (0, 1, 2)),
+    "(a -> NOT b)[within 2 seconds] -> a": ("ab", (1,), (0, 1, 2)),
+    "(a AND NOT b)[within 2 seconds]": ("ab", (1,), (0, 1, 2)),
+}
+
+
+def all_streams(
+    types: str, values: tuple[Value, ...], steps: tuple[int, ...]
+) -> Iterator[list[Event]]:
+    """Every stream of up to four such events."""
+    for length in range(1, 5):
+        for kinds in product([*product(types, values, steps)], repeat=length):
+            instant, events = 0, []
+            for number, (name, value, step) in enumerate(kinds):
+                instant += step * SECOND
+                events.append(Event(name, instant, {"p": value, "q": 1}, number))
+            yield events
+
+
+@pytest.mark.parametrize("form", SMALL)
+def test_an_automaton_is_sound_and_complete_over_all_small_streams(form: str) -> None:
+    for events in all_streams(*SMALL[form]):
+        end = events[-1].instant + 10 * SECOND
+        found = every_match(form, on_automaton, events, end)
+        assert found == every_match_of_the_relation(form, events, end), events

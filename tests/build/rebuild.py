@@ -11,7 +11,9 @@ from cepheid.build.declarations import Declaration
 from cepheid.core.time import Period
 from cepheid.expr import tree as expr
 from cepheid.expr.printing import print_type
+from cepheid.pattern import algebra
 from cepheid.pattern import tree as pattern
+from cepheid.pattern.policy import CONTEXTS
 from cepheid.pattern.schedule import RANGES
 from cepheid.program import tree as program
 
@@ -220,7 +222,86 @@ def _(node: pattern.At) -> cep.Pattern:
     return cep.at(**fields)
 
 
+# Forms.
+
+
+@singledispatch
+def form_of(node: algebra.Form) -> cep.Form:
+    raise TypeError(type(node).__name__)
+
+
+@form_of.register
+def _(node: algebra.EventCall) -> cep.Form:
+    given = ("_" if argument is None else argument for argument in node.arguments or ())
+    return cep.occurs(node.atom.event_type, *given)
+
+
+@form_of.register
+def _(node: algebra.Follows) -> cep.Form:
+    return cep.sequence(*map(form_of, node.parts))
+
+
+@form_of.register
+def _(node: algebra.Both) -> cep.Form:
+    return cep.all_of(*map(form_of, node.parts))
+
+
+@form_of.register
+def _(node: algebra.Either) -> cep.Form:
+    return cep.any_of(*map(form_of, node.parts))
+
+
+@form_of.register
+def _(node: algebra.Never) -> cep.Form:
+    return cep.not_(form_of(node.part))
+
+
+@form_of.register
+def _(node: algebra.Times) -> cep.Form:
+    part = form_of(node.part)
+    return part.times(node.low) if node.low == node.high else part.times(node.low, node.high)
+
+
+@form_of.register
+def _(node: algebra.Timed) -> cep.Form:
+    part = form_of(node.part)
+    return (part.within if node.kind == "within" else part.holds_for)(str(node.period))
+
+
 # Declarations.
+
+
+def program_of(node: program.ProgramTree) -> cep.Program:
+    """With the schemas of complex events where the builder puts them, beside their statements."""
+    derived = {s.insert_into for s in node.statements if s.is_occurrence}
+    schemas = {schema.name: schema for schema in node.schemas if schema.name in derived}
+    return cep.compose(
+        *(
+            _complex_event(one, schemas[one.insert_into or ""])
+            if isinstance(one, program.Statement) and one.is_occurrence
+            else declaration(one)
+            for one in node.declarations
+            if one not in schemas.values()
+        )
+    )
+
+
+def _complex_event(node: program.Statement, schema: program.Schema) -> Declaration:
+    source = node.source
+    assert isinstance(source, program.PatternSource)
+    assert isinstance(source.pattern, algebra.Occurrence)
+    parameters = {parameter.name: parameter.type for parameter in schema.attributes}
+    built = cep.complex_event(schema.name, form_of(source.pattern.form), parameters)
+    ((context, is_global),) = (c for c, policy in CONTEXTS.items() if policy == source.policy)
+    built = built.in_context(cast("Any", context), is_global=is_global)
+    return _annotated(built, node.annotations[:-1])  # the last is its own name
+
+
+def _atomic_event(node: program.Schema) -> Declaration:
+    built = cep.atomic_event(node.name, {a.name: a.type for a in node.attributes})
+    if node.check is not None:
+        built = built.check(expression(node.check))
+    return _annotated(built, node.annotations)
 
 
 @singledispatch
@@ -228,8 +309,8 @@ def declaration(node: program.Declaration) -> Declaration:
     raise TypeError(type(node).__name__)
 
 
-def _annotated(built: Declaration, node: program.Annotated) -> Declaration:
-    for annotation in node.annotations:
+def _annotated(built: Declaration, annotations: tuple[program.Annotation, ...]) -> Declaration:
+    for annotation in annotations:
         unnamed = [value for name, value in annotation.arguments if name is None]
         named = {name: value for name, value in annotation.arguments if name is not None}
         built = built.annotated(annotation.name, *unnamed, **named)
@@ -238,19 +319,21 @@ def _annotated(built: Declaration, node: program.Annotated) -> Declaration:
 
 @declaration.register
 def _(node: program.Schema) -> Declaration:
+    if node.disturbs:
+        return _atomic_event(node)
     attributes = {attribute.name: print_type(attribute.type) for attribute in node.attributes}
-    return _annotated(cep.schema(node.name, attributes, inherits=node.inherits), node)
+    return _annotated(cep.schema(node.name, attributes, inherits=node.inherits), node.annotations)
 
 
 @declaration.register
 def _(node: program.Context) -> Declaration:
     keys = {key.event_type: key.attributes for key in node.keys}
-    return _annotated(cep.context(node.name, keys), node)
+    return _annotated(cep.context(node.name, keys), node.annotations)
 
 
 @declaration.register
 def _(node: program.Statement) -> Declaration:
-    return _annotated(_rows(_clauses(_source(node.source), node), node), node)
+    return _annotated(_rows(_clauses(_source(node.source), node), node), node.annotations)
 
 
 def _source(source: program.Source) -> cep.Query:

@@ -223,3 +223,70 @@ def test_check_and_stdout_contradict_each_other(cepheid: Run) -> None:
 def test_json_is_valid_for_any_file_name(cepheid: Run, write: Write) -> None:
     write('a"b.epl', WRONG)
     assert json.loads(cepheid("check", 'a"b.epl', "--json").out)[0]["file"] == 'a"b.epl'
+
+
+# Graph queries.
+
+QUERIES = "pattern busy(h : Host) {\n    Host.availableCpu(h, n);\n    check(n > 90);\n}\n"
+METAMODEL = str(Path(__file__).parents[1] / "live" / "files" / "cps.ecore")
+
+
+def test_queries_alone_are_checked_for_their_syntax(cepheid: Run, write: Write) -> None:
+    write("q.vql", QUERIES)
+    outcome = cepheid("check", "q.vql")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.splitlines() == [
+        "q.vql:1:1: note[no-metamodel]: the classes and features that queries name were not looked"
+        " up",
+        "    pattern busy(h : Host) {",
+        "    ^^^^^^^^^^^^",
+        "    hint: name the metamodel: --metamodel FILE.ecore",
+        "1 note in 1 pattern",
+    ]
+    write("w.vql", QUERIES.replace(" > 90)", " > )"))
+    found = cepheid("check", "q.vql", "w.vql", "--json")
+    assert found.code == 1
+    assert [(f["file"], f["line"], f["code"]) for f in found.data] == [("w.vql", 3, "syntax")]
+
+
+def test_queries_are_checked_against_their_metamodel(cepheid: Run, write: Write) -> None:
+    pytest.importorskip("pyecore")
+    write("q.vql", QUERIES)
+    outcome = cepheid("check", "q.vql", "--metamodel", METAMODEL)
+    assert (outcome.code, outcome.out) == (0, "no findings: 1 pattern\n")
+    write("q.vql", QUERIES.replace("availableCpu", "availablCpu"))
+    outcome = cepheid("check", "q.vql", "--metamodel", METAMODEL)
+    assert outcome.code == 1
+    assert outcome.out.splitlines() == [
+        "q.vql:2:5: error[unknown-feature]: no feature 'availablCpu' in Host",
+        "        Host.availablCpu(h, n);",
+        "        ^^^^^^^^^^^^^^^^^^^^^^",
+        "    hint: did you mean 'availableCpu'?",
+        "1 error in 1 pattern",
+    ]
+
+
+def test_queries_of_one_name_in_two_files_are_reported(cepheid: Run, write: Write) -> None:
+    pytest.importorskip("pyecore")
+    write("q.vql", QUERIES)
+    write("r.vql", QUERIES)
+    found = cepheid("check", "q.vql", "r.vql", "--metamodel", METAMODEL, "--json").data
+    assert [(f["file"], f["line"], f["code"]) for f in found] == [("r.vql", 1, "duplicate-name")]
+
+
+def test_a_broken_metamodel_is_an_error_of_the_check(cepheid: Run, write: Write) -> None:
+    pytest.importorskip("pyecore")
+    write("q.vql", QUERIES)
+    write("m.ecore", "<ecore:EPackage")
+    outcome = cepheid("check", "q.vql", "--metamodel", "m.ecore")
+    assert outcome.code == 1
+    assert "error[bad-model]" in outcome.out
+    assert cepheid("check", "q.vql", "--metamodel", "none.ecore").code == 2
+
+
+def test_queries_are_formatted_with_their_comments(cepheid: Run, write: Write) -> None:
+    path = write("q.vql", "pattern busy(h:Host){Host.availableCpu(h,n);check(n>90)} // hot")
+    assert cepheid("format", "--check", "q.vql").code == 1
+    assert cepheid("format", "q.vql").err == "formatted q.vql\n"
+    assert path.read_text() == QUERIES.rstrip("\n") + "  // hot\n"
+    assert cepheid("format", "--check", "q.vql").code == 0

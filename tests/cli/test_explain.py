@@ -336,3 +336,76 @@ def test_programs_that_cannot_run_yet_have_no_machine_form(
 ) -> None:
     (folder / "m.epl").write_text(text)
     assert cepheid("explain", "m.epl", "--stage", "matcher", "--json").data["statements"] == []
+
+
+VEPL = """
+atomicEvent a(p: int)
+atomicEvent b(p: int)
+complexEvent found(x: int) { as (a(x) -> NOT b(x))[within 2 seconds] }
+"""
+
+
+def test_the_automaton_says_which_part_of_the_pattern_a_transition_comes_from(
+    cepheid: Run, write: Write
+) -> None:
+    write("p.vepl", VEPL)
+    [statement] = cepheid("explain", "p.vepl", "--stage", "automaton", "--json").data
+    found = statement["automaton"]
+    assert found["transitions"] == [
+        {
+            "from": 0,
+            "to": 1,
+            "event": "a",
+            "binds": {"x": "p"},
+            "enters": [0],
+            "written": {"file": "p.vepl", "line": 4, "column": 34, "text": "a(x)"},
+        },
+        {
+            "from": 1,
+            "to": 2,
+            "end of zone": 0,
+            "leaves": [0],
+            "written": {
+                "file": "p.vepl",
+                "line": 4,
+                "column": 33,
+                "text": "(a(x) -> NOT b(x))[within 2 seconds]",
+            },
+        },
+        {
+            "from": 1,
+            "to": 3,
+            "forbidden": 0,
+            "binds": {"x": "p"},
+            "written": {"file": "p.vepl", "line": 4, "column": 42, "text": "NOT b(x)"},
+        },
+    ]
+    assert found["states"][1] == {"number": 1, "kind": "normal", "zones": [0], "watches": [0]}
+    assert [watch["written"]["text"] for watch in found["watches"]] == ["NOT b(x)"]
+
+
+@pytest.mark.parametrize(("stage", "shown"), [("automaton", "NOT b(x)"), ("graph", "found")])
+def test_some_stages_can_be_drawn(cepheid: Run, write: Write, stage: str, shown: str) -> None:
+    write("p.vepl", VEPL)
+    outcome = cepheid("explain", "p.vepl", "--stage", stage, "--draw", "new/picture.svg")
+    assert (outcome.code, outcome.err) == (0, "")
+    picture = Path("new/picture.svg").read_text(encoding="utf-8")
+    assert picture.startswith("<svg")
+    assert shown in picture
+
+
+@pytest.mark.parametrize(
+    ("options", "fact"),
+    [
+        (("--stage", "types", "--draw", "p.svg"), "there is no picture of this"),
+        (("--draw", "p.svg"), "there is no picture of this"),
+        (("--stage", "graph", "--draw", "p.png"), "no picture can be written as 'p.png'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(
+    cepheid: Run, write: Write, options: tuple[str, ...], fact: str
+) -> None:
+    write("p.vepl", VEPL)
+    outcome = cepheid("explain", "p.vepl", *options)
+    assert outcome.code == 2
+    assert fact in outcome.err

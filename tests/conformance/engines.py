@@ -240,6 +240,8 @@ ENGINES = {
         Engine("compiled, in batches", by_operator(compiled, (2, 1, 5)), names_statements=False),
         Engine("lanes", by_operator(in_lanes), names_statements=False),
         Engine("lanes, in batches", by_operator(in_lanes, (3, 1, 2)), names_statements=False),
+        Engine("automaton", by_records("automaton")),
+        Engine("automaton, restarted", with_restarts("automaton")),
         Engine("petri", by_records("petri")),
         Engine("maude", by_maude, has_negative_zero=False),
     )

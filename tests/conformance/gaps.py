@@ -22,10 +22,11 @@ class Gap:
     fact: str  # a regular expression
     why: str
     text: str
+    language: str = "epl"
 
     @property
     def example(self) -> Example:
-        return Example(self.text, "A1@0 @1000")
+        return Example(self.text, "A1@0 @1000", language=self.language)
 
     def explains(self, engine: str, fact: str) -> bool:
         return engine in self.engines and re.fullmatch(self.fact, fact) is not None
@@ -83,6 +84,13 @@ GAPS = (
         "the order of such timers depends on the whole way to them, which tokens do not carry",
         "create schema S (id string);\n"
         "insert into S select s.id as id from pattern [every s=S -> timer:interval(1 sec)];",
+    ),
+    Gap(
+        ("automaton", "automaton, restarted"),
+        "the automaton of this has more than 10,000 states",
+        "it counts rounds by states, and AND multiplies those of its parts",
+        "atomicEvent A(id: string)\natomicEvent B()\ncomplexEvent C() { as A{200} AND B{200} }",
+        "vepl",
     ),
     _maude(
         "a sum of 32-bit floats",

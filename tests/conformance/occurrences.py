@@ -20,6 +20,15 @@ CONTEXTS = tuple(
 SCHEMAS = "".join(
     f"atomicEvent {name}(id: string, k: string, v: int, ts: long)\n" for name in "ABCD"
 )
+CHECKED = SCHEMAS.replace("\natomicEvent D", " { check k != 'y' }\natomicEvent D")
+CALLED = "".join(
+    f"complexEvent {name}(x: string, y: string) {{ as {form} }}\n"
+    for name, form in {
+        "pair": "A(_, x, _, _) -> B(y, x, _, _)",
+        "many": "A(_, x, _, _){2} -> B(y, x, _, _)",
+        "lone": "A -> NOT B(_, x, _, _) -> C(y, x, _, _)",
+    }.items()
+)
 _CALL = re.compile(r"\b([abcd])\b(?:\((\w+), _\))?")
 
 
@@ -31,7 +40,8 @@ def occurrences(draw: DrawFn, contexts: tuple[str, ...] = CONTEXTS) -> Example:
         _complex_event(f"O{n}", draw(forms(2)), draw(st.sampled_from(contexts)))
         for n in range(count)
     ]
-    return Example("".join([SCHEMAS, *texts]), draw(_events()), language="vepl")
+    called = [CALLED] if re.search("pair|many|lone", "".join(texts)) else []
+    return Example("".join([CHECKED, *texts, *called]), draw(_events()), language="vepl")
 
 
 @st.composite

@@ -9,7 +9,7 @@ The info string of a fence says what its block is:
     console              `$ command` lines, each with what the command prints
     sh                   `make` targets, which must exist
     text                 a drawing; nothing to check
-    ... file=NAME        any of epl, json, csv, events, toml: also put into the working folder
+    ... file=NAME        any of epl, vepl, vql, json, csv, events, toml: also put into the working folder
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GENERATED = {
     "airquality": ("airquality.epl", "airquality_fixed.epl", "events.jsonl"),
+    "gestures": ("frames.jsonl",),
     "motorbike": ("events.jsonl",),
     "temperature": ("events.jsonl",),
 }

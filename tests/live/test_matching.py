@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from random import Random
 
@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cepheid.errors import Severity, UsageError
+from cepheid.expr.evaluate import Frame, compile_condition
+from cepheid.expr.tree import Expr
 from cepheid.live import (
     DOUBLE,
     INT,
@@ -27,6 +29,7 @@ from cepheid.live import (
     from_scratch,
     parse_queries,
 )
+from cepheid.live.matching import search
 from tests.effort import examples
 from tests.live.plants import interrupted, plant
 
@@ -340,6 +343,33 @@ def test_a_closure_follows_edges_that_come_and_go_in_any_graph(rng: Random) -> N
         assert matcher.delta is not None
         assert {m.row for m in matcher.delta.found} == after - before
         assert {m.row for m in matcher.delta.lost} == before - after
+
+
+def test_attributes_that_change_together_are_tested_as_they_were_and_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tested = []
+
+    def compiled(expr: Expr) -> Callable[[Frame], bool]:
+        holds = compile_condition(expr)
+        return lambda frame: tested.append(expr) or holds(frame)  # type: ignore[func-returns-value]
+
+    monkeypatch.setattr(search, "compile_condition", compiled)
+    model = plant()
+    with model.transaction() as change:
+        host, twin = change.create("Host"), change.create("Host")
+        change.set(host, "twin", twin)
+    matcher = watched(
+        model,
+        "pattern p(a : Host, b : Host) { Host.twin(a, b); check(a.load + a.totalCpu + b.load + b.totalCpu > 9); }",
+    )
+    tested.clear()
+    with model.transaction() as change:
+        for one in (host, twin):
+            change.set(one, "load", 0.5)
+            change.set(one, "totalCpu", 9)
+    assert told(matcher.delta) == "+p(Host#1, Host#2) +p(Host#2, Host#1)"
+    assert len(tested) == 2 * 2
 
 
 def test_values_of_every_type_are_joined() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, TypeAlias
 
 from cepheid.build.checks import name, refuse
 from cepheid.build.expressions import lit
@@ -19,6 +19,7 @@ from cepheid.program import tree
 from cepheid.program.schemas import TIME_UNITS
 from cepheid.program.tree import Annotation, ContextKey
 
+DeclarationTree: TypeAlias = tree.Declaration
 Argument = tree.Scalar | tuple[tree.Scalar, ...]
 
 
@@ -27,6 +28,11 @@ class Declaration:
     """A part of a program; its methods give changed ones."""
 
     tree: tree.Annotated
+
+    @property
+    def trees(self) -> tuple[DeclarationTree, ...]:
+        """All that it declares."""
+        return (self.tree,)
 
     def annotated(self, annotation: str, /, *arguments: object, **named: object) -> Self:
         """With one more annotation.
@@ -110,7 +116,7 @@ def schema(
             name=name(type, "an event type"),
             attributes=tuple(_attribute(n, t) for n, t in given.items()),
             inherits=tuple(name(parent, "an event type") for parent in parents),
-            annotations=() if event_time is None else (_event_time(event_time),),
+            annotations=() if event_time is None else (event_time_annotation(event_time),),
         )
     )
 
@@ -122,7 +128,8 @@ def _attribute(attribute: str, given: GivenAttribute) -> Attribute:
     return Attribute(name(attribute, "an attribute"), data_type(given))
 
 
-def _event_time(given: str | tuple[str, str]) -> Annotation:
+def event_time_annotation(given: str | tuple[str, str]) -> Annotation:
+    """`@EventTime`: the attribute that holds the time of an event, and its unit."""
     attribute, unit = (given, "seconds") if isinstance(given, str) else given
     if unit not in TIME_UNITS:
         refuse("usage", f"no time unit {unit!r}", suggest(str(unit), TIME_UNITS, "units"))

@@ -8,10 +8,11 @@ from typing import NoReturn, TypeAlias, overload
 
 from cepheid.build.checks import PeriodLike, name, period, refuse, refusing, whole
 from cepheid.build.expressions import Expression, Operand, column, conjunction, lift
+from cepheid.build.forms import Form, joined, never
 from cepheid.core.values import shown
 from cepheid.expr.tree import And, Or
 from cepheid.lang import DEFAULT
-from cepheid.pattern import tree
+from cepheid.pattern import algebra, tree
 from cepheid.pattern.schedule import Schedule
 
 _Chain: TypeAlias = type[tree.FollowedBy | tree.AllOf | tree.AnyOf]
@@ -177,46 +178,69 @@ def every_distinct(
         return Pattern(tree.EveryDistinct(found, node(pattern), forgotten))
 
 
-def not_(pattern: Pattern) -> Pattern:
-    """True until the pattern matches: `a.and_(cep.not_(b))` is a without a b before it."""
-    return Pattern(tree.Absent(node(pattern)))
+@overload
+def not_(pattern: Pattern) -> Pattern: ...
+@overload
+def not_(pattern: Form) -> Form: ...
+def not_(pattern: Pattern | Form) -> Pattern | Form:
+    """True until the pattern matches: `a.and_(cep.not_(b))` is a without a b before it.
+
+    Of a form, that it does not complete between its neighbours: `a.then(cep.not_(b)).then(c)`.
+    """
+    return never(pattern) if isinstance(pattern, Form) else Pattern(tree.Absent(node(pattern)))
 
 
-def sequence(*parts: Pattern) -> Pattern:
+@overload
+def sequence(*parts: Pattern) -> Pattern: ...
+@overload
+def sequence(*parts: Form) -> Form: ...
+def sequence(*parts: Pattern | Form) -> Pattern | Form:
     """One after the other, as `then`; sequences among the parts stay whole."""
+    if _is_any(Form, parts):
+        return joined(algebra.Follows, parts)
     return _joined(tree.FollowedBy, parts)
 
 
 @overload
 def all_of(*parts: Pattern) -> Pattern: ...
 @overload
+def all_of(*parts: Form) -> Form: ...
+@overload
 def all_of(*parts: Expression) -> Expression: ...
-def all_of(*parts: Pattern | Expression) -> Pattern | Expression:
-    """`and` of patterns, or of conditions; those among the parts stay whole.
+def all_of(*parts: Pattern | Form | Expression) -> Pattern | Form | Expression:
+    """`and` of patterns, of forms, or of conditions; those among the parts stay whole.
 
     >>> print(cep.all_of(*(cep.col(name) > 0 for name in "xyz")))
     x > 0 and y > 0 and z > 0
     """
-    if _are_patterns(parts):
+    if _is_any(Form, parts):
+        return joined(algebra.Both, parts)
+    if _is_any(Pattern, parts):
         return _joined(tree.AllOf, parts)
-    return parts[0] if _is_one(parts) else Expression(And(tuple(map(lift, parts))))
+    return _conditions(And, parts)
 
 
 @overload
 def any_of(*parts: Pattern) -> Pattern: ...
 @overload
+def any_of(*parts: Form) -> Form: ...
+@overload
 def any_of(*parts: Expression) -> Expression: ...
-def any_of(*parts: Pattern | Expression) -> Pattern | Expression:
-    """`or` of patterns, or of conditions; those among the parts stay whole."""
-    if _are_patterns(parts):
+def any_of(*parts: Pattern | Form | Expression) -> Pattern | Form | Expression:
+    """`or` of patterns, of forms, or of conditions; those among the parts stay whole."""
+    if _is_any(Form, parts):
+        return joined(algebra.Either, parts)
+    if _is_any(Pattern, parts):
         return _joined(tree.AnyOf, parts)
-    return parts[0] if _is_one(parts) else Expression(Or(tuple(map(lift, parts))))
+    return _conditions(Or, parts)
 
 
 def node(pattern: object) -> tree.Pattern:
     """The tree of a pattern."""
     if not isinstance(pattern, Pattern):
         hint = "write for example cep.event('a', 'A')"
+        if isinstance(pattern, Form):
+            hint = "forms make complex events: write cep.complex_event(...)"
         refuse("usage", f"{shown(pattern)} is not a pattern", hint)
     return pattern.tree
 
@@ -232,8 +256,13 @@ def _joined(chain: _Chain, parts: Iterable[object]) -> Pattern:
     return Pattern(nodes[0] if _is_one(nodes) else chain(nodes))
 
 
-def _are_patterns(parts: tuple[object, ...]) -> bool:
-    return any(isinstance(part, Pattern) for part in parts)
+def _conditions(chain: type[And | Or], parts: tuple[object, ...]) -> Expression:
+    nodes = tuple(map(lift, parts))
+    return Expression(nodes[0] if _is_one(nodes) else chain(nodes))
+
+
+def _is_any(kind: type, parts: tuple[object, ...]) -> bool:
+    return any(isinstance(part, kind) for part in parts)
 
 
 def _is_one(parts: tuple[object, ...]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cepheid.build.checks import refuse
 from cepheid.build.declarations import Declaration
+from cepheid.build.forms import Form
 from cepheid.build.patterns import Pattern
 from cepheid.core.values import shown
 from cepheid.io.type_arguments import GivenTypes, event_types
@@ -12,7 +13,7 @@ from cepheid.verbs import Program
 
 
 def compose(*parts: Declaration | Program, types: GivenTypes | None = None) -> Program:
-    """A program of schemas, contexts, statements and other programs, in their order.
+    """A program of schemas, contexts, statements, events and other programs, in their order.
 
     `types` describes event types that no schema declares; other types take theirs from the events.
 
@@ -39,8 +40,14 @@ def compose(*parts: Declaration | Program, types: GivenTypes | None = None) -> P
 
 def _program(part: object) -> Program:
     if isinstance(part, Declaration):
-        return Program(ProgramTree((part.tree,)))
+        return Program(ProgramTree(part.trees))
     if not isinstance(part, Program):
-        hint = "write cep.match(...) around it" if isinstance(part, Pattern) else None
-        refuse("usage", f"{shown(part)} is no part of a program", hint)
+        refuse("usage", f"{shown(part)} is no part of a program", _around(part))
     return part
+
+
+def _around(part: object) -> str | None:
+    """What makes a part of a program of it."""
+    if isinstance(part, Pattern):
+        return "write cep.match(...) around it"
+    return "write cep.complex_event(...) around it" if isinstance(part, Form) else None

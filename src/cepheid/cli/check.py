@@ -12,7 +12,7 @@ import typer
 
 from cepheid.cli.exits import WRONG_USE, code_of_failure, code_of_findings
 from cepheid.cli.options import AsJson, Programs, load, write_file
-from cepheid.errors import CepheidError, Diagnostic, Severity, UsageError, error
+from cepheid.errors import CepheidError, Diagnostic, Severity, UsageError, error, note
 
 if TYPE_CHECKING:
     from cepheid.program.graph import Graph
@@ -83,8 +83,7 @@ def check(
         if fix_priorities:
             program = _with_priorities(program)
         findings = program.check(without=without or ())
-        if metamodel is not None:
-            findings = [*findings, *_over_models(program, metamodel)]
+        findings = [*findings, *_over_models(program, metamodel)]
     except CepheidError as wrong:
         if code_of_failure(wrong.diagnostics) == WRONG_USE:
             raise
@@ -100,11 +99,23 @@ def check(
     raise typer.Exit(code_of_findings(findings))
 
 
-def _over_models(program: Program, metamodel: str) -> Sequence[Diagnostic]:
+def _over_models(program: Program, metamodel: str | None) -> Sequence[Diagnostic]:
+    """What a metamodel says of a program; without one, that nothing says it."""
+    if metamodel is None:
+        return _without_metamodel(program)
     from cepheid.live.ecore import load_metamodel
     from cepheid.live.programs import live_problems
 
     return live_problems(program.resolve(), load_metamodel(metamodel))
+
+
+def _without_metamodel(program: Program) -> Sequence[Diagnostic]:
+    asking = program.tree.queries
+    if not asking:
+        return ()
+    fact = "the classes and features that queries name were not looked up"
+    hint = "name the metamodel: --metamodel FILE.ecore"
+    return (note("no-metamodel", fact, asking[0].span, hint),)
 
 
 def _with_priorities(program: Program) -> Program:
@@ -179,7 +190,13 @@ def summary(findings: Sequence[Diagnostic]) -> str:
 def _extent(program: Program, findings: Sequence[Diagnostic]) -> str:
     from cepheid.cli.terminal.console import counted
 
-    statements = counted(len(program.tree.statements), "statement")
+    tree = program.tree
+    parts = (
+        [counted(len(tree.statements), "statement")] if tree.statements or not tree.queries else []
+    )
+    parts += [counted(len(tree.queries), "pattern")] if tree.queries else []
     if findings:
-        return f" in {statements}"
-    return f": {statements}, {counted(len(program.resolve().types), 'event type')}"
+        return f" in {', '.join(parts)}"
+    types = len(program.resolve().types)
+    parts += [counted(types, "event type")] if types or not tree.queries else []
+    return f": {', '.join(parts)}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cepheid.cli.exits import FOUND
-from cepheid.cli.options import AsJson, load
+from cepheid.cli.options import AsJson, load, write_file
 from cepheid.errors import CATALOGUE, Severity, UsageError, error, suggest
 
 if TYPE_CHECKING:
@@ -36,6 +38,14 @@ def explain(
         typer.Option(metavar="CODE", help="Explain the code of a finding.", show_default=False),
     ] = None,
     as_json: AsJson = False,
+    draw: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a picture of the stage graph or automaton: .svg.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Show how Cepheid understands a program.
 
@@ -53,6 +63,7 @@ def explain(
       cepheid explain alarms.epl
       cepheid explain alarms.epl --stage graph
       cepheid explain alarms.epl --stage program --json
+      cepheid explain tolerance.vepl --stage automaton --draw tolerance.svg
       cepheid explain --code unbound-tag
     """
     if code is not None:
@@ -62,7 +73,11 @@ def explain(
         raise UsageError(error("usage", "nothing to explain", hint=hint))
     else:
         chosen = _stage(stage)
-        _explain(load(programs), chosen, as_json=as_json)
+        picture = _picture(chosen, draw)
+        program = load(programs)
+        _explain(program, chosen, as_json=as_json)
+        if draw is not None and picture is not None:
+            write_file(draw, picture(program))
 
 
 def _stage(name: str | None) -> Stage:
@@ -74,6 +89,20 @@ def _stage(name: str | None) -> Stage:
         hint = suggest(name, STAGES, "stages")
         raise UsageError(error("usage", f"no stage '{name}'", hint=hint))
     return STAGES[name]
+
+
+def _picture(stage: Stage, file: str | None) -> Callable[[Program], str] | None:
+    """How to draw a stage, if that is asked for."""
+    if file is None:
+        return None
+    if stage.draw is None:
+        raise UsageError(
+            error("usage", "there is no picture of this", hint="--stage graph or --stage automaton")
+        )
+    if Path(file).suffix != ".svg":
+        fact = f"no picture can be written as '{file}'"
+        raise UsageError(error("usage", fact, hint="name an .svg file"))
+    return stage.draw
 
 
 def _explain_code(code: str, *, as_json: bool) -> None:

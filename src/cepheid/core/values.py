@@ -271,6 +271,9 @@ def _guarded(convert: Coercion, value: object) -> Value:
     return convert(value)
 
 
+_PLAIN = (str, float, int, bool, type(None))  # most values: none of them holds others
+
+
 def is_too_deep(value: object) -> bool:
     """Whether lists and mappings lie in each other more than DEEPEST times; never recursive."""
     level: list[object] = [value]
@@ -282,7 +285,7 @@ def is_too_deep(value: object) -> bool:
 
 
 def _children(value: object) -> Iterable[object]:
-    if isinstance(value, Event):
+    if type(value) in _PLAIN or isinstance(value, Event):
         return ()
     if isinstance(value, Mapping):
         return value.values()

@@ -1,1 +1,1 @@
-"""Drawings in levels, as SVG and DOT: what the graph of a program and the nets share."""
+"""Drawings in levels, as SVG and DOT: the graph of a program, automata, and what nets share with them."""

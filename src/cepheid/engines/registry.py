@@ -90,6 +90,12 @@ ENGINES = {
             "the same, slowly: its meaning",
             frozenset({_RUN, _SESSION, _WHY, _TIMED_OUT}),
         ),
+        Engine(
+            "automaton",
+            "an automaton",
+            "tokens on the automata of complex events; other statements as the reference",
+            frozenset({_RUN, _SESSION, _WHY, _TIMED_OUT}),
+        ),
         Engine("petri", "a net", "its Petri net", frozenset({_RUN})),
         Engine("maude", "Maude", "the real Maude", frozenset({_RUN})),
         Engine(

@@ -17,6 +17,7 @@ from cepheid.lang.vepl.language import VEPL
 
 LANGUAGES = {language.name: language for language in (EPL, VEPL, QUERIES)}
 DEFAULT = EPL
+OF_FORMS = VEPL  # has words for complex events that come from no text
 
 
 def extensions() -> tuple[str, ...]:

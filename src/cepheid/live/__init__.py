@@ -18,7 +18,7 @@ from cepheid.live.fixes.objectives import Objective
 from cepheid.live.fixes.solutions import Fixes, FixStep, Solution
 from cepheid.live.log import Changed, Entry, Fired, Happened, Matched, Outcome, Ran, behind
 from cepheid.live.matching.matcher import Delta, Match, Matcher, Violation
-from cepheid.live.metamodel import Attribute, Class, Metamodel, Reference
+from cepheid.live.metamodel import Attribute, Class, Metamodel, Package, Reference
 from cepheid.live.model import Model, Object
 from cepheid.live.opening import open
 from cepheid.live.queries.resolve import check_queries, load_queries, parse_queries
@@ -55,6 +55,7 @@ __all__ = [
     "Object",
     "Objective",
     "Outcome",
+    "Package",
     "Queries",
     "Ran",
     "Reference",

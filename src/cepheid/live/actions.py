@@ -159,7 +159,7 @@ class _Resolver:
     def create(self, action: CreateObject) -> Step:
         kind = self.classes.kind(action.type)
         if kind is None:
-            hint = suggest(action.type, self.classes.kinds, "classes")
+            hint = self.classes.suggest(action.type)
             self.report("unknown-class", f"no class '{action.type}'", action.span, hint)
         elif kind.is_abstract:
             hint = suggest("", kind.subclasses, "its subclasses")

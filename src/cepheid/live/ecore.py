@@ -1,21 +1,23 @@
-"""Metamodels from `.ecore` files and models from XMI, and back, through pyecore.
+"""Metamodels from `.ecore` files, through pyecore, and models as XMI files.
 
-Both ways go over a metamodel of ours: an `.ecore` file becomes one, and files of models are read and
-written with a package that is made from it. So what is saved needs no other file than it says itself.
+Models are written with packages that are made from a metamodel of ours, so what is saved needs no other
+file than it says itself; `live.xmi` reads them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
-from cepheid.errors import CepheidError, InputError, UsageError, error, reason_of, suggest
-from cepheid.live.changes import Held
-from cepheid.live.metamodel import Attribute, Class, Feature, Kind, Metamodel, Reference
-from cepheid.live.model import Model, Object, arrange
+from cepheid.errors import CepheidError, Diagnostic, InputError, Span, UsageError, error, reason_of
+from cepheid.live.metamodel import Attribute, Class, Feature, Metamodel, Package, Reference
+from cepheid.live.model import Model, Object
+from cepheid.live.xmi import place_in, read_model, read_xml, value_of
 
 _TYPES: dict[str, DataType] = {
     **dict.fromkeys(("EString", "EChar", "ECharacterObject"), STRING),
@@ -25,6 +27,16 @@ _TYPES: dict[str, DataType] = {
     **dict.fromkeys(("ELong", "ELongObject", "EBigInteger"), LONG),
     **dict.fromkeys(("EFloat", "EFloatObject"), FLOAT),
     **dict.fromkeys(("EDouble", "EDoubleObject", "EBigDecimal"), DOUBLE),
+}
+# Data types that a metamodel declares itself, by the classes that hold their values in Java.
+_JAVA_TYPES: dict[str, DataType] = {
+    **dict.fromkeys(("java.lang.String", "char", "java.lang.Character"), STRING),
+    **dict.fromkeys(("boolean", "java.lang.Boolean"), BOOLEAN),
+    **dict.fromkeys(("int", "java.lang.Integer", "short", "java.lang.Short"), INT),
+    **dict.fromkeys(("byte", "java.lang.Byte"), INT),
+    **dict.fromkeys(("long", "java.lang.Long", "java.math.BigInteger"), LONG),
+    **dict.fromkeys(("float", "java.lang.Float"), FLOAT),
+    **dict.fromkeys(("double", "java.lang.Double", "java.math.BigDecimal"), DOUBLE),
 }
 _PYTHON_TYPES: dict[DataType, type] = {
     STRING: str,
@@ -38,54 +50,27 @@ _PYTHON_TYPES: dict[DataType, type] = {
 
 def load_metamodel(path: str | Path) -> Metamodel:
     """The metamodel of an `.ecore` file; InputError where it holds none."""
-    resource = _read(path, _resource_set())
+    resource = _read(path)
     packages = [root for root in resource.contents if root.eClass.name == "EPackage"]
     if len(packages) != 1:
-        _refuse(path, f"has {len(packages)} packages", "a metamodel is one package")
-    (package,) = packages
-    if package.eSubpackages:
-        names = ", ".join(p.name for p in package.eSubpackages)
-        _refuse(path, f"has packages in a package ({names})", "put all classes into one package")
+        fact = f"'{path}' has {len(packages)} packages"
+        hint = "a metamodel is one package, which may have others in it"
+        raise InputError(error("bad-model", fact, hint=hint))
     try:
-        classes = [_class(c) for c in package.eClassifiers if c.eClass.name == "EClass"]
-        return Metamodel(package.name, tuple(classes), package.nsURI or package.name)
+        return _Importer(path, packages[0]).metamodel()
     except CepheidError as problem:
-        raise _placed(path, problem) from None
-    except Exception as problem:  # pyecore looks up names late, and raises whatever it runs into
-        known = isinstance(problem, _UnknownType)
-        _refuse(path, str(problem) if known else "refers to a class or type that is not there")
+        raise InputError(*(_placed(path, d) for d in problem.diagnostics)) from None
 
 
 def load_model(path: str | Path, metamodel: Metamodel) -> Model:
     """The model of an XMI file; InputError where the file does not fit the metamodel."""
-    package = _Package(metamodel)
-    registry = _resource_set()
-    registry.metamodel_registry[metamodel.uri or metamodel.name] = package.package
-    resource = _read(path, registry, metamodel)
-    model = Model(metamodel)
-    made: dict[Any, Object] = {}
-    try:
-        with model.transaction() as change:
-            for one, kind in _all(path, resource.contents, metamodel):
-                made[one] = change.create(kind.name)
-            for one, ours in made.items():
-                for feature in ours.kind.features.values():
-                    for value in _held(path, one, feature, made):
-                        step = change.add if feature.is_many else change.set
-                        step(ours, feature.name, value)
-            for one, ours in made.items():
-                for feature in ours.kind.features.values():
-                    if feature.is_many:
-                        arrange(ours, feature, list(_held(path, one, feature, made)))
-    except CepheidError as problem:
-        raise _placed(path, problem) from None
-    return model
+    return read_model(path, metamodel)
 
 
 def save_model(model: Model, path: str | Path) -> None:
     """As XMI; UsageError where the file cannot be written."""
-    package = _Package(model.metamodel)
-    made = {one: package.classes[one.type]() for one in model.objects()}
+    packages = _Packages(model.metamodel)
+    made = {one: packages.classes[one.type]() for one in model.objects()}
     for one, theirs in made.items():
         for feature in one.kind.features.values():
             held: Any = one[feature.name]
@@ -123,150 +108,177 @@ def _resource_set() -> Any:
     return found
 
 
-def _read(path: str | Path, resources: Any, metamodel: Metamodel | None = None) -> Any:
+def _read(path: str | Path) -> Any:
+    resources = _resource_set()
+    read_xml(path)  # says where a file is no XML
     from pyecore.resources import URI
 
-    if not Path(path).exists():
-        raise UsageError(error("missing-file", f"no file '{path}'"))
     uri = URI(str(path))
     try:
         return resources.get_resource(uri)
-    except OSError as problem:
-        raise UsageError(
-            error("bad-file", f"'{path}' cannot be read: {reason_of(problem)}")
-        ) from None
     except Exception as problem:  # pyecore raises whatever it runs into
-        text = _wording(problem)
-        what = "an .ecore file" if metamodel is None else f"a model of {metamodel.name}"
-        _refuse(path, f"is not {what}: {text}", _hint(text, metamodel))
+        text = str(problem).partition("\n")[0] or type(problem).__name__
+        said = f"no metamodel has the URI {problem}" if isinstance(problem, KeyError) else text
+        fact, hint = f"this is not an .ecore file: {said}", "metamodels are Ecore packages, in XMI"
+        raise InputError(error("bad-model", fact, _place_of(path, text), hint)) from None
     finally:
         uri.close_stream()
 
 
-def _wording(problem: Exception) -> str:
-    """What pyecore says, on one line and without its objects."""
-    if isinstance(problem, KeyError):
-        return f"no metamodel has the URI {problem}"
-    text = str(problem).partition("\n")[0] or type(problem).__name__
-    wrong = re.search(
-        r'Expected type <EClass name="(\w+)">, but got type (\w+).*EReference (\w+)', text
-    )
-    return f"'{wrong[3]}' leads to {wrong[1]} objects, not to {wrong[2]} objects" if wrong else text
+def _place_of(path: str | Path, text: str) -> Span:
+    """Where what pyecore says of a file is, as far as it says it."""
+    named = re.search(r"line (\d+)", text)
+    if named:
+        return place_in(path, int(named[1]))
+    missing = re.search(r"for (\S+) is unknown", text)
+    lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+    found = (n for n, line in enumerate(lines, start=1) if missing and missing[1] in line)
+    return place_in(path, next(found, 1))
 
 
-def _hint(text: str, metamodel: Metamodel | None) -> str | None:
-    """What was meant, if the message names something that is not there."""
-    if metamodel is None:
-        return None
-    if "has the URI" in text:
-        return f"the URI of {metamodel.name} is '{metamodel.uri}'"
-    known = {n for c in metamodel.classes for n in (c.name, *(f.name for f in c.features))}
-    unknown = re.search(r'(?:Feature )?"?(\w+)"?(?: EClass)? (?:does not exist|is unknown)', text)
-    return suggest(unknown[1], known) if unknown else None
-
-
-def _placed(path: str | Path, problem: CepheidError) -> InputError:
+def _placed(path: str | Path, problem: Diagnostic) -> Diagnostic:
     """What is wrong with the contents of a file, with its name."""
-    return InputError(
-        *(
-            d if d.code == "bad-model" else error(d.code, f"'{path}': {d.message}", hint=d.hint)
-            for d in problem.diagnostics
-        )
-    )
-
-
-def _refuse(path: str | Path, fact: str, hint: str | None = None) -> NoReturn:
-    raise InputError(error("bad-model", f"'{path}' {fact}", hint=hint))
+    if problem.span is not None:
+        return problem
+    return error(problem.code, f"'{path}': {problem.message}", hint=problem.hint)
 
 
 # From their classes to ours.
 
 
-class _UnknownType(Exception):
-    """An attribute has values that no type of ours holds."""
+class _Importer:
+    """Makes a metamodel of a package and of those in it."""
 
+    def __init__(self, path: str | Path, root: Any) -> None:
+        self.path = path
+        self.root = root
+        self.counts = Counter(theirs.name for _, theirs in _classes(root))
 
-def _class(eclass: Any) -> Class:
-    features = tuple(_feature(f) for f in eclass.eStructuralFeatures if not f.derived)
-    supertypes = tuple(s.name for s in eclass.eSuperTypes)
-    return Class(eclass.name, features, supertypes, bool(eclass.abstract or eclass.interface))
+    def metamodel(self) -> Metamodel:
+        inner = [(path, package) for path, package in _packages(self.root) if path]
+        packages = tuple(Package(path, package.nsURI or path) for path, package in inner)
+        classes = tuple(self.one_class(path, theirs) for path, theirs in _classes(self.root))
+        root = self.root
+        return Metamodel(root.name, classes, root.nsURI or root.name, packages)
 
-
-def _feature(theirs: Any) -> Attribute | Reference:
-    upper = None if theirs.upperBound < 0 else theirs.upperBound
-    bounds = {"lower": theirs.lowerBound, "upper": upper}
-    if theirs.eClass.name == "EReference":
-        opposite = theirs.eOpposite.name if theirs.eOpposite else None
-        return Reference(
-            theirs.name, theirs.eType.name, bool(theirs.containment), **bounds, opposite=opposite
+    def one_class(self, package: str, theirs: Any) -> Class:
+        features = tuple(
+            self.feature(theirs, f) for f in theirs.eStructuralFeatures if not f.derived
         )
-    type, literals = theirs.eType, ()
-    if type.eClass.name == "EEnum":
-        literals = tuple(literal.name for literal in type.eLiterals)
-        given = theirs.defaultValueLiteral or None
-        return Attribute(theirs.name, STRING, **bounds, default=given, literals=literals)
-    if type.name not in _TYPES:
-        known = ", ".join(sorted(_TYPES))
-        raise _UnknownType(f"has '{theirs.name}' of type {type.name}; known are {known}")
-    try:
-        default = None if upper != 1 else theirs.get_default_value()
-    except ValueError:
+        supertypes = tuple(self.name_of(s, theirs) for s in theirs.eSuperTypes)
+        is_abstract = bool(theirs.abstract or theirs.interface)
+        name = self.name_of(theirs, theirs)
+        return Class(name, features, supertypes, is_abstract, package)
+
+    def name_of(self, theirs: Any, asked: Any, feature: Any = None) -> str:
+        """What a class is called: its own name, or where others have that one, its path before it."""
+        place, packages = theirs.ePackage, list[str]()
+        while place is not None and place is not self.root:
+            packages.insert(0, place.name)
+            place = place.eContainer()
+        if place is None:
+            fact = f"{_shown(asked, feature)} needs the class '{theirs.name}', which is not in the file"
+            self.refuse("unsupported", fact, asked, feature, "put all classes into one file")
+        is_known = not packages or self.counts[theirs.name] == 1
+        return theirs.name if is_known else ".".join((*packages, theirs.name))
+
+    def feature(self, owner: Any, theirs: Any) -> Attribute | Reference:
+        upper = None if theirs.upperBound < 0 else theirs.upperBound
+        bounds = {"lower": theirs.lowerBound, "upper": upper}
+        type = self.type_of(owner, theirs)
+        if theirs.eClass.name == "EReference":
+            opposite = theirs.eOpposite.name if theirs.eOpposite else None
+            target = self.name_of(type, owner, theirs)
+            return Reference(
+                theirs.name, target, bool(theirs.containment), **bounds, opposite=opposite
+            )
+        if type.eClass.name == "EEnum":
+            literals = tuple(literal.name for literal in type.eLiterals)
+            given = theirs.defaultValueLiteral or None
+            return Attribute(theirs.name, STRING, **bounds, default=given, literals=literals)
+        ours = _TYPES.get(type.name) or _JAVA_TYPES.get(type.instanceClassName or "")
+        if ours is None:
+            fact = f"{_shown(owner, theirs)} has values of type '{type.name}'"
+            hint = f"Cepheid has enumerations and {', '.join(sorted(_TYPES))}"
+            self.refuse("unsupported", fact, owner, theirs, hint)
+        return self.with_default(
+            owner, theirs, Attribute(theirs.name, ours, **bounds, is_id=bool(theirs.iD))
+        )
+
+    def type_of(self, owner: Any, theirs: Any) -> Any:
+        try:
+            type = theirs.eType
+            named = type is not None and type.name
+        except Exception:  # pyecore looks up names late, and raises whatever it runs into
+            named = None
+        if not named:
+            fact = f"{_shown(owner, theirs)} has a type that is not there"
+            hint = "eType names a class of the file or a data type of Ecore"
+            self.refuse("bad-metamodel", fact, owner, theirs, hint)
+        return type
+
+    def with_default(self, owner: Any, theirs: Any, ours: Attribute) -> Attribute:
         text = theirs.defaultValueLiteral
-        raise _UnknownType(f"has '{text}' as default of '{theirs.name}': no {type.name}") from None
-    return Attribute(theirs.name, _TYPES[type.name], **bounds, default=default)
+        if ours.is_many:
+            return ours
+        if text is None:  # numbers begin with zero, as in Java
+            return replace(ours, default=theirs.get_default_value())
+        try:
+            return replace(ours, default=value_of(text, Feature(owner.name, ours)))
+        except ValueError:
+            fact = f"{_shown(owner, theirs)} has the default '{text}', which is no {ours.type}"
+            self.refuse("bad-metamodel", fact, owner, theirs, "see defaultValueLiteral")
+
+    def refuse(
+        self, code: str, fact: str, owner: Any, feature: Any = None, hint: str | None = None
+    ) -> NoReturn:
+        raise InputError(error(code, fact, self.place(owner, feature), hint))
+
+    def place(self, owner: Any, feature: Any) -> Span | None:
+        """The line of a class in the file, or of a feature of it."""
+        for node in read_xml(self.path).iter("eClassifiers"):
+            if node.get("name") == owner.name and _enclosing(node) == _path_of(owner):
+                features = node.iterchildren("eStructuralFeatures") if feature is not None else ()
+                lines = [f.sourceline for f in features if f.get("name") == feature.name]
+                return place_in(self.path, (lines or [node.sourceline])[0])
+        return None
 
 
-def _all(
-    path: str | Path, roots: Iterable[Any], metamodel: Metamodel
-) -> Iterator[tuple[Any, Kind]]:
-    """The objects of a file with their classes: containers first, features in their order."""
-    pending = [*roots][::-1]
-    while pending:
-        one = pending.pop()
-        kind = _kind(path, one, metamodel)
-        yield one, kind
-        held = [one.eGet(f.name) for f in kind.features.values() if f.is_containment]
-        contents = [v for h in held for v in (h if hasattr(h, "insert") else [h]) if v is not None]
-        pending += contents[::-1]
+def _packages(root: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """The package and those in it, outer ones first, with their paths."""
+    yield path, root
+    for inner in root.eSubpackages:
+        yield from _packages(inner, f"{path}.{inner.name}" if path else inner.name)
 
 
-def _kind(path: str | Path, one: Any, metamodel: Metamodel) -> Kind:
-    name = one.eClass.name
-    found = metamodel.schema.kinds.get(name)
-    if found is None:
-        hint = suggest(name, metamodel.schema.kinds, "classes")
-        _refuse(
-            path, f"has an object of class '{name}', which {metamodel.name} does not have", hint
-        )
+def _classes(root: Any) -> Iterator[tuple[str, Any]]:
+    """All classes, each with the path of its package."""
+    for path, package in _packages(root):
+        yield from ((path, c) for c in package.eClassifiers if c.eClass.name == "EClass")
+
+
+def _path_of(theirs: Any) -> list[str]:
+    """The names of the packages that a class is in, inner ones first."""
+    found, place = list[str](), theirs.ePackage
+    while place is not None:
+        found.append(place.name)
+        place = place.eContainer()
     return found
 
 
-def _held(path: str | Path, one: Any, feature: Feature, made: dict[Any, Object]) -> Iterator[Held]:
-    held = one.eGet(feature.name)
-    for value in list(held) if feature.is_many else [held]:
-        if value is None:
-            continue
-        if feature.is_attribute:
-            yield value
-            continue
-        target = _target(path, value)
-        if target not in made:
-            _refuse(path, f"refers to an object outside the file ('{feature.name}')")
-        yield made[target]
+def _enclosing(node: Any) -> list[str]:
+    """The same, of an element."""
+    return [above.get("name") for above in node.iterancestors() if above.get("name") is not None]
 
 
-def _target(path: str | Path, value: Any) -> Any:
-    """A proxy stands for an object that the file names."""
-    try:
-        return value.force_resolve()
-    except Exception:
-        _refuse(path, "refers to an object that cannot be found")
+def _shown(owner: Any, feature: Any = None) -> str:
+    return f"'{owner.name}'" if feature is None else f"'{owner.name}.{feature.name}'"
 
 
 # From our classes to theirs.
 
 
-class _Package:
+class _Packages:
     """The classes of a metamodel as pyecore has them.
 
     Without opposites: our models keep both directions, in an order of their own each.
@@ -276,12 +288,17 @@ class _Package:
         from pyecore import ecore
 
         uri = metamodel.uri or metamodel.name
-        self.package = ecore.EPackage(metamodel.name, nsURI=uri, nsPrefix=metamodel.name)
+        packages = {"": ecore.EPackage(metamodel.name, nsURI=uri, nsPrefix=metamodel.name)}
+        for package in metamodel.packages:
+            prefix = package.path.replace(".", "-")
+            made = ecore.EPackage(package.name, nsURI=package.uri, nsPrefix=prefix)
+            packages[package.outer].eSubpackages.append(made)
+            packages[package.path] = made
         self.classes: dict[str, Any] = {
-            c.name: ecore.EClass(c.name, abstract=c.is_abstract) for c in metamodel.classes
+            c.name: ecore.EClass(c.own_name, abstract=c.is_abstract) for c in metamodel.classes
         }
-        self.package.eClassifiers.extend(self.classes.values())
         for c in metamodel.classes:
+            packages[c.package].eClassifiers.append(self.classes[c.name])
             self.classes[c.name].eSuperTypes.extend(self.classes[s] for s in c.supertypes)
             for f in c.features:
                 self.classes[c.name].eStructuralFeatures.append(self._feature(ecore, f))
@@ -292,31 +309,9 @@ class _Package:
             return ecore.EReference(
                 f.name, self.classes[f.target], containment=f.containment, **bounds
             )
-        type = ecore.EDataType(
-            str(f.type), _PYTHON_TYPES[f.type], from_string=_reader(f), to_string=_written
-        )
+        type = ecore.EDataType(str(f.type), _PYTHON_TYPES[f.type], to_string=_written)
         return ecore.EAttribute(f.name, type, default_value=f.default, **bounds)
-
-
-def _reader(attribute: Attribute) -> Callable[[str], Any]:
-    """From the text of a value; pyecore would take what is no truth value for false."""
-    feature = Feature("", attribute)
-
-    def read(text: str) -> Any:
-        try:
-            return feature.coerce(_FROM_TEXT.get(attribute.type, str)(text))
-        except (KeyError, ValueError):
-            raise ValueError(f"'{text}' is no value of '{attribute.name}'") from None
-
-    return read
 
 
 def _written(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-_FROM_TEXT: dict[DataType, Callable[[str], Any]] = {
-    BOOLEAN: {"true": True, "false": False, "1": True, "0": False}.__getitem__,
-    **dict.fromkeys((INT, LONG), int),
-    **dict.fromkeys((FLOAT, DOUBLE), float),
-}

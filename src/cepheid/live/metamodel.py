@@ -7,7 +7,7 @@ A metamodel is checked as a whole when it is made; everything wrong with it is r
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -31,6 +31,7 @@ class Attribute:
     upper: int | None = 1  # None: no bound
     default: Value = None
     literals: tuple[str, ...] = ()
+    is_id: bool = False  # model files refer to an object by its value
 
     @property
     def is_many(self) -> bool:
@@ -55,10 +56,34 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Class:
+    """A class. One of an inner package may have its path before its name: `electrical.Port`."""
+
     name: str
     features: tuple[Attribute | Reference, ...] = ()
     supertypes: tuple[str, ...] = ()
     is_abstract: bool = False
+    package: str = ""  # the path of an inner package
+
+    @property
+    def own_name(self) -> str:
+        """Its name within its package."""
+        return self.name.removeprefix(f"{self.package}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A package inside of a metamodel, by its path: `electrical`, `electrical.supply`."""
+
+    path: str
+    uri: str  # what model files name it by
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition(".")[2]
+
+    @property
+    def outer(self) -> str:
+        return self.path.rpartition(".")[0]
 
 
 @dataclass(frozen=True)
@@ -66,6 +91,7 @@ class Metamodel:
     name: str
     classes: tuple[Class, ...]
     uri: str = ""  # what model files name it by
+    packages: tuple[Package, ...] = ()  # inside of it, outer ones first
 
     def __post_init__(self) -> None:
         problems = list(_problems(self))
@@ -75,6 +101,15 @@ class Metamodel:
     @cached_property
     def schema(self) -> Schema:
         return Schema(self)
+
+    @cached_property
+    def by_uri(self) -> dict[str, dict[str, str]]:
+        """The names of classes by the URI of their package, and there by their own names."""
+        uris = {"": self.uri or self.name, **{p.path: p.uri for p in self.packages}}
+        found: dict[str, dict[str, str]] = {uri: {} for uri in uris.values()}
+        for c in self.classes:
+            found[uris[c.package]][c.own_name] = c.name
+        return found
 
 
 class Feature:
@@ -89,6 +124,7 @@ class Feature:
         "is_container",
         "is_containment",
         "is_many",
+        "literals",
         "name",
         "opposite",
         "owner",
@@ -108,6 +144,7 @@ class Feature:
         self.opposite: Feature | None = None
         self.is_container = False  # the opposite of a containment
         self.initial: str | bool | int | float | None = None  # of a new object
+        self.literals = declared.literals if isinstance(declared, Attribute) else ()
         if isinstance(declared, Attribute):
             self.coerce = Coercions({}).of(declared.type)
             self.initial = one_nan(self.coerce(declared.default))
@@ -116,10 +153,6 @@ class Feature:
     def type(self) -> DataType | None:
         """Of the values of an attribute."""
         return self.declared.type if isinstance(self.declared, Attribute) else None
-
-    @property
-    def literals(self) -> tuple[str, ...]:
-        return self.declared.literals if isinstance(self.declared, Attribute) else ()
 
     def __repr__(self) -> str:
         return f"{self.owner}.{self.name}"
@@ -179,6 +212,13 @@ class Schema:
     def kind(self, name: str) -> Kind | None:
         return self.kinds.get(name)
 
+    def suggest(self, name: str, others: Iterable[str] = (), label: str = "classes") -> str | None:
+        """What was meant by a name that no class has."""
+        paths = [known for known in self.kinds if known.endswith(f".{name}")]
+        if paths:
+            return f"it is in several packages: {', '.join(f'`{path}`' for path in paths)}"
+        return suggest(name, (*self.kinds, *others), label)
+
     def are_disjoint(self, *names: str) -> bool:
         """Whether no object can be of all these classes."""
         return not frozenset.intersection(*(self.kinds[name].subclasses for name in names))
@@ -207,6 +247,7 @@ def _wrong(message: str, hint: str | None = None) -> Diagnostic:
 def _problems(metamodel: Metamodel) -> Iterator[Diagnostic]:
     names = Counter(c.name for c in metamodel.classes)
     yield from (_wrong(f"class '{n}' is declared twice") for n, count in names.items() if count > 1)
+    yield from _broken_packages(metamodel)
     broken = list(_broken_inheritance(metamodel))
     yield from broken
     for declared in metamodel.classes:
@@ -215,6 +256,23 @@ def _problems(metamodel: Metamodel) -> Iterator[Diagnostic]:
     if not broken:  # what is inherited is known
         yield from _broken_names(metamodel)
         yield from _broken_opposites(metamodel)
+
+
+def _broken_packages(metamodel: Metamodel) -> Iterator[Diagnostic]:
+    paths, uris = {""}, {metamodel.uri or metamodel.name}
+    for package in metamodel.packages:
+        if package.path in paths:
+            yield _wrong(f"package '{package.path}' is declared twice")
+        elif package.outer not in paths:
+            yield _wrong(f"package '{package.path}' is in no package", "outer ones come first")
+        if package.uri in uris:
+            yield _wrong(f"two packages have the URI '{package.uri}'", "files need one for each")
+        paths.add(package.path)
+        uris.add(package.uri)
+    for c in metamodel.classes:
+        if c.package not in paths:
+            hint = suggest(c.package, paths - {""}, "packages")
+            yield _wrong(f"class '{c.name}' is in package '{c.package}', which is not there", hint)
 
 
 def _broken_inheritance(metamodel: Metamodel) -> Iterator[Diagnostic]:

@@ -120,7 +120,7 @@ class Model:
         """A class by its name; UsageError where the metamodel has none."""
         found = self.schema.kinds.get(name)
         if found is None:
-            hint = suggest(name, self.schema.kinds, "classes")
+            hint = self.schema.suggest(name)
             fact = f"no class '{name}' in {self.metamodel.name}"
             raise UsageError(error("unknown-class", fact, hint=hint))
         return found

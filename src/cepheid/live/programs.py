@@ -137,7 +137,7 @@ class _Resolver:
                 name = self.objects[schema.name].get(attribute.name, ANY_OBJECT)
                 if name not in (ANY_OBJECT, *self.classes.kinds):
                     place = schema.places[position] if schema.places else schema.span
-                    hint = suggest(name, self.classes.kinds, "classes")
+                    hint = self.classes.suggest(name)
                     self.report("unknown-class", f"no class '{name}'", place, hint)
 
     def type_of(self, event_type: str, attribute: str) -> NameType:

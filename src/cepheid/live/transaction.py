@@ -277,11 +277,8 @@ class Transaction:
         for object, feature in self._bounded:
             if not object.is_alive:
                 continue
-            held, declared = object.values.get(feature), feature.declared
-            count = len(held) if isinstance(held, dict) else held is not None
-            if count < declared.lower or (declared.upper is not None and count > declared.upper):
-                upper = "*" if declared.upper is None else declared.upper
-                fact = f"{_place(object, feature)} has {int(count)} of {declared.lower}..{upper} values"
+            fact = broken_bounds(object, feature)
+            if fact:
                 problems.append(
                     error("bad-change", fact, hint="bounds hold when a transaction ends")
                 )
@@ -359,6 +356,16 @@ class Transaction:
             self._fail("bad-value", fact, hint)
         held: Held = one_nan(new)
         return held
+
+
+def broken_bounds(object: Object, feature: Feature) -> str | None:
+    """That an object has more or fewer values of a feature than it may have."""
+    held, declared = object.values.get(feature), feature.declared
+    count = len(held) if isinstance(held, dict) else int(held is not None)
+    if declared.lower <= count and (declared.upper is None or count <= declared.upper):
+        return None
+    upper = "*" if declared.upper is None else declared.upper
+    return f"{_place(object, feature)} has {count} of {declared.lower}..{upper} values"
 
 
 def _place(object: Object, feature: Feature) -> str:

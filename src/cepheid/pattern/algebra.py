@@ -87,6 +87,8 @@ class Times(Form):
     part: Form
     low: int
     high: int | None
+    # Resolved: names that each round binds anew, of the complex events that are called in it.
+    own: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         need(self.low >= 0, "a repetition counts from zero")
@@ -127,6 +129,11 @@ def positive(form: Pattern) -> Iterator[Taken]:
             yield from positive(part)
 
 
+def match_parameters(form: Pattern) -> tuple[str, ...]:
+    """The names that the events of a match bind."""
+    return tuple(dict.fromkeys(n for taken in positive(form) for n, _ in taken.parameters))
+
+
 def walk_calls(form: Pattern) -> Iterator[EventCall]:
     """All calls, from left to right."""
     if isinstance(form, EventCall):
@@ -143,12 +150,6 @@ def walk_taken(form: Pattern) -> Iterator[Taken]:
     else:
         for part in children(form):
             yield from walk_taken(part)
-
-
-def hidden_parameters(form: Form) -> frozenset[str]:
-    """Names that belong to a referenced complex event, and to nobody else."""
-    names = (name for taken in walk_taken(form) for name, _ in taken.parameters)
-    return frozenset(name for name in names if HIDDEN in name)
 
 
 def common_parameters(form: Form) -> tuple[str, ...]:

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 from cepheid.core.types import DataType, EventRef, EventType, wider
 from cepheid.errors import Diagnostic, Span, error, suggest, warning
-from cepheid.expr.tree import Expr
+from cepheid.expr.tree import Expr, Part, Ref
 from cepheid.expr.typing import Scope, resolve_condition
 from cepheid.pattern import algebra
 from cepheid.pattern.algebra import Form
+from cepheid.pattern.policy import Policy
 from cepheid.pattern.tree import Atom, walk
-from cepheid.program.tree import PatternSource, Schema, Statement
+from cepheid.program.tree import Annotation, PatternSource, Schema, SelectExpr, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,11 @@ class OccurrenceResolver:
                 )
             case algebra.Follows(parts) | algebra.Either(parts) | algebra.Both(parts):
                 return replace(form, parts=tuple(self._form(p, names, path) for p in parts))
-            case algebra.Never(part) | algebra.Times(part) | algebra.Timed(part):
+            case algebra.Times(part):
+                begun = len(self.inlined)
+                inner = self._form(part, names, path)
+                return replace(form, part=inner, own=_own_names(inner, begun))
+            case algebra.Never(part) | algebra.Timed(part):
                 return replace(form, part=self._form(part, names, path))
         raise TypeError(f"no rule how to resolve {type(form).__name__}")
 
@@ -120,7 +126,7 @@ class OccurrenceResolver:
         if self.types[name].is_open:
             return  # it is not declared, and that has been said
         if call.arguments is not None and len(call.arguments) != len(formal):
-            fact = f"{name} has {_counted(len(formal))}, not {len(call.arguments)}"
+            fact = f"{name} has {counted_parameters(len(formal))}, not {len(call.arguments)}"
             hint = f"write {name}({', '.join(formal)}), with `_` for any value, or no list at all"
             self.problems.append(error("wrong-arguments", fact, call.span, hint))
 
@@ -160,6 +166,13 @@ class OccurrenceResolver:
         return {name: type for name, type in found.items() if algebra.HIDDEN not in name}
 
 
+def _own_names(form: Form, begun: int) -> tuple[str, ...]:
+    """The names of complex events that were inlined after so many others."""
+    names = dict.fromkeys(n for taken in algebra.walk_taken(form) for n, _ in taken.parameters)
+    marks = {name: name.partition(algebra.HIDDEN)[2] for name in names}
+    return tuple(name for name, mark in marks.items() if mark and int(mark) > begun)
+
+
 def _attributes_of(form: Form) -> dict[str, set[str]]:
     """The attributes that parameters are found in."""
     found: dict[str, set[str]] = {}
@@ -169,8 +182,33 @@ def _attributes_of(form: Form) -> dict[str, set[str]]:
     return found
 
 
-def _counted(count: int) -> str:
+def counted_parameters(count: int) -> str:
     return "no parameters" if not count else f"{count} parameter{'s' * (count > 1)}"
+
+
+def deriving(
+    schema: Schema,
+    form: Form,
+    policy: Policy,
+    annotations: tuple[Annotation, ...] = (),
+    place: Span | None = None,
+) -> Statement:
+    """The statement of a complex event, which derives events of its schema; `place` is the form's."""
+    return Statement(
+        select=tuple(_selected(schema, form)),
+        source=PatternSource(algebra.Occurrence(form, span=place), policy, span=place),
+        insert_into=schema.name,
+        annotations=(*annotations, Annotation("Name", ((None, schema.name),))),
+        span=schema.span,
+    )
+
+
+def _selected(schema: Schema, form: Form) -> Iterator[SelectExpr]:
+    """The parameters that calls name; others are null."""
+    bound = {name for call in algebra.walk_calls(form) for name in call.arguments or () if name}
+    for attribute, place in zip_longest(schema.attributes, schema.places):
+        if attribute.name in bound:
+            yield SelectExpr(Ref((Part(attribute.name),), span=place), span=place)
 
 
 def occurrence_forms(named: Sequence[tuple[str, Statement]]) -> dict[str, Form]:

@@ -68,11 +68,11 @@ def source_types(statement: Statement) -> tuple[str, ...]:
 
 
 def span_of_type(statement: Statement, name: str) -> Span | None:
-    """Where a statement names a type that it consumes."""
+    """Where a statement names a type that it consumes; noise has no place in it."""
     source = statement.source
     if isinstance(source, StreamSource):
         return source.span
-    return next(a.span for a in atoms(source.pattern) if a.event_type == name)
+    return next((a.span for a in atoms(source.pattern) if a.event_type == name), None)
 
 
 @dataclass(frozen=True, slots=True)

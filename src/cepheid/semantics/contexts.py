@@ -10,27 +10,23 @@ context is global. An event without that parameter concerns all of them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, TypeAlias
+from typing import ClassVar, Protocol, Self, TypeAlias
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
 from cepheid.core.values import is_null
 from cepheid.expr.values import group_key
-from cepheid.pattern.algebra import Occurrence, common_parameters, positive, walk_taken
-from cepheid.pattern.policy import Policy
-from cepheid.semantics.residuals import (
-    DONE,
-    EARLY,
-    End,
-    Env,
-    EventPlan,
-    Plan,
-    Planner,
-    Way,
-    is_over,
+from cepheid.pattern.algebra import (
+    Occurrence,
+    common_parameters,
+    match_parameters,
+    walk_taken,
 )
+from cepheid.pattern.policy import Policy
+from cepheid.semantics.bindings import Env
+from cepheid.semantics.residuals import EventPlan, Plan, Planner
 from cepheid.semantics.timers import Timer, TimerStage
 
 Key: TypeAlias = tuple[Hashable, ...]
@@ -47,12 +43,52 @@ class Host(Protocol):
     def occurred(self, parameters: Parameters, events: tuple[Event, ...]) -> None: ...
 
 
+class Way(Hashable, Protocol):
+    """One way in which the events of a partial match may belong together; it never changes."""
+
+    @property
+    def result(self) -> Env | None:
+        """What is bound, if it is complete."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether an event came too early, so that nothing can come of it."""
+
+    @property
+    def due(self) -> Instant | None:
+        """When it has to be woken."""
+
+    @property
+    def last(self) -> Instant | None:
+        """The last instant at which an event can still be used; None: any."""
+
+    def take(self, event: Event) -> Iterator[Self]:
+        """What may come of it if it uses the event, the more patient first."""
+
+    def miss(self, event: Event) -> Self | None:
+        """What comes of it if the event happens and is not used; None if it must not have happened."""
+
+    def wake(self, now: Instant) -> Iterator[Self]:
+        """What comes of it when it is due."""
+
+
+class Follower(Protocol):
+    """How a form is followed: by what is left of it, or by tokens on its automaton."""
+
+    def begin(self) -> Sequence[Way]: ...
+    def fixed(self) -> Iterator[object]:
+        """All that ways refer to and that never changes, in a fixed order."""
+
+
+Follow: TypeAlias = Callable[[Plan], Follower]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class OccurrencePlan:
     """The part of an occurrence that never changes."""
 
     policy: Policy
-    plan: Plan
+    follower: Follower
     declared: tuple[EventPlan, ...]
     parameters: tuple[str, ...]
     key: tuple[str, ...]  # the parameters that partial matches are kept apart by
@@ -68,7 +104,9 @@ class OccurrencePlan:
         Null equals nothing, so that what begins with it has a key of its own.
         """
         fitting = [one for one in self.declared if event.type in one.types]
-        fitting.sort(key=lambda one: one.name != event.type)  # the type itself before its ancestors
+        fitting.sort(
+            key=lambda one: one.call.atom.event_type != event.type
+        )  # the type itself before its ancestors
         for found in (dict(one.pairs(event)) for one in fitting):
             if all(name in found for name in self.key):
                 values = [found[name] for name in self.key]
@@ -78,9 +116,9 @@ class OccurrencePlan:
 
 
 def plan_occurrence(
-    pattern: Occurrence, policy: Policy, heirs: Mapping[str, frozenset[str]]
+    pattern: Occurrence, policy: Policy, heirs: Mapping[str, frozenset[str]], follow: Follow
 ) -> OccurrencePlan:
-    names = dict.fromkeys(n for taken in positive(pattern.form) for n, _ in taken.parameters)
+    names = match_parameters(pattern.form)
     planner = Planner(heirs.__getitem__, frozenset(names))
     declared = (planner.plan(taken) for taken in pattern.declared)
     key = () if policy.is_global else common_parameters(pattern.form)
@@ -91,9 +129,9 @@ def plan_occurrence(
     )
     return OccurrencePlan(
         policy,
-        planner.plan(pattern.form),
+        follow(planner.plan(pattern.form)),
         tuple(plan for plan in declared if isinstance(plan, EventPlan)),
-        tuple(names),
+        names,
         key,
         frozenset(heir for name in unkeyed for heir in heirs[name]),
     )
@@ -111,17 +149,17 @@ class PartialMatch:
         self.order = 0
         self.armed_for: Instant | None = None
         self.events: tuple[Event, ...] = ()
-        self.ways: tuple[Way, ...] = tuple((rest, Env()) for rest in matches.plan.plan.begin())
+        self.ways: tuple[Way, ...] = tuple(matches.plan.follower.begin())
 
     def offer(self, event: Event) -> bool:
         """Uses the event if it can; what comes too early ends the ways that it comes too early for."""
         used: dict[Way, None] = {}
         left: list[Way] = []
-        for rest, env in self.ways:
-            ways = [way for way in rest.take(event, env) if way[0] != DONE or is_over(way)]
-            used.update((way, None) for way in ways if way[0] != EARLY)
+        for way in self.ways:
+            ways = list(way.take(event))
+            used.update((after, None) for after in ways if not after.is_lost)
             if not ways:
-                left.append((rest, env))
+                left.append(way)
         if used:
             self.ways, self.events = tuple(used), (*self.events, event)
             return True
@@ -130,14 +168,14 @@ class PartialMatch:
 
     def miss(self, event: Event) -> None:
         """The event happens, and is not used here."""
-        missed = (rest.miss(event, env) for rest, env in self.ways)
+        missed = (way.miss(event) for way in self.ways)
         self.ways = tuple(way for way in missed if way is not None)
 
     @property
     def due(self) -> Instant | None:
         """When time completes a part of it, or ends it: then nothing can be used any more."""
-        found = [rest.due for rest, _ in self.ways if rest.due is not None]
-        lasts = [rest.last for rest, _ in self.ways]
+        found = [way.due for way in self.ways if way.due is not None]
+        lasts = [way.last for way in self.ways]
         over = max((last for last in lasts if last is not None), default=None)
         if over is not None and None not in lasts:
             found.append(over + 1)
@@ -148,18 +186,16 @@ class PartialMatch:
 
     def wake(self, now: Instant) -> None:
         ways: dict[Way, None] = {}
-        for rest, env in self.ways:
-            if rest.due == now:
-                woken = (w for w in rest.wake(now, env) if is_over(w) or not isinstance(w[0], End))
-                ways.update((way, None) for way in woken)
-            elif rest.last is None or rest.last >= now:
-                ways[rest, env] = None
+        for way in self.ways:
+            if way.last is None or way.last >= now:
+                woken = way.wake(now) if way.due == now else [way]
+                ways.update((after, None) for after in woken if not after.is_lost)
         self.ways = tuple(ways)
 
     @property
     def result(self) -> Env | None:
         """What is bound, if it is complete."""
-        return next((env for rest, env in self.ways if rest == DONE), None)
+        return next((way.result for way in self.ways if way.result is not None), None)
 
 
 class PartialMatches:

@@ -32,7 +32,9 @@ from cepheid.core.event import Event, SortKey, Value
 from cepheid.core.time import Instant, format_instant
 from cepheid.errors import Diagnostic, LateEvent, RunError, UsageError, error
 from cepheid.program.resolved import ResolvedProgram
+from cepheid.semantics.contexts import Follow
 from cepheid.semantics.pattern import Node
+from cepheid.semantics.residuals import Residuals
 from cepheid.semantics.selection import Key, Output
 from cepheid.semantics.statement import CompiledStatement, Running
 from cepheid.semantics.timers import Armed, Origins, Place, Timer
@@ -65,7 +67,8 @@ class Machine:
     """Runs a resolved program. Time moves only as told, and never back.
 
     `order` replaces the order of the text, by statement names. `timed_out` asks for rows of partial
-    matches that `timer:within` ends; `trace` keeps the causes of causes, down to the input.
+    matches that `timer:within` ends; `trace` keeps the causes of causes, down to the input. `follow`
+    says how complex events are followed.
     """
 
     def __init__(
@@ -75,9 +78,10 @@ class Machine:
         order: Sequence[str] | None = None,
         timed_out: bool = False,
         trace: bool = False,
+        follow: Follow = Residuals,
     ) -> None:
         self.program = program
-        self.plans = _plans(program, order)
+        self.plans = _plans(program, order, follow)
         self.reports_timeouts = timed_out
         self.trace = trace
         self.consumers = {
@@ -297,15 +301,17 @@ class Machine:
         self.steps[node] += 1
 
 
-def _plans(program: ResolvedProgram, order: Sequence[str] | None) -> tuple[CompiledStatement, ...]:
+def _plans(
+    program: ResolvedProgram, order: Sequence[str] | None, follow: Follow
+) -> tuple[CompiledStatement, ...]:
     """The statements in the order in which they take an event."""
     statements = program.statements
     if order is None:
         ranked = sorted(statements, key=lambda s: s.rank)
-        return tuple(CompiledStatement(s, s.rank, program.types) for s in ranked)
+        return tuple(CompiledStatement(s, s.rank, program.types, follow) for s in ranked)
     names = [s.name for s in statements]
     if sorted(order) != sorted(names):
         fact = "the order must name every statement once"
         raise UsageError(error("usage", fact, hint=f"statements: {', '.join(names)}"))
     ranked = sorted(statements, key=lambda s: (-s.tree.priority, order.index(s.name)))
-    return tuple(CompiledStatement(s, rank, program.types) for rank, s in enumerate(ranked))
+    return tuple(CompiledStatement(s, rank, program.types, follow) for rank, s in enumerate(ranked))

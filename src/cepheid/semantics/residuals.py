@@ -17,77 +17,14 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias
 
-from cepheid.core.event import Event, Value
+from cepheid.core.event import Event
 from cepheid.core.time import Instant, Period
-from cepheid.core.values import is_null
+from cepheid.errors import Span
 from cepheid.expr.evaluate import Frame, compile_condition
-from cepheid.expr.values import group_key
 from cepheid.pattern import algebra
+from cepheid.semantics.bindings import NOTHING, Env, Pairs
 
-Pairs: TypeAlias = tuple[tuple[str, Value], ...]
 Way: TypeAlias = "tuple[Rest, Env]"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Env:
-    """The values of parameters, and the combinations of values that are forbidden from now on."""
-
-    bound: Pairs = ()
-    vetoes: tuple[Pairs, ...] = ()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Env) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    @property
-    def _key(self) -> tuple[object, ...]:
-        parts = (self.bound, *self.vetoes)
-        return tuple(tuple((name, group_key(value)) for name, value in pairs) for pairs in parts)
-
-    def forgetting(self, names: frozenset[str]) -> Env:
-        """The same without what was bound to these names."""
-        if not names:
-            return self
-        return replace(self, bound=tuple(pair for pair in self.bound if pair[0] not in names))
-
-    def with_pairs(self, pairs: Pairs) -> Env | None:
-        """The same with more parameters; None where a name would have two values, or a forbidden one."""
-        bound = dict(self.bound)
-        for name, value in pairs:
-            if name in bound and not _unify(bound[name], value):
-                return None
-            bound.setdefault(name, value)
-        found = replace(self, bound=tuple(bound.items()))
-        return None if any(map(found.has_all, self.vetoes)) else found
-
-    def has_all(self, pairs: Pairs) -> bool:
-        bound = dict(self.bound)
-        return all(name in bound and _unify(bound[name], value) for name, value in pairs)
-
-    @property
-    def is_allowed(self) -> bool:
-        """Whether a match may end like this: a name that was never bound stands for any value, also
-        for a forbidden one."""
-        bound = dict(self.bound)
-        return all(
-            any(name in bound and not _unify(bound[name], value) for name, value in pairs)
-            for pairs in self.vetoes
-        )
-
-    def without(self, pairs: Pairs) -> Env | None:
-        """The same where these values must not come together; None where they have."""
-        bound = dict(self.bound)
-        if any(name in bound and not _unify(bound[name], value) for name, value in pairs):
-            return self
-        is_missing = any(name not in bound for name, _ in pairs)
-        return replace(self, vetoes=(*self.vetoes, pairs)) if is_missing else None
-
-
-def _unify(one: Value, other: Value) -> bool:
-    """Null is no value that two events could share."""
-    return not is_null(one) and not is_null(other) and group_key(one) == group_key(other)
 
 
 # Rests ----------------------------------------------------------------------------------------
@@ -165,8 +102,7 @@ class Awaited(Rest):
 class Guard:
     """What must not complete from now on, as far as it has come: every way to get there counts."""
 
-    plan: Plan
-    visible: frozenset[str]  # the parameters that a match has; others are the guard's own
+    plan: ForbiddenPlan
     begun: tuple[Way, ...] = ()
 
     def after(self, event: Event, env: Env) -> tuple[Guard, Env] | None:
@@ -176,12 +112,12 @@ class Guard:
             missed = rest.miss(event, own)
             if missed is not None:
                 begun[missed] = None
-        starts = [(rest, Env()) for rest in self.plan.begin()]
+        starts = [(rest, NOTHING) for rest in self.plan.begin()]
         found: Env | None = env
         for rest, own in (*self.begun, *starts):
             for way in rest.take(event, own):
                 if is_over(way):
-                    shared = tuple(pair for pair in way[1].bound if pair[0] in self.visible)
+                    shared = tuple(pair for pair in way[1].bound if pair[0] in self.plan.visible)
                     found = found.without(shared) if found is not None else None
                 elif not isinstance(way[0], End):
                     begun[way] = None
@@ -337,7 +273,8 @@ class InLoop(Rest):
         for rest, env in ways:
             if rest == DONE:
                 after = env.forgetting(self.plan.own)
-                yield from ((left, after) for left in self.plan.enter(self.rounds + 1))
+                if after is not None:
+                    yield from ((left, after) for left in self.plan.enter(self.rounds + 1))
             else:
                 yield rest if rest == EARLY else replace(self, part=rest), env
 
@@ -430,9 +367,8 @@ class Plan(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventPlan(Plan):
-    name: str
+    call: algebra.Taken
     types: frozenset[str]  # the type and all that inherit from it
-    parameters: tuple[tuple[str, str], ...]
     condition: Callable[[Frame], bool]
 
     def begin(self) -> Iterator[Rest]:
@@ -446,7 +382,8 @@ class EventPlan(Plan):
         return event.type in self.types and self.condition(Frame(event, now=event.instant))
 
     def pairs(self, event: Event) -> Pairs:
-        return tuple((name, event.values_.get(attribute)) for name, attribute in self.parameters)
+        parameters = self.call.parameters
+        return tuple((name, event.values_.get(attribute)) for name, attribute in parameters)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -454,8 +391,7 @@ class SequencePlan(Plan):
     """Parts, before each of them what must not happen; and what must not happen after the last."""
 
     steps: tuple[Plan, ...]
-    forbidden: tuple[tuple[Plan, ...], ...]  # one more than there are steps
-    visible: frozenset[str]
+    forbidden: tuple[tuple[ForbiddenPlan, ...], ...]  # one more than there are steps
 
     @property
     def parts(self) -> tuple[Plan, ...]:
@@ -467,7 +403,7 @@ class SequencePlan(Plan):
     def enter(self, place: int, guards: Guards = ()) -> Iterator[Rest]:
         """The ways to begin with a step; one that needs no event may be left out, and then what must
         not happen before it must not happen before the next one either."""
-        guards = (*guards, *(Guard(plan, self.visible) for plan in self.forbidden[place]))
+        guards = (*guards, *map(Guard, self.forbidden[place]))
         if place == len(self.steps):
             yield Held(guards) if guards else DONE
             return
@@ -476,6 +412,22 @@ class SequencePlan(Plan):
                 yield from self.enter(place + 1, guards)
             else:
                 yield InSequence(self, place, rest, guards)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ForbiddenPlan(Plan):
+    """What must not complete."""
+
+    part: Plan
+    visible: frozenset[str]  # the parameters that a match has; others are its own
+    span: Span | None
+
+    @property
+    def parts(self) -> tuple[Plan, ...]:
+        return (self.part,)
+
+    def begin(self) -> Iterator[Rest]:
+        yield from self.part.begin()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -494,8 +446,7 @@ class EitherPlan(Plan):
 @dataclass(frozen=True, slots=True, eq=False)
 class BothPlan(Plan):
     operands: tuple[Plan, ...]
-    forbidden: tuple[Plan, ...]
-    visible: frozenset[str]
+    forbidden: tuple[ForbiddenPlan, ...]
 
     @property
     def parts(self) -> tuple[Plan, ...]:
@@ -506,7 +457,7 @@ class BothPlan(Plan):
             yield DONE if all(rest == DONE for rest in rests) else InBoth(self, rests)
 
     def guards(self) -> Guards:
-        return tuple(Guard(plan, self.visible) for plan in self.forbidden)
+        return tuple(map(Guard, self.forbidden))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -537,6 +488,7 @@ class WindowPlan(Plan):
     part: Plan
     period: Period
     holds_for: bool
+    span: Span | None
 
     @property
     def parts(self) -> tuple[Plan, ...]:
@@ -545,6 +497,61 @@ class WindowPlan(Plan):
     def begin(self) -> Iterator[Rest]:
         for rest in self.part.begin():
             yield rest if rest == DONE else InWindow(self, rest)
+
+
+# What contexts follow -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left of a form, with what is bound."""
+
+    rest: Rest
+    env: Env
+
+    @property
+    def result(self) -> Env | None:
+        return self.env if self.rest == DONE else None
+
+    @property
+    def is_lost(self) -> bool:
+        return self.rest == EARLY
+
+    @property
+    def due(self) -> Instant | None:
+        return self.rest.due
+
+    @property
+    def last(self) -> Instant | None:
+        return self.rest.last
+
+    def take(self, event: Event) -> Iterator[Left]:
+        return _ways(self.rest.take(event, self.env))
+
+    def miss(self, event: Event) -> Left | None:
+        missed = self.rest.miss(event, self.env)
+        return None if missed is None else Left(*missed)
+
+    def wake(self, now: Instant) -> Iterator[Left]:
+        return _ways(self.rest.wake(now, self.env))
+
+
+def _ways(ways: Iterator[Way]) -> Iterator[Left]:
+    """Those that are allowed."""
+    return (Left(*way) for way in ways if way[0] != DONE or is_over(way))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Residuals:
+    """A form that is followed by what is left of it."""
+
+    plan: Plan
+
+    def begin(self) -> tuple[Left, ...]:
+        return tuple(Left(rest, NOTHING) for rest in self.plan.begin())
+
+    def fixed(self) -> Iterator[object]:
+        return self.plan.walk()
 
 
 # Forms as plans -------------------------------------------------------------------------------
@@ -559,36 +566,38 @@ class Planner:
 
     def plan(self, form: algebra.Form) -> Plan:
         match form:
-            case algebra.Taken(atom, parameters):
+            case algebra.Taken(atom):
                 condition = compile_condition(atom.condition)
-                name = atom.event_type
-                return EventPlan(name, self.heirs(name), parameters, condition)
+                return EventPlan(form, self.heirs(atom.event_type), condition)
             case algebra.Follows(parts):
                 return self._sequence(parts)
             case algebra.Either(parts):
                 return EitherPlan(tuple(map(self.plan, parts)))
             case algebra.Both(parts):
                 wanted = (part for part in parts if not isinstance(part, algebra.Never))
-                absent = (part.part for part in parts if isinstance(part, algebra.Never))
-                plans = tuple(map(self.plan, wanted)), tuple(map(self.plan, absent))
-                return BothPlan(*plans, self.visible)
-            case algebra.Times(part, low, high):
+                absent = (part for part in parts if isinstance(part, algebra.Never))
+                return BothPlan(tuple(map(self.plan, wanted)), tuple(map(self._forbidden, absent)))
+            case algebra.Times(part, low, high, own):
                 least = 0 if algebra.can_be_empty(part) else low
-                return LoopPlan(self.plan(part), least, high, algebra.hidden_parameters(part))
+                return LoopPlan(self.plan(part), least, high, frozenset(own))
             case algebra.Timed(part, period, kind):
-                return WindowPlan(self.plan(part), period, kind == "holdsFor")
+                return WindowPlan(self.plan(part), period, kind == "holdsFor", form.span)
         raise TypeError(f"no meaning of {type(form).__name__}")
 
     def _sequence(self, parts: tuple[algebra.Form, ...]) -> Plan:
         steps: list[Plan] = []
-        forbidden: list[tuple[Plan, ...]] = [()]
+        forbidden: list[tuple[ForbiddenPlan, ...]] = [()]
         for part in _flat(parts):
             if isinstance(part, algebra.Never):
-                forbidden[-1] = (*forbidden[-1], self.plan(part.part))
+                forbidden[-1] = (*forbidden[-1], self._forbidden(part))
             else:
                 steps.append(self.plan(part))
                 forbidden.append(())
-        return SequencePlan(tuple(steps), tuple(forbidden), self.visible)
+        return SequencePlan(tuple(steps), tuple(forbidden))
+
+    def _forbidden(self, form: algebra.Never) -> ForbiddenPlan:
+        inner = replace(self, visible=frozenset(algebra.match_parameters(form.part)))
+        return ForbiddenPlan(inner.plan(form.part), self.visible, form.span)
 
 
 def _flat(parts: tuple[algebra.Form, ...]) -> Iterator[algebra.Form]:

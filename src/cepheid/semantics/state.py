@@ -19,13 +19,15 @@ from cepheid.errors import RunError
 from cepheid.program.seal import Seal, bad_state
 from cepheid.semantics.machine import Machine
 
-VERSION = "3"
+VERSION = "4"
 _FIELDS = ("clock", "started", "running", "timers", "armed", "steps")
 _MODULES = (
+    "cepheid.semantics.bindings",
     "cepheid.semantics.contexts",
     "cepheid.semantics.pattern",
     "cepheid.semantics.residuals",
     "cepheid.semantics.timers",
+    "cepheid.semantics.tokens",
     "cepheid.semantics.windows",
     "cepheid.semantics.selection",
     "cepheid.semantics.output",
@@ -66,7 +68,9 @@ def load(machine: Machine, state: bytes) -> None:
 
 def _seal(machine: Machine) -> Seal:
     order = [plan.name for plan in machine.plans]
-    return Seal("reference", f"{VERSION} {order}", machine.program)
+    occurrences = (plan.occurrence for plan in machine.plans if plan.occurrence is not None)
+    followed = {type(occurrence.follower).__name__ for occurrence in occurrences}
+    return Seal("reference", f"{VERSION} {order} {sorted(followed)}", machine.program)
 
 
 def _read(machine: Machine, payload: bytes) -> dict[str, object]:
@@ -89,7 +93,11 @@ def _static(machine: Machine) -> Iterator[object]:
         if plan.node is not None:
             yield from plan.node.walk()
         if plan.occurrence is not None:
-            yield from (plan.occurrence, *plan.occurrence.plan.walk(), *plan.occurrence.declared)
+            yield from (
+                plan.occurrence,
+                *plan.occurrence.follower.fixed(),
+                *plan.occurrence.declared,
+            )
         yield from plan.select.aggregates
 
 

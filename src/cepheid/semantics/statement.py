@@ -12,10 +12,11 @@ from cepheid.expr.evaluate import Evaluator, Frame, compile_condition, compile_e
 from cepheid.expr.values import group_key, sort_key
 from cepheid.pattern.algebra import Occurrence
 from cepheid.program.resolved import ResolvedStatement, Shape
-from cepheid.semantics.contexts import OccurrencePlan, PartialMatches, plan_occurrence
+from cepheid.semantics.contexts import Follow, OccurrencePlan, PartialMatches, plan_occurrence
 from cepheid.semantics.output import OutputPlan
 from cepheid.semantics.pattern import Atom, Binding, Node, Root, compile_pattern
 from cepheid.semantics.policies import offer_of
+from cepheid.semantics.residuals import Residuals
 from cepheid.semantics.selection import Key, Output, Outputs, Select, Selection
 from cepheid.semantics.timers import Timer, TimerStage
 from cepheid.semantics.windows import Delta, Row, make_window
@@ -25,7 +26,11 @@ class CompiledStatement:
     """Everything about a statement that never changes."""
 
     def __init__(
-        self, statement: ResolvedStatement, rank: int, types: Mapping[str, EventType]
+        self,
+        statement: ResolvedStatement,
+        rank: int,
+        types: Mapping[str, EventType],
+        follow: Follow = Residuals,
     ) -> None:
         self.statement = statement
         self.name = statement.name
@@ -35,7 +40,7 @@ class CompiledStatement:
         self.occurrence: OccurrencePlan | None = None
         if isinstance(statement.pattern, Occurrence):
             heirs = {name: _heirs(name, types) for name in statement.inputs}
-            self.occurrence = plan_occurrence(statement.pattern, statement.policy, heirs)
+            self.occurrence = plan_occurrence(statement.pattern, statement.policy, heirs, follow)
         elif statement.pattern is not None:
             self.node = compile_pattern(statement.pattern)
             self.offer = offer_of(statement.policy)

@@ -26,13 +26,14 @@ from cepheid.formal import witnesses
 from cepheid.lang.language import Language
 from cepheid.matcher.gaps import left_to_reference
 from cepheid.pattern.algebra import Occurrence
+from cepheid.pattern.automaton import Automaton
 from cepheid.program.graph import Graph, graph_of
 from cepheid.program.normal import NormalProgram
 from cepheid.program.normal import normalize as normal_form
 from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree
-from cepheid.semantics.automaton import Automaton, automaton_of
+from cepheid.semantics.construction import automaton_of
 
 if TYPE_CHECKING:
     from cepheid.matcher.compiling.machine_program import MachineProgram
@@ -88,7 +89,7 @@ def normalize(program: ResolvedProgram) -> NormalProgram:
 def automata(program: ResolvedProgram) -> dict[str, Automaton | None]:
     """`--stage automaton`: what can be left of each complex event; other statements have none."""
     return {
-        statement.name: automaton_of(statement.pattern, statement.policy, program.types)
+        statement.name: automaton_of(statement.pattern, program.types)
         if isinstance(statement.pattern, Occurrence)
         else None
         for statement in program.statements

@@ -84,6 +84,16 @@ class Program:
         """The language of the text at a place; of what comes from no text, the default."""
         return self.languages.get(place.file or "", DEFAULT) if place else DEFAULT
 
+    def text_at(self, place: Span | None) -> str:
+        """What is written at a place, in one line; nothing where that is not known."""
+        lines = self.sources.get(place.file or "", "").splitlines() if place else []
+        if place is None or place.end_line > len(lines):
+            return ""
+        found = lines[place.line - 1 : place.end_line]
+        found[-1] = found[-1][: place.end_column - 1]
+        found[0] = found[0][place.column - 1 :]
+        return " ".join(" ".join(found).split())
+
     def with_priorities(self) -> Program:
         """The program with priorities by level, unless no order is left open anyway.
 

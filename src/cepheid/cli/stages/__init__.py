@@ -1,6 +1,6 @@
 """What `cepheid explain` can show of a program, a file for each stage.
 
-Every stage has `text`, for people, and `data`, for `--json`.
+Every stage has `text`, for people, and `data`, for `--json`; some can be drawn, too.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from cepheid.verbs import Program
 class Stage:
     text: Callable[[Program], Iterable[RenderableType]]
     data: Callable[[Program], Any]
+    draw: Callable[[Program], str] | None = None  # as SVG
 
 
 OVERVIEW = Stage(overview.text, overview.data)
@@ -37,9 +38,9 @@ STAGES = {
     "parse": Stage(declarations.text, declarations.data),
     "program": Stage(statements.text, statements.data),
     "types": Stage(types.text, types.data),
-    "graph": Stage(graph.text, graph.data),
+    "graph": Stage(graph.text, graph.data, graph.draw),
     "normal": Stage(normal.text, normal.data),
-    "automaton": Stage(automaton.text, automaton.data),
+    "automaton": Stage(automaton.text, automaton.data, automaton.draw),
     "plan": Stage(plan.text, plan.data),
     "matcher": Stage(matcher.text, matcher.data),
     "memory": Stage(memory.text, memory.data),

@@ -8,76 +8,139 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from cepheid.cli.terminal.text_table import Column, TextTable
-from cepheid.semantics.automaton import Automaton, State, Transition
+from cepheid.drawing.automaton_words import Words
+from cepheid.errors import Span
+from cepheid.pattern.automaton import Automaton, Completes, Ends, Happens, Transition
 from cepheid.verbs import Program
 from cepheid.verbs.pipeline import automata
 
+_LONGEST = 26  # letters of a part of the pattern; JSON and pictures have all of it
+
 
 def text(program: Program) -> Iterator[RenderableType]:
-    found = automata(program.resolve())
-    shown = [(name, automaton) for name, automaton in found.items() if automaton is not None]
-    for place, (name, automaton) in enumerate(shown):
+    shown = dict(_shown(program))
+    for place, (name, automaton) in enumerate(shown.items()):
         yield Text("\n" * bool(place) + name, "bold")
-        yield _table(automaton)
+        yield _table(Words(automaton, program.text_at))
     if not shown:
         yield Text("no statement is a complex event: none has an automaton")
 
 
-def _table(automaton: Automaton) -> TextTable:
+def _shown(program: Program) -> Iterator[tuple[str, Automaton]]:
+    """All automata by their names, each before those of what it forbids, but for single events."""
+    for name, automaton in automata(program.resolve()).items():
+        if automaton is not None:
+            yield name, automaton
+            yield from _forbidden(name, Words(automaton, program.text_at))
+
+
+def _forbidden(name: str, words: Words) -> Iterator[tuple[str, Automaton]]:
+    for watch in words.automaton.watches:
+        if watch.call is None:
+            title = f"{name}, not: {words.watch(watch)}"
+            yield title, watch.automaton
+            yield from _forbidden(title, Words(watch.automaton, words.text_at))
+
+
+def _table(words: Words) -> TextTable:
     """A row for each transition, by the states that they begin in."""
-    names = {state.number: _name(state) for state in automaton.states}
-    columns = ("in state", "event", "binds", "leads to", "zones")
+    columns = ("in state", "event", "binds", "leads to", "zones", "comes from")
     table = TextTable([Column(column) for column in columns])
-    for state in automaton.states:
-        zones = ", ".join(_zone(automaton, number) for number in state.zones)
-        for transition in automaton.transitions:
+    for state in words.automaton.states:
+        zones = ", ".join(map(words.zone, state.zones))
+        for transition in words.automaton.transitions:
             if transition.source == state.number:
-                bound = ", ".join(f"{name} = {attr}" for name, attr in transition.parameters)
-                target = names[transition.target]
-                table.add(names[state.number], _event(transition), bound, target, zones)
+                table.add(
+                    words.state(state.number),
+                    words.event(transition),
+                    words.binds(transition),
+                    words.state(transition.target),
+                    zones,
+                    _cut(words.origin(transition)),
+                )
     return table
 
 
-def _name(state: State) -> str:
-    return str(state.number) if state.kind == "normal" else state.kind
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _event(transition: Transition) -> str:
-    if transition.event_type is None:
-        return "the end of its zone"
-    return f"not: {transition.event_type}" if transition.is_negative else transition.event_type
+def draw(program: Program) -> str:
+    from cepheid.drawing.automaton import to_svg
 
-
-def _zone(automaton: Automaton, number: int) -> str:
-    zone = automaton.zones[number]
-    return f"{zone.kind} {zone.period}"
+    return to_svg({name: Words(found, program.text_at) for name, found in _shown(program)})
 
 
 def data(program: Program) -> list[dict[str, object]]:
     return [
-        {"name": name, "automaton": None if automaton is None else _described(automaton)}
+        {
+            "name": name,
+            "automaton": None
+            if automaton is None
+            else _described(Words(automaton, program.text_at)),
+        }
         for name, automaton in automata(program.resolve()).items()
     ]
 
 
-def _described(automaton: Automaton) -> dict[str, object]:
+def _described(words: Words) -> dict[str, object]:
+    automaton = words.automaton
     return {
         "states": [
-            {"number": s.number, "kind": s.kind, "zones": list(s.zones), "held": s.is_held}
+            {
+                "number": s.number,
+                "kind": s.kind,
+                "zones": list(s.zones),
+                "watches": list(s.watches),
+            }
             for s in automaton.states
         ],
-        "transitions": [
-            {
-                "from": t.source,
-                "to": t.target,
-                "event": t.event_type,
-                "binds": dict(t.parameters),
-                "forbidden": t.is_negative,
-            }
-            for t in automaton.transitions
-        ],
+        "transitions": [_transition(words, t) for t in automaton.transitions],
         "zones": [
-            {"kind": z.kind, "period": str(z.period), "states": list(z.states)}
+            {
+                "kind": z.kind,
+                "period": str(z.period),
+                "states": list(z.states),
+                "written": _written(words, z.span),
+            }
             for z in automaton.zones
         ],
+        "watches": [
+            {
+                "automaton": _described(Words(w.automaton, words.text_at)),
+                "written": _written(words, w.span),
+            }
+            for w in automaton.watches
+        ],
     }
+
+
+def _transition(words: Words, transition: Transition) -> dict[str, object]:
+    """What it is about comes first; what it does to a token only where it does something."""
+    call = words.call(transition)
+    found: dict[str, object] = {"from": transition.source, "to": transition.target}
+    match transition.trigger:
+        case Happens(taken):
+            found["event"] = taken.atom.event_type
+        case Ends(zone):
+            found["end of zone"] = zone
+        case Completes(watch):
+            found["forbidden"] = watch
+    effects = {
+        "binds": {} if call is None else dict(call.parameters),
+        "enters": list(transition.enters),
+        "leaves": list(transition.leaves),
+        "sees": list(transition.sees),
+        "keeps": list(transition.keeps),
+        "forgets": sorted(transition.forgets),
+    }
+    found |= {name: value for name, value in effects.items() if value}
+    return {**found, "written": _written(words, transition.span)}
+
+
+def _written(words: Words, span: Span | None) -> dict[str, object] | None:
+    """The part of the pattern that it comes from."""
+    if span is None:
+        return None
+    place = {"file": span.file, "line": span.line, "column": span.column}
+    return {**place, "text": words.text_at(span)}

@@ -66,5 +66,11 @@ def _label(statement: ResolvedStatement, note: str = "") -> Text:
     return Text.assemble((statement.target, "bold"), maker, (note, "dim"))
 
 
+def draw(program: Program) -> str:
+    from cepheid.drawing.graph import to_svg
+
+    return to_svg(program.graph())
+
+
 def data(program: Program) -> dict[str, object]:
     return program.graph().to_json()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
 
 import typer
 from rich.text import Text
@@ -112,10 +111,9 @@ def _kind(entry: Entry) -> str:
 def _lines(entry: Entry) -> Iterator[str]:
     match entry:
         case Changed(commit=commit):
-            changes = [_change(change) for change in commit.changes]
-            yield from islice(changes, _MOST)
-            if len(changes) > _MOST:
-                yield f"... and {len(changes) - _MOST} more"
+            yield from map(_change, commit.changes[:_MOST])
+            if len(commit.changes) > _MOST:
+                yield f"... and {len(commit.changes) - _MOST:,} more"
         case Matched(change=change, match=match, violation=violation):
             is_wrong = violation is not None and change != "lost"
             yield f"{match!r}: {violation.message}" if is_wrong and violation else repr(match)

@@ -13,7 +13,9 @@ from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.engines.common.request import Outcome, Reached, RunRequest
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics import state
+from cepheid.semantics.contexts import Follow
 from cepheid.semantics.machine import Machine
+from cepheid.semantics.residuals import Residuals
 
 
 class Runner(Protocol):
@@ -56,9 +58,14 @@ class Reference:
     """The reference semantics as a runner: what other engines leave is left to it."""
 
     def __init__(
-        self, program: ResolvedProgram, *, timed_out: bool = False, why: bool = False
+        self,
+        program: ResolvedProgram,
+        *,
+        timed_out: bool = False,
+        why: bool = False,
+        follow: Follow = Residuals,
     ) -> None:
-        self.machine = Machine(program, timed_out=timed_out, trace=why)
+        self.machine = Machine(program, timed_out=timed_out, trace=why, follow=follow)
 
     @property
     def program(self) -> ResolvedProgram:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from cepheid.errors import Diagnostic, UsageError, error
 from cepheid.expr.printing import print_expr
 from cepheid.lang.language import Language
+from cepheid.lang.queries.formatter import format_text
 from cepheid.lang.queries.parser import parse
 from cepheid.lang.queries.printer import print_queries, print_query
 from cepheid.pattern.tree import Pattern
@@ -63,7 +64,7 @@ QUERIES = Language(
     print_pattern=_print_pattern,
     print_expression=print_expr,
     excess=lambda pattern: None,  # noqa: ARG005
-    format_text=lambda text, file: text,  # noqa: ARG005
+    format_text=format_text,
     with_priorities=_with_priorities,
     owns=lambda declaration, tree: isinstance(declaration, Query),  # noqa: ARG005
 )

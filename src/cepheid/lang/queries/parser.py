@@ -9,7 +9,7 @@ from cepheid.errors import Diagnostic, ProgramError, Span, declared_twice
 from cepheid.expr.notation import RESERVED
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import name_text
-from cepheid.lang.common.lexer import Comment, Kind, Token, tokenize
+from cepheid.lang.common.lexer import Comment, Kind, Token, Tokens, tokenize
 from cepheid.lang.queries.constraints import constraint
 from cepheid.lang.queries.rules import rule_of
 from cepheid.query.tree import Body, Constraint, Parameter, Query, QueryTree, Rule
@@ -36,7 +36,7 @@ class Parsed:
 
 def parse(text: str, file: str | None = None) -> Parsed:
     """All queries of a text and all its problems; one broken constraint hides no other."""
-    tokens = tokenize(text, file, symbols=("==",))
+    tokens = tokens_of(text, file)
     cursor = QueryCursor(tokens.tokens)
     queries: list[Query] = []
     broken: set[str] = set()
@@ -57,6 +57,10 @@ def parse(text: str, file: str | None = None) -> Parsed:
     problems = sorted([*tokens.problems, *cursor.problems], key=_place)
     tree = QueryTree(tuple(queries))
     return Parsed(tree, tuple(problems), tokens.comments, frozenset(broken))
+
+
+def tokens_of(text: str, file: str | None = None) -> Tokens:
+    return tokenize(text, file, symbols=("==",))
 
 
 def _refuse_twins(cursor: Cursor, queries: list[Query]) -> None:

@@ -15,7 +15,7 @@ from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import name_text
 from cepheid.lang.common.lexer import Kind, Token
 from cepheid.lang.common.periods import exact_period, period
-from cepheid.lang.vepl.printer import print_form
+from cepheid.lang.vepl.printer import excess, print_form
 from cepheid.pattern.algebra import (
     Both,
     Either,
@@ -33,6 +33,15 @@ _OPERATORS: dict[str, type[Follows | Either | Both]] = {"->": Follows, "OR": Eit
 
 
 def form(cursor: Cursor) -> Form:
+    """A whole form, refused if its tree is too high to work with."""
+    found = _form(cursor)
+    fact = excess(found)
+    if fact:
+        raise ProgramError(error("too-deep", fact, found.span))
+    return found
+
+
+def _form(cursor: Cursor) -> Form:
     start = cursor.token
     found = _operand(cursor)
     runs = 0
@@ -72,7 +81,7 @@ def _unit(cursor: Cursor) -> Form:
     opened = cursor.take_symbol("(")
     if opened:
         cursor.enter(opened, "a complex event")
-        found = form(cursor)
+        found = _form(cursor)
         cursor.close(")", opened, "group", ("OR", "AND", "NOT"))
         cursor.leave()
         found = replace(found, span=cursor.span_from(start))

@@ -12,27 +12,24 @@ from typing import TypeAlias, get_args
 
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, Attribute, DataType
 from cepheid.errors import Diagnostic, ProgramError, Span, error, is_slip, suggest
-from cepheid.expr.tree import Expr, Part, Ref
+from cepheid.expr.tree import Expr
 from cepheid.lang.common.annotations import annotation_list
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import expression, name_text
 from cepheid.lang.common.lexer import Comment, Kind, Token, tokenize
 from cepheid.lang.vepl.actions import body
 from cepheid.lang.vepl.forms import argument_names, form
-from cepheid.pattern.algebra import Form, Occurrence, walk_calls
 from cepheid.pattern.policy import CHRONICLE, CONTEXTS, Policy
+from cepheid.program.occurrences import deriving
 from cepheid.program.tree import (
     Annotation,
     Declaration,
     MatchChange,
-    PatternSource,
     ProgramTree,
     QueryChange,
     QuickFix,
     ReactiveRule,
     Schema,
-    SelectExpr,
-    Statement,
     Trigger,
 )
 
@@ -222,14 +219,7 @@ class _Reader:
             places=signature.places,
             span=span,
         )
-        statement = Statement(
-            select=_selected(signature, found),
-            source=PatternSource(Occurrence(found, span=source_span), policy, span=source_span),
-            insert_into=text,
-            annotations=(*notes, Annotation("Name", ((None, text),))),
-            span=span,
-        )
-        return schema, statement
+        return schema, deriving(schema, found, policy, notes, source_span)
 
     def query_event(self, start: Token, notes: Notes) -> tuple[Declaration, ...]:
         """`queryEvent name(params) as query(args) found`."""
@@ -358,13 +348,3 @@ class _Reader:
 
 def _word(token: Token) -> str:
     return token.text if token.kind is Kind.WORD else ""
-
-
-def _selected(signature: Signature, found: Form) -> tuple[SelectExpr, ...]:
-    """The parameters that calls name; others are null."""
-    bound = {name for call in walk_calls(found) for name in call.arguments or () if name}
-    return tuple(
-        SelectExpr(Ref((Part(attribute.name),), span=place), span=place)
-        for attribute, place in zip(signature.attributes, signature.places, strict=True)
-        if attribute.name in bound
-    )

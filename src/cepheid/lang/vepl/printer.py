@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from cepheid.errors import UsageError, error
+from cepheid.expr.notation import find_excess
 from cepheid.expr.printing import print_expr, print_name
 from cepheid.lang.common.printing import print_annotation
 from cepheid.lang.vepl.action_printer import print_body
@@ -18,7 +21,7 @@ from cepheid.pattern.algebra import (
     Times,
 )
 from cepheid.pattern.policy import CONTEXTS
-from cepheid.pattern.tree import Pattern
+from cepheid.pattern.tree import Pattern, children
 from cepheid.program.tree import (
     Annotation,
     Declaration,
@@ -33,6 +36,13 @@ from cepheid.program.tree import (
 )
 
 _OPERATORS: dict[type[Form], str] = {Follows: "->", Either: "OR", Both: "AND"}
+# What may stand in a form without brackets.
+_BARE: dict[type[Pattern], tuple[type[Form], ...]] = {
+    **dict.fromkeys(_OPERATORS, (EventCall, Never, Times, Timed)),
+    Never: (EventCall, Times, Timed),
+    Times: (EventCall,),
+    Timed: (EventCall, Times),
+}
 
 
 def print_program(tree: ProgramTree) -> str:
@@ -141,13 +151,13 @@ def print_form(form: Pattern) -> str:
         case EventCall(atom, arguments):
             return f"{print_name(atom.event_type)}{_arguments(arguments)}"
         case Follows(parts) | Either(parts) | Both(parts):
-            return f" {_OPERATORS[type(form)]} ".join(map(_operand, parts))
+            return f" {_OPERATORS[type(form)]} ".join(_part(form, part) for part in parts)
         case Never(part):
-            return f"NOT {_unit(part, EventCall, Times, Timed)}"
+            return f"NOT {_part(form, part)}"
         case Times(part, low, high):
-            return f"{_unit(part, EventCall)}{{{_count(low, high)}}}"
+            return f"{_part(form, part)}{{{_count(low, high)}}}"
         case Timed(part, period, kind):
-            return f"{_unit(part, EventCall, Times)}[{kind} {period}]"
+            return f"{_part(form, part)}[{kind} {period}]"
     raise UsageError(error("unsupported", "VEPL has no words for a pattern like this"))
 
 
@@ -155,13 +165,13 @@ def _argument(argument: str | None) -> str:
     return "_" if argument is None else print_name(argument)
 
 
-def _operand(form: Form) -> str:
-    return f"({print_form(form)})" if type(form) in _OPERATORS else print_form(form)
+def _part(whole: Form, part: Form) -> str:
+    """The text of a direct part, as it stands in the whole."""
+    return f"({print_form(part)})" if _needs_brackets(whole, part) else print_form(part)
 
 
-def _unit(form: Form, *plain: type[Form]) -> str:
-    """What a multiplicity, a window or NOT stands on; all but some forms need brackets there."""
-    return print_form(form) if isinstance(form, plain) else f"({print_form(form)})"
+def _needs_brackets(whole: Pattern, part: Pattern) -> bool:
+    return not isinstance(part, _BARE.get(type(whole), Pattern))
 
 
 def _count(low: int, high: int | None) -> str:
@@ -172,5 +182,9 @@ def _count(low: int, high: int | None) -> str:
 
 def excess(pattern: Pattern) -> str | None:
     """What is too deep or too long to be written."""
-    del pattern
-    return None
+    return find_excess(pattern, _levels, "a complex event")
+
+
+def _levels(form: Pattern) -> Iterator[tuple[Pattern, int]]:
+    """The direct parts, each with the levels that its text lies deeper."""
+    return ((part, int(_needs_brackets(form, part))) for part in children(form))

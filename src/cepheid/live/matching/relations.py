@@ -6,6 +6,7 @@ transactions. An index finds rows by the values of some columns, given as a tupl
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
@@ -17,7 +18,7 @@ Columns: TypeAlias = tuple[int, ...]
 Index: TypeAlias = Callable[[Row], Iterable[Row]]
 
 
-class Relation:
+class Relation(ABC):
     """What all relations share; `find` gives the index over the present rows."""
 
     def __init__(self, arity: int) -> None:
@@ -26,8 +27,8 @@ class Relation:
         # The removed rows, under every key by which rows came or went, for each index in use.
         self._gone: dict[Columns, dict[Row, list[Row]]] = {}
 
-    def find(self, columns: Columns) -> Index:
-        raise NotImplementedError
+    @abstractmethod
+    def find(self, columns: Columns) -> Index: ...
 
     def find_before(self, columns: Columns) -> Index:
         """The index over the rows before this transaction."""
@@ -135,13 +136,16 @@ class Values(BaseRelation):
 
     def _forward(self) -> Index:
         feature, held = self.feature, self.held
-        if feature.is_many or self.with_nulls or self.is_narrow:
+        if feature.is_many:
             return lambda key: [(key[0], value) for value in held(key[0])]
+        kinds, with_nulls = self.kinds, self.with_nulls
 
         def one_value(key: Row) -> Iterable[Row]:
             one = key[0]
             value = one.values.get(feature)
-            return () if value is None else ((one, value),)
+            if value is None and (not with_nulls or one.former is not None):
+                return ()
+            return ((one, value),) if one.kind.name in kinds else ()
 
         return one_value
 

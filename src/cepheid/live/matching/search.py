@@ -6,29 +6,39 @@ comes counts +1, one that goes -1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from cepheid.core.event import Event
 from cepheid.expr.evaluate import Frame, compile_condition, compile_expr
-from cepheid.live.matching.planning import plan
+from cepheid.live.matching.planning import plan, variables_in
 from cepheid.live.matching.relations import Relation, Results
 from cepheid.live.metamodel import one_nan
+from cepheid.live.model import Object
 from cepheid.live.queries.resolved import (
     Atom,
     Computed,
     Condition,
     Constant,
     Different,
+    Mean,
     ResolvedBody,
     Same,
+    Step,
 )
 
 Follow: TypeAlias = Callable[[list[Any], int], None]
+NOTHING: Mapping[int, Collection[Object]] = MappingProxyType({})
 
 
 class Join:
-    """A body over its relations; what it finds is pending support of the results."""
+    """A body over its relations; what it finds is pending support of the results.
+
+    Attributes that have one value are its *readings*. They change often, and several of an object at a
+    time: all together count as one relation, which is searched once for each object that changed.
+    """
 
     def __init__(
         self,
@@ -41,12 +51,18 @@ class Join:
         self.relations = relations
         self.results = results
         self._row: list[Any] = [None] * len(body.variables)
-        self._all = self._search(None)
+        self._readings = readings_of(body.atoms)
+        self._all = self._search((), lambda _: False)
         self._from = [
-            (read[0], read[1], self._search(place))
+            (*read, self._from_atom(place, read[1]))
             for place, read in enumerate(relations)
-            if read is not None
+            if read is not None and place not in self._readings
         ]
+        self._read_objects: dict[int, _ReadObjects] = {}
+        for place, source in self._readings.items():
+            if source not in self._read_objects:
+                self._read_objects[source] = self._from_readings(source)
+            self._read_objects[source].relations.append(self._relation(place))
 
     def find_all(self) -> None:
         self._all(self._row, 1)
@@ -55,7 +71,7 @@ class Join:
         """The rows that come and go because a relation changed, for each of them in turn.
 
         Atoms before the one that changed read what is now, those after it what was before: so each
-        row that differs is found exactly once.
+        row that differs is found exactly once. Readings come after all others.
         """
         row = self._row
         for relation, variables, follow in self._from:
@@ -63,17 +79,48 @@ class Join:
                 for variable, value in zip(variables, values, strict=True):
                     row[variable] = value
                 follow(row, weight)
+        for source, read in self._read_objects.items():
+            read.note_changes()
+            for one in read.changed:
+                row[source] = one
+                read.before(row, -1)
+                read.now(row, 1)
 
-    def _search(self, start: int | None) -> Follow:
+    def _relation(self, place: int) -> Relation:
+        read = self.relations[place]
+        assert read is not None
+        return read[0]
+
+    def _from_atom(self, start: int, variables: tuple[int, ...]) -> Follow:
+        return self._search(
+            variables, lambda place: place in self._readings or place > start, start
+        )
+
+    def _from_readings(self, source: int) -> _ReadObjects:
+        """All rows with an object, as it was read and as it is read, but not those that an object
+        of an earlier variable begins with."""
+        earlier = {variable: read.changed for variable, read in self._read_objects.items()}
+        before = self._search((source,), lambda place: place in self._readings, found=earlier)
+        now = self._search((source,), lambda _: False, found=earlier)
+        return _ReadObjects(before, now)
+
+    def _search(
+        self,
+        known: tuple[int, ...],
+        is_before: Callable[[int], bool],
+        start: int | None = None,
+        found: Mapping[int, Collection[Object]] = NOTHING,
+    ) -> Follow:
+        """Follows all atoms but the one at the start; rows with objects that are found already end."""
         atoms = self.body.atoms
-        read = None if start is None else self.relations[start]
         rest = [place for place in range(len(atoms)) if place != start]
-        order = plan([atoms[place] for place in rest], read[1] if read else ())
+        order = plan([atoms[place] for place in rest], known)
         follow = self._emit()
         for index, bound in reversed(order):
             place = rest[index]
-            is_before = start is not None and place > start
-            follow = self._step(place, bound, is_before, follow)
+            for variable in found.keys() & variables_in(atoms[place]) - bound:
+                follow = _unless_found(variable, found[variable], follow)
+            follow = self._step(place, bound, is_before(place), follow)
         return follow
 
     def _step(self, place: int, bound: frozenset[int], is_before: bool, then: Follow) -> Follow:
@@ -105,6 +152,39 @@ class Join:
             pending[found] = pending.get(found, 0) + weight
 
         return follow
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadObjects:
+    """The objects of a variable that have readings, and the rows with one of them."""
+
+    before: Follow
+    now: Follow
+    relations: list[Relation] = field(default_factory=list)
+    changed: dict[Object, None] = field(default_factory=dict)  # in the transaction at hand
+
+    def note_changes(self) -> None:
+        self.changed.clear()
+        for relation in self.relations:
+            for one, _ in relation.delta:
+                self.changed[one] = None
+
+
+def readings_of(atoms: Sequence[Atom]) -> dict[int, int]:
+    """The places of readings, each with the variable of its object."""
+    return {
+        place: atom.source
+        for place, atom in enumerate(atoms)
+        if isinstance(atom, Step | Mean) and atom.feature.is_attribute and not atom.feature.is_many
+    }
+
+
+def _unless_found(variable: int, found: Collection[Object], then: Follow) -> Follow:
+    def follow(row: list[Any], weight: int) -> None:
+        if row[variable] not in found:
+            then(row, weight)
+
+    return follow
 
 
 def _one_to_one(

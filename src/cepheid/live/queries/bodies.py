@@ -200,7 +200,7 @@ class _Body:
     def kind(self, name: str, span: Span | None) -> Kind | None:
         found = self.schema.kinds.get(name)
         if found is None:
-            hint = suggest(name, self.schema.kinds, "classes")
+            hint = self.schema.suggest(name)
             if name in self.trees:
                 hint = f"'{name}' is a pattern: write find {name}(...)"
             self.problems.append(error("unknown-class", f"no class '{name}'", span, hint))

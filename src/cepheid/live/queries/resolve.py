@@ -12,6 +12,7 @@ from cepheid.errors import (
     ProgramError,
     Severity,
     UsageError,
+    declared_twice,
     error,
     reason_of,
     suggest,
@@ -76,14 +77,21 @@ def _place(problem: Diagnostic) -> tuple[int, int]:
     return (problem.span.line, problem.span.column) if problem.span else (0, 0)
 
 
+def _file(query: Query) -> str | None:
+    return query.span.file if query.span else None
+
+
 class _Resolver:
     def __init__(self, tree: QueryTree, schema: Schema, broken: Collection[str]) -> None:
         self.broken = broken
         self.trees: dict[str, Query] = {}
-        for query in tree.queries:
-            self.trees.setdefault(query.name, query)  # the parser reports others of its name
-        self.schema = schema
         self.problems: list[Diagnostic] = []
+        for query in tree.queries:
+            first = self.trees.setdefault(query.name, query)
+            if _file(query) != _file(first):  # those of one file are reported by its parser
+                twice = declared_twice(f"pattern '{query.name}'", query.span, first.span)
+                self.problems.append(twice)
+        self.schema = schema
         self.done: dict[str, ResolvedQuery] = {}
 
     def run(self) -> tuple[str, ...]:
@@ -123,7 +131,7 @@ class _Resolver:
             return ObjectType(frozenset({name}))
         if name.lower() in TYPE_NAMES:
             return TYPE_NAMES[name.lower()]
-        hint = suggest(name, {*self.schema.kinds, *SCALARS}, "classes and types")
+        hint = self.schema.suggest(name, SCALARS, "classes and types")
         span = getattr(place, "span", None)
         self.problems.append(error("unknown-class", f"no class '{name}'", span, hint))
         return None

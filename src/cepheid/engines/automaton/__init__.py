@@ -1,0 +1,1 @@
+"""Complex events as tokens on automata."""
