@@ -331,8 +331,11 @@ class _Best:
         text = "; ".join(map(self.space.text, path))
         soft = node.standing.soft
         found = _Found(node.score, node.length, text, number, soft, after, node, Counter(path))
-        self._ways.append(found)
         known = self._by_number.get(number)
+        if known is not None and (known.score, known.length) == (found.score, found.length):
+            # As good a way to the same model was known before: the text decides which one is shown.
+            found = replace(found, after=known.after)
+        self._ways.append(found)
         is_best = known is None or found < known
         if is_best:
             if known is not None:
