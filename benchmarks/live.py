@@ -3,6 +3,7 @@
 The model is a plant of hosts that run applications; the query is local: applications that need more
 than their host has left. The closure is that of the links of a forest, whose parts are hung elsewhere.
 The body of a person has 40 numbers; a frame sets all of a hundred persons, 25 times a second.
+Quick fixes are for hosts that have more free than they have, for each of which there are two.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
+import cepheid as cep
 from benchmarks import live_gestures
 from benchmarks.measure import Sizes
 from benchmarks.report import Figure, Goal
@@ -28,7 +30,9 @@ from cepheid.live import (
     Object,
     Reference,
     parse_queries,
+    quick_fixes,
 )
+from cepheid.program.tree import ProgramTree
 
 PLANT = Metamodel(
     "plant",
@@ -55,6 +59,14 @@ pattern tooLittle(h : Host, a : Application) {
     Application.needs(a, needs);
     check(needs > free);
 }
+"""
+TOO_MUCH = """
+@Constraint(key = {h}, message = "too much", severity = "error")
+pattern tooMuch(h : Host) { Host.free(h, free); Host.total(h, total); check(free > total); }
+"""
+FIXES = """
+fix lower on tooMuch(h) { set h.free = h.total }
+fix extend on tooMuch(h) { set h.total = h.free }
 """
 APPLICATIONS = 9  # of a host
 STEPS = 10  # of a transaction
@@ -108,6 +120,8 @@ def run(sizes: Sizes) -> Iterator[Figure]:
     yield local(sizes.events(100_000))
     yield growth(sizes.events(1_000_000))
     yield closure(sizes.events(10_000))
+    yield one_host()
+    yield many_hosts(20)
 
 
 def median(job: Callable[[], object], times: int) -> float:
@@ -266,4 +280,48 @@ def frames(bodies: int = 100, count: int = 60) -> Figure:
         ratio=taken / 0.040,
         goal=Goal("at most", 1),
         of={"ms": taken * 1_000, "microseconds of a change": taken / changes * 1e6, "found": found},
+    )
+
+
+# Quick fixes.
+
+
+def repairs() -> cep.Program:
+    trees = (cep.parse(FIXES, "vepl").tree, cep.parse(TOO_MUCH, "vql").tree)
+    return cep.Program(ProgramTree(tuple(d for tree in trees for d in tree.declarations)))
+
+
+def overfull(hosts: int) -> Model:
+    model = Model(PLANT)
+    with model.transaction() as change:
+        for _ in range(hosts):
+            change.create("Host", free=10, total=8)
+    return model
+
+
+def one_host() -> Figure:
+    program, model = repairs(), overfull(1)
+    taken = median(lambda: quick_fixes(program, model), 50)
+    fixes = quick_fixes(program, model)
+    return Figure(
+        name="the two quick fixes of a host, beside 100 ms",
+        ratio=taken / 0.100,
+        goal=Goal("at most", 1),
+        of={"ms": taken * 1_000, "solutions": len(fixes), "models": fixes.states},
+        is_wrong={one.diff() for one in fixes}
+        != {("Host#1.free: 10 -> 8",), ("Host#1.total: 8 -> 10",)},
+    )
+
+
+def many_hosts(hosts: int) -> Figure:
+    program, model = repairs(), overfull(hosts)
+    taken = median(lambda: quick_fixes(program, model), 5)
+    fixes = quick_fixes(program, model)
+    expanded = min(one.found_after for one in fixes if one.cost == hosts)
+    return Figure(
+        name=f"models expanded up to a cheapest quick fix of {hosts} hosts, beside one for each and the last",
+        ratio=expanded / (hosts + 1),
+        goal=Goal("at most", 1),
+        of={"expanded": expanded, "seconds of all": taken, "models of all": fixes.states},
+        is_wrong=fixes[0].cost != hosts,
     )

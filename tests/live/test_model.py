@@ -388,3 +388,25 @@ def test_undoing_is_told_as_changes() -> None:
         "set Host#1.id h None",
     ]
     assert (host["id"], host["load"], host["tags"]) == (None, 0.5, ("a",))
+
+
+def test_what_was_undone_can_be_done_again_and_undone_again() -> None:
+    model = plant()
+    root, host, other = made(model, "Plant", "Host", "Host")
+    with model.transaction() as change:
+        change.set(host, "load", 0.5)
+        change.add(host, "tags", "a")
+        change.add(host, "next", other)
+    before = seen(model)
+    with model.transaction() as change:
+        change.set(other, "twin", host)
+        change.delete(host)
+        change.add(root, "hosts", change.create("Server", tags=["b", "c"]))
+        change.add(root, "hosts", other)
+    after = seen(model)
+    commit = change.commit
+    assert commit is not None
+    for state in (before, after, before, after, before):
+        commit = model.revert(commit)
+        assert seen(model) == state
+    assert host["tags"] == ("a",)

@@ -14,6 +14,8 @@ matcher.delta.found, matcher.matches("busy")
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING
 from cepheid.live.changes import Change, ChangeKind, Commit
 from cepheid.live.ecore import load_metamodel, load_model, save_model
+from cepheid.live.fixes.objectives import Objective
+from cepheid.live.fixes.solutions import Fixes, FixStep, Solution
 from cepheid.live.log import Changed, Entry, Fired, Happened, Matched, Outcome, Ran, behind
 from cepheid.live.matching.matcher import Delta, Match, Matcher, Violation
 from cepheid.live.metamodel import Attribute, Class, Metamodel, Package, Reference
@@ -21,6 +23,7 @@ from cepheid.live.model import Model, Object
 from cepheid.live.opening import open
 from cepheid.live.queries.resolve import check_queries, load_queries, parse_queries
 from cepheid.live.queries.resolved import Queries
+from cepheid.live.quick_fixes import quick_fixes
 from cepheid.live.reference import from_scratch
 from cepheid.live.run import Run
 from cepheid.live.transaction import Transaction
@@ -41,6 +44,8 @@ __all__ = [
     "Delta",
     "Entry",
     "Fired",
+    "FixStep",
+    "Fixes",
     "Happened",
     "Match",
     "Matched",
@@ -48,12 +53,14 @@ __all__ = [
     "Metamodel",
     "Model",
     "Object",
+    "Objective",
     "Outcome",
     "Package",
     "Queries",
     "Ran",
     "Reference",
     "Run",
+    "Solution",
     "Transaction",
     "Violation",
     "behind",
@@ -64,5 +71,6 @@ __all__ = [
     "load_queries",
     "open",
     "parse_queries",
+    "quick_fixes",
     "save_model",
 ]

@@ -386,5 +386,6 @@ def _some(found: Object | Value, ref: Ref) -> Object:
     """The object that a step is about; InputError where a path leads to none."""
     if isinstance(found, Object):
         return found
-    fact = f"'{print_expr(ref)}' leads to no object: it is {'null' if found is None else found!r}"
+    value = "null" if found is None else repr(found)
+    fact = f"'{print_expr(ref)}' leads to no object: it is {value}"
     raise InputError(error("bad-change", fact, ref.span, "ask for it with `if ... is not null`"))

@@ -143,10 +143,11 @@ class Model:
     def revert(self, commit: Commit) -> Commit:
         """Undoes what was committed, exactly, deleted objects with their identity included.
 
-        That is a transaction like any other, told to all, whose commit is returned. Commits are
-        undone the last one first: UsageError where the model is not as this one has left it.
+        That is a transaction like any other, told to all, whose commit is returned; to undo that
+        is to do it again. Commits are undone the last one first: UsageError where the model is not
+        as this one has left it.
         """
-        from cepheid.live.rollback import inverse, roll_back
+        from cepheid.live.rollback import roll_back
 
         self.need_quiet("nothing can be undone")
         if self.state != commit.after:
@@ -154,9 +155,9 @@ class Model:
             raise UsageError(
                 error("usage", "the model is not as this commit has left it", hint=hint)
             )
-        changes = tuple(inverse(commit.changes))
-        roll_back(self, commit.changes, commit.ranks)
-        return self.tell(Commit(self.commits, changes, (), commit.after, commit.before))
+        changes, ranks = roll_back(self, commit.changes, commit.ranks)
+        undone = Commit(self.commits, tuple(changes), (), commit.after, commit.before, ranks)
+        return self.tell(undone)
 
     def tell(self, commit: Commit) -> Commit:
         """What is done is done; listeners are told, and change nothing meanwhile.

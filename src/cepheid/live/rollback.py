@@ -10,32 +10,39 @@ from cepheid.live.metamodel import Feature
 from cepheid.live.model import Model, Object
 
 
-def roll_back(model: Model, log: Sequence[Change], ranks: Mapping[int, int]) -> None:
-    """Ranks are those of the values that were removed, by their place in the log."""
+def roll_back(
+    model: Model, log: Sequence[Change], ranks: Mapping[int, int]
+) -> tuple[list[Change], dict[int, int]]:
+    """Ranks are those of the values that were removed, by their place in the log.
+
+    Gives the changes that undo the others, and the ranks of the values that they remove: so what is
+    undone can be done again. An object that comes back has its defaults at first, as all new objects,
+    and then its attributes.
+    """
     unordered: dict[tuple[Object, Feature], None] = {}
+    undoing: list[Change] = []
+    taken: dict[int, int] = {}
     for place in range(len(log) - 1, -1, -1):
         change = log[place]
-        if change.feature is None:
+        kind, object, feature, old, new = change
+        if kind is ChangeKind.ADD:
+            held = object.values[feature]  # type: ignore[index]
+            assert isinstance(held, dict)
+            taken[len(undoing)] = held[new]
+        undoing.append(Change(_OPPOSITES[kind], object, feature, new, old))
+        if feature is None:
+            if kind is ChangeKind.DELETE:
+                undoing += _attributes(object)
             _undo_life(model, change)
         else:
-            _undo_value(change, change.feature, ranks.get(place))
-            if change.kind is ChangeKind.REMOVE:
-                unordered[change.object, change.feature] = None
+            _undo_value(change, feature, ranks.get(place))
+            if kind is ChangeKind.REMOVE:
+                unordered[object, feature] = None
     for object, feature in unordered:
-        held = object.values.get(feature)
-        if isinstance(held, dict):
-            object.values[feature] = dict(sorted(held.items(), key=lambda item: item[1]))
-
-
-def inverse(log: Sequence[Change]) -> Iterator[Change]:
-    """The changes that undo others, to be asked for before they are undone.
-
-    An object that comes back has its defaults at first, as all new objects, and then its attributes.
-    """
-    for kind, object, feature, old, new in reversed(log):
-        yield Change(_OPPOSITES[kind], object, feature, new, old)
-        if kind is ChangeKind.DELETE:
-            yield from _attributes(object)
+        values = object.values.get(feature)
+        if isinstance(values, dict):
+            object.values[feature] = dict(sorted(values.items(), key=lambda item: item[1]))
+    return undoing, taken
 
 
 def _attributes(object: Object) -> Iterator[Change]:

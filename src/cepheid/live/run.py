@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import islice
 from operator import itemgetter
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar, Unpack
 
 from cepheid.core.event import Event, SortKey, Value
 from cepheid.core.time import Instant, to_datetime
@@ -26,6 +26,8 @@ from cepheid.errors import CepheidError, Diagnostic, RunError, UsageError, error
 from cepheid.io import Decoder, Record
 from cepheid.live.actions import Called, Effect, Emitted
 from cepheid.live.changes import ChangeKind, Commit
+from cepheid.live.fixes.search import SearchOptions, find_fixes
+from cepheid.live.fixes.solutions import Fixes
 from cepheid.live.log import (
     Changed,
     Entry,
@@ -118,6 +120,10 @@ class Run:
     def violations(self) -> tuple[Violation, ...]:
         """What is wrong with the model now."""
         return self.matcher.violations()
+
+    def fixes(self, **options: Unpack[SearchOptions]) -> Fixes:
+        """The best ways to make the model valid; options are those of `live.quick_fixes`."""
+        return find_fixes(self.program, self.model, **options)
 
     def close(self) -> None:
         """The model goes on without the program."""

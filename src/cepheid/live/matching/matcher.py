@@ -190,10 +190,11 @@ def _is_equal(one: object, other: object) -> bool:
 
 
 def _matches(query: str, rows: Iterable[Row]) -> tuple[Match, ...]:
-    return tuple(Match(query, row) for row in sorted(rows, key=_order))
+    return tuple(Match(query, row) for row in sorted(rows, key=row_order))
 
 
-def _order(row: Row) -> tuple[object, ...]:
+def row_order(row: Row) -> tuple[object, ...]:
+    """By the identities of objects, and by values."""
     return tuple(map(_rank, row))
 
 

@@ -1,0 +1,1 @@
+"""Quick fixes by exploring what a program's fixes can make of a model."""

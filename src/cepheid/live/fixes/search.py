@@ -1,0 +1,328 @@
+"""Looking for steps that lead to a valid model.
+
+Models that were seen are recognised by their content. Steps that do not disturb each other lead to the
+same in any order; only one order is gone through (sleep sets, as Godefroid has them): of two such steps
+the later one does not wait for the earlier one any more. Each way to a model is kept unless another one
+is at least as cheap, as short, and leaves at least as many steps to be tried; so no model is lost.
+
+From a model that meets all objectives the search does not go on.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import insort
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from typing import Literal, TypeAlias, TypedDict
+
+from cepheid.errors import CepheidError, Diagnostic
+from cepheid.live.changes import Commit, Held
+from cepheid.live.fixes.contents import Contents, with_changes
+from cepheid.live.fixes.footprints import Footprint, Footprints, are_independent
+from cepheid.live.fixes.objectives import Objective, chosen_objectives
+from cepheid.live.fixes.solutions import Bound, Fixes, FixStep, Solution
+from cepheid.live.fixes.space import Activation, Node, Space, created_by
+from cepheid.live.matching.matcher import Match
+from cepheid.live.model import Model, Object
+from cepheid.live.programs import LiveProgram
+from cepheid.verbs.arguments import choose, count
+
+Order: TypeAlias = Literal["best", "breadth"]
+STATES = 2_000
+
+
+class SearchOptions(TypedDict, total=False):
+    """What can be asked of a search."""
+
+    objectives: Iterable[Objective] | None
+    solutions: int
+    order: Order
+    depth: int | None
+    states: int
+    seconds: float | None
+    clock: Callable[[], float]
+
+
+def find_fixes(
+    program: LiveProgram,
+    model: Model,
+    *,
+    objectives: Iterable[Objective] | None = None,
+    solutions: int = 10,
+    order: Order = "best",
+    depth: int | None = None,
+    states: int = STATES,
+    seconds: float | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Fixes:
+    """Steps of the program's fixes that lead to a model in which all hard objectives hold.
+
+    The best solutions have the lowest cost of steps and soft objectives together. `order` is which model
+    is expanded next: the one with the fewest violations and then the lowest cost, or the one with the
+    fewest steps. The search ends at bounds on the steps of a solution (`depth`), the models that are seen
+    (`states`), and the time by a clock (`seconds`). The model stays as it is, and nobody is told.
+    """
+    choose(order, ("best", "breadth"), "order")
+    count(solutions, "the number of solutions")
+    count(states, "the bound on states")
+    if depth is not None:
+        count(depth, "the bound on depth")
+    space = Space(program, model, chosen_objectives(objectives, program.queries))
+    end = None if seconds is None else clock() + seconds
+    search = _Search(
+        space, solutions, order, depth, states, lambda: end is not None and clock() >= end
+    )
+    search.run()
+    return search.fixes(model)
+
+
+class _Search:
+    def __init__(
+        self,
+        space: Space,
+        solutions: int,
+        order: Order,
+        depth: int | None,
+        states: int,
+        is_late: Callable[[], bool],
+    ) -> None:
+        self.space = space
+        self.wanted = solutions
+        self.order = order
+        self.depth = depth
+        self.limit = states
+        self.is_late = is_late
+        self.footprints = Footprints(space.queries, space.repairs)
+        self.contents = Contents()
+        self.ways: dict[int, list[Node]] = {}  # to each model
+        self.frontier: list[tuple[tuple[float, ...], int, Node]] = []
+        self.best = _Best(space, solutions)
+        self.expanded = 0
+        self.pushed = 0
+        self.is_over = False
+        self.ended_by: dict[Bound, None] = {}
+        self.failures: dict[Diagnostic, None] = {}
+
+    def run(self) -> None:
+        self.see(self.space.root)
+        while self.frontier and not self.is_over:
+            node = heappop(self.frontier)[2]
+            if not node.is_superseded and self.is_promising(node):
+                self.expand(node)
+
+    def is_promising(self, node: Node) -> bool:
+        """Whether it may lead to a solution that is better than those that are found."""
+        return self.best.bound is None or node.cost <= self.best.bound
+
+    def expand(self, node: Node) -> None:
+        """Tries every step that need not sleep; each of them can make those after it sleep.
+
+        When one has led to a model that comes first, the steps that are left wait for their turn.
+        """
+        self.space.go_to(node)
+        if node.left is None:
+            self.expanded += 1
+            node.left = deque(a for a in self.space.activations() if a not in node.sleep)
+            node.earlier = dict(node.sleep)
+        while node.left and not self.is_over:
+            if self.is_late():
+                self.end("seconds")
+                return
+            activation = node.left.popleft()
+            footprint = self.step(node, activation, node.earlier)
+            if footprint is not None and self.space.is_lasting(activation):
+                node.earlier[activation] = footprint
+            if node.left and self.frontier and self.frontier[0][0] < self.rank(node):
+                self.wait(node)
+                return
+
+    def step(
+        self, node: Node, activation: Activation, earlier: Mapping[Activation, Footprint]
+    ) -> Footprint | None:
+        space = self.space
+        query = space.repairs[activation.repair].fix.query
+        reads = self.footprints.before(activation.repair, query, activation.row)
+        try:
+            commit = space.do(activation)
+        except CepheidError as problem:
+            self.fail(activation, problem)
+            return None
+        if not commit.changes:  # it leads nowhere
+            space.undo(commit)
+            return None
+        footprint = self.footprints.of(activation.repair, activation.row, reads, commit.changes)
+        sleep = {a: f for a, f in earlier.items() if are_independent(f, footprint)}
+        child = self.child(node, activation, commit, sleep)
+        if self.is_promising(child):
+            self.see(child)
+        child.commit = space.undo(commit)
+        return footprint
+
+    def child(
+        self,
+        node: Node,
+        activation: Activation,
+        commit: Commit,
+        sleep: Mapping[Activation, Footprint],
+    ) -> Node:
+        return Node(
+            parent=node,
+            activation=activation,
+            commit=None,
+            first_id=node.next_id,
+            next_id=self.space.model._next_id,
+            created=created_by(commit),
+            difference=with_changes(node.difference, commit.changes),
+            cost=node.cost + self.space.repairs[activation.repair].fix.cost,
+            length=node.length + 1,
+            standing=self.space.standing(),
+            sleep=sleep,
+        )
+
+    def see(self, node: Node) -> None:
+        """Notes a way to the model that is here."""
+        number = self.contents.number(node.difference)
+        if number >= self.limit:
+            self.end("states")
+            return
+        ways = self.ways.setdefault(number, [])
+        if any(_is_as_good(way, node) for way in ways):
+            return
+        for way in ways:
+            way.is_superseded = _is_as_good(node, way)
+        self.ways[number] = [*(way for way in ways if not way.is_superseded), node]
+        if node.standing.broken == 0:
+            self.best.add(number, node, self.expanded)
+        if node.standing.broken or node.standing.soft:
+            self.push(node)
+
+    def push(self, node: Node) -> None:
+        if self.space.count_activations() == len(node.sleep):  # those that sleep can all be done
+            return
+        if self.depth is not None and node.length >= self.depth:
+            self.ended_by["depth"] = None
+            return
+        self.wait(node)
+
+    def wait(self, node: Node) -> None:
+        self.pushed += 1
+        # Of equals the last one: the copy is near to it.
+        place = self.pushed if self.order == "breadth" else -self.pushed
+        heappush(self.frontier, (self.rank(node), place, node))
+
+    def rank(self, node: Node) -> tuple[float, ...]:
+        """The lower, the sooner its steps are tried."""
+        if self.order == "breadth":
+            return (node.length,)
+        return node.standing.broken, node.score, node.length
+
+    def end(self, bound: Bound) -> None:
+        self.ended_by[bound] = None
+        self.is_over = True
+
+    def fail(self, activation: Activation, problem: CepheidError) -> None:
+        fix = self.space.repairs[activation.repair].fix
+        for found in problem.diagnostics:
+            message = f"fix '{fix.name}': {found.message}"
+            self.failures[replace(found, message=message, span=found.span or fix.span)] = None
+
+    def fixes(self, model: Model) -> Fixes:
+        return Fixes(
+            tuple(self.solution(model, found) for found in self.best.kept),
+            len(self.ways),
+            self.expanded,
+            tuple(self.ended_by),
+            tuple(self.failures),
+        )
+
+    def solution(self, model: Model, found: _Found) -> Solution:
+        space, node = self.space, found.node
+        space.go_to(node)
+
+        def original(value: Held) -> Held:
+            """An object of the model itself; one that a step makes is not in it."""
+            if isinstance(value, Object) and value.id < space.first_new:
+                return model[value.id]
+            return value
+
+        steps = []
+        for one in node.path():
+            assert one.activation is not None
+            repair = space.repairs[one.activation.repair]
+            match = Match(repair.fix.query, tuple(map(original, one.activation.row)))
+            steps.append(FixStep(repair.fix.name, match, repair, one.created))
+        soft, left = node.standing.soft, space.left()
+        return Solution(
+            tuple(steps), node.cost, soft, left, found.after, node.difference, model, model.state
+        )
+
+
+def _is_as_good(way: Node, other: Node) -> bool:
+    """Whether whatever one way to a model leads to, another leads to as well, at no higher price."""
+    return (
+        way.cost <= other.cost
+        and way.length <= other.length
+        and way.sleep.keys() <= other.sleep.keys()
+    )
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Found:
+    """A way to a valid model; the lower, the better."""
+
+    score: float
+    length: int
+    text: str
+    number: int  # of the model
+    after: int = field(compare=False)
+    node: Node = field(compare=False)
+    steps: Counter[Activation] = field(compare=False)
+
+
+class _Best:
+    """The best solutions up to now: of each model the best way to it.
+
+    One that has all steps of another and leaves no less of the soft objectives is none. So is one that
+    leaves no less of them than there is at the start, where that is valid.
+    """
+
+    def __init__(self, space: Space, wanted: int) -> None:
+        self.space = space
+        self.wanted = wanted
+        self.kept: list[_Found] = []
+        self.bound: float | None = None  # what is worse is not asked for
+        self._found: list[_Found] = []
+        self._by_number: dict[int, _Found] = {}
+
+    def add(self, number: int, node: Node, after: int) -> None:
+        path = [one.activation for one in node.path() if one.activation is not None]
+        text = "; ".join(map(self.space.text, path))
+        found = _Found(node.score, node.length, text, number, after, node, Counter(path))
+        known = self._by_number.get(number)
+        if known is not None:
+            if known < found:
+                return
+            self._found.remove(known)
+        self._by_number[number] = found
+        insort(self._found, found)
+        if len(self.kept) < self.wanted or found < self.kept[-1]:
+            self._choose()
+
+    def _choose(self) -> None:
+        self.kept = []
+        start = self.space.root.standing
+        for found in self._found:
+            is_no_better = start.broken == 0 and found.node.standing.soft >= start.soft
+            if not is_no_better and not any(_is_part(one, found) for one in self.kept):
+                self.kept.append(found)
+            if len(self.kept) == self.wanted:
+                self.bound = found.score
+                return
+        self.bound = None
+
+
+def _is_part(one: _Found, other: _Found) -> bool:
+    return one.steps < other.steps and one.node.standing.soft <= other.node.standing.soft
