@@ -7,7 +7,7 @@ from pathlib import Path
 from cepheid import live
 
 HERE = Path(__file__).parent
-HOSTS, APPLICATIONS = 40, 60
+HOSTS, BUSY, APPLICATIONS = 40, 20, 60  # applications run on the first hosts only
 
 
 def model() -> live.Model:
@@ -22,7 +22,7 @@ def model() -> live.Model:
             change.move(type, system, "applicationTypes")
         hosts = [_host(change, system, server, number) for number in range(HOSTS)]
         applications = [
-            _application(change, system, small, hosts[number % HOSTS], number)
+            _application(change, system, small, hosts[number % BUSY], number)
             for number in range(APPLICATIONS)
         ]
         _break(change, hosts, applications, huge)
@@ -60,7 +60,7 @@ def _break(
 ) -> None:
     """Each rule twice, no two on one object."""
     for place in (0, 1):
-        own = hosts[20 + place :: 2]  # hosts that run one application each
+        own = hosts[BUSY + place :: 2]
         change.set(own[0], "availableCpu", 10)
         change.set(own[1], "availableRam", 64)
         change.set(own[2], "availableHdd", 900)

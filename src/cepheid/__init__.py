@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from cepheid.build.patterns import not_ as not_
     from cepheid.build.patterns import sequence as sequence
     from cepheid.build.programs import compose as compose
+    from cepheid.build.rules import fix as fix
+    from cepheid.build.rules import rule as rule
     from cepheid.build.statements import Query as Query
     from cepheid.build.statements import match as match
     from cepheid.build.statements import stream as stream
@@ -103,6 +105,7 @@ _HOMES = {
     "event": "cepheid.build.patterns",
     "every": "cepheid.build.patterns",
     "every_distinct": "cepheid.build.patterns",
+    "fix": "cepheid.build.rules",
     "fn": "cepheid.build.functions",
     "interval": "cepheid.build.patterns",
     "lit": "cepheid.build.expressions",
@@ -113,6 +116,7 @@ _HOMES = {
     "open": "cepheid.verbs.running",
     "parse": "cepheid.verbs.loading",
     "query_event": "cepheid.build.events",
+    "rule": "cepheid.build.rules",
     "run": "cepheid.verbs.running",
     "schema": "cepheid.build.declarations",
     "sequence": "cepheid.build.patterns",

@@ -90,15 +90,18 @@ class _Search:
         is_late: Callable[[], bool],
     ) -> None:
         self.space = space
-        self.wanted = solutions
         self.order = order
         self.depth = depth
         self.limit = states
         self.is_late = is_late
         self.footprints = Footprints(space.queries, space.repairs)
+        hard = {o.query for o in space.objectives if o.hard and o.goal == "none"}
+        queries = (repair.fix.query for repair in space.repairs)
+        self.fixes_of = Counter(query for query in queries if query in hard)
         self.contents = Contents()
         self.ways: dict[int, list[Node]] = {}  # to each model
         self.frontier: list[tuple[tuple[float, ...], int, Node]] = []
+        self.postponed: list[Node] = []  # dearer than the solutions that are found
         self.best = _Best(space, solutions)
         self.expanded = 0
         self.pushed = 0
@@ -108,10 +111,24 @@ class _Search:
 
     def run(self) -> None:
         self.see(self.space.root)
-        while self.frontier and not self.is_over:
+        while not self.is_over and (self.frontier or self.revive()):
             node = heappop(self.frontier)[2]
-            if not node.is_superseded and self.is_promising(node):
+            if node.is_superseded:
+                continue
+            if self.is_promising(node):
                 self.expand(node)
+            else:
+                self.postponed.append(node)
+
+    def revive(self) -> bool:
+        """Whether models are promising after all, since solutions turned out to have needless steps."""
+        postponed, self.postponed = self.postponed, []
+        for node in postponed:
+            if self.is_promising(node):
+                self.wait(node)
+            else:
+                self.postponed.append(node)
+        return bool(self.frontier)
 
     def is_promising(self, node: Node) -> bool:
         """Whether it may lead to a solution that is better than those that are found."""
@@ -127,6 +144,7 @@ class _Search:
             self.expanded += 1
             node.left = deque(a for a in self.space.activations() if a not in node.sleep)
             node.earlier = dict(node.sleep)
+        rank = self.rank(node)
         while node.left and not self.is_over:
             if self.is_late():
                 self.end("seconds")
@@ -135,7 +153,7 @@ class _Search:
             footprint = self.step(node, activation, node.earlier)
             if footprint is not None and self.space.is_lasting(activation):
                 node.earlier[activation] = footprint
-            if node.left and self.frontier and self.frontier[0][0] < self.rank(node):
+            if node.left and self.frontier and self.frontier[0][0] < rank:
                 self.wait(node)
                 return
 
@@ -156,8 +174,7 @@ class _Search:
         footprint = self.footprints.of(activation.repair, activation.row, reads, commit.changes)
         sleep = {a: f for a, f in earlier.items() if are_independent(f, footprint)}
         child = self.child(node, activation, commit, sleep)
-        if self.is_promising(child):
-            self.see(child)
+        self.see(child)
         child.commit = space.undo(commit)
         return footprint
 
@@ -188,14 +205,14 @@ class _Search:
         if number >= self.limit:
             self.end("states")
             return
+        if node.standing.broken == 0:
+            self.best.add(number, node, self.expanded)
         ways = self.ways.setdefault(number, [])
         if any(_is_as_good(way, node) for way in ways):
             return
         for way in ways:
             way.is_superseded = _is_as_good(node, way)
         self.ways[number] = [*(way for way in ways if not way.is_superseded), node]
-        if node.standing.broken == 0:
-            self.best.add(number, node, self.expanded)
         if node.standing.broken or node.standing.soft:
             self.push(node)
 
@@ -217,7 +234,17 @@ class _Search:
         """The lower, the sooner its steps are tried."""
         if self.order == "breadth":
             return (node.length,)
-        return node.standing.broken, node.score, node.length
+        return self.stuck(node), node.standing.broken, node.score, node.length
+
+    def stuck(self, node: Node) -> int:
+        """How many violations have only fixes that sleep: they stay, unless another step happens to
+        remove them, and other ways lead to a valid model sooner."""
+        asleep = Counter(
+            (query, activation.row)
+            for activation in node.sleep
+            if (query := self.space.repairs[activation.repair].fix.query) in self.fixes_of
+        )
+        return sum(count == self.fixes_of[query] for (query, _), count in asleep.items())
 
     def end(self, bound: Bound) -> None:
         self.ended_by[bound] = None
@@ -277,7 +304,8 @@ class _Found:
     length: int
     text: str
     number: int  # of the model
-    after: int = field(compare=False)
+    soft: float = field(compare=False)
+    after: int = field(compare=False)  # how many models were expanded
     node: Node = field(compare=False)
     steps: Counter[Activation] = field(compare=False)
 
@@ -285,8 +313,8 @@ class _Found:
 class _Best:
     """The best solutions up to now: of each model the best way to it.
 
-    One that has all steps of another and leaves no less of the soft objectives is none. So is one that
-    leaves no less of them than there is at the start, where that is valid.
+    A way that has all steps of another one to a valid model, and leaves no less of the soft objectives, has
+    needless steps and is no solution. So is one that leaves no less than there is at the start, if that is valid.
     """
 
     def __init__(self, space: Space, wanted: int) -> None:
@@ -294,35 +322,42 @@ class _Best:
         self.wanted = wanted
         self.kept: list[_Found] = []
         self.bound: float | None = None  # what is worse is not asked for
+        self._ways: list[_Found] = []  # to valid models
         self._found: list[_Found] = []
         self._by_number: dict[int, _Found] = {}
 
     def add(self, number: int, node: Node, after: int) -> None:
         path = [one.activation for one in node.path() if one.activation is not None]
         text = "; ".join(map(self.space.text, path))
-        found = _Found(node.score, node.length, text, number, after, node, Counter(path))
+        soft = node.standing.soft
+        found = _Found(node.score, node.length, text, number, soft, after, node, Counter(path))
+        self._ways.append(found)
         known = self._by_number.get(number)
-        if known is not None:
-            if known < found:
-                return
-            self._found.remove(known)
-        self._by_number[number] = found
-        insort(self._found, found)
-        if len(self.kept) < self.wanted or found < self.kept[-1]:
+        is_best = known is None or found < known
+        if is_best:
+            if known is not None:
+                self._found.remove(known)
+            self._by_number[number] = found
+            insort(self._found, found)
+        is_kept = is_best and (len(self.kept) < self.wanted or found < self.kept[-1])
+        if is_kept or any(_is_part(found, one) for one in self.kept):
             self._choose()
 
     def _choose(self) -> None:
         self.kept = []
-        start = self.space.root.standing
+        self.bound = None
         for found in self._found:
-            is_no_better = start.broken == 0 and found.node.standing.soft >= start.soft
-            if not is_no_better and not any(_is_part(one, found) for one in self.kept):
+            if not self._has_needless(found):
                 self.kept.append(found)
             if len(self.kept) == self.wanted:
                 self.bound = found.score
                 return
-        self.bound = None
+
+    def _has_needless(self, found: _Found) -> bool:
+        start = self.space.root.standing
+        is_no_better = start.broken == 0 and found.soft >= start.soft
+        return is_no_better or any(_is_part(way, found) for way in self._ways)
 
 
-def _is_part(one: _Found, other: _Found) -> bool:
-    return one.steps < other.steps and one.node.standing.soft <= other.node.standing.soft
+def _is_part(way: _Found, other: _Found) -> bool:
+    return way.length < other.length and way.soft <= other.soft and way.steps < other.steps
