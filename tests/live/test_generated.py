@@ -57,6 +57,9 @@ class History:
                 told[change.object, change.feature] = None
         for one, feature in told:
             self._read(one, feature)
+        gone = {c.object for c in commit.changes if not c.object.is_alive}
+        for key in [key for key in self.readings if key[0] in gone]:
+            del self.readings[key]  # also if a revert brings the object back
 
     def _read(self, one: Object, feature: Feature) -> None:
         value = one.values.get(feature)

@@ -52,7 +52,7 @@ class Join:
         self.results = results
         self._row: list[Any] = [None] * len(body.variables)
         self._readings = readings_of(body.atoms)
-        self._all = self._search((), lambda _: False)
+        self._all = self._chain(self._order(()), _never, self._emit())
         self._from = [
             (*read, self._from_atom(place, read[1]))
             for place, read in enumerate(relations)
@@ -83,8 +83,7 @@ class Join:
             read.note_changes()
             for one in read.changed:
                 row[source] = one
-                read.before(row, -1)
-                read.now(row, 1)
+                read.follow(row, 0)
 
     def _relation(self, place: int) -> Relation:
         read = self.relations[place]
@@ -92,33 +91,45 @@ class Join:
         return read[0]
 
     def _from_atom(self, start: int, variables: tuple[int, ...]) -> Follow:
-        return self._search(
-            variables, lambda place: place in self._readings or place > start, start
-        )
+        def is_before(place: int) -> bool:
+            return place in self._readings or place > start
+
+        return self._chain(self._order(variables, start), is_before, self._emit())
 
     def _from_readings(self, source: int) -> _ReadObjects:
         """All rows with an object, as it was read and as it is read, but not those that an object
-        of an earlier variable begins with."""
-        earlier = {variable: read.changed for variable, read in self._read_objects.items()}
-        before = self._search((source,), lambda place: place in self._readings, found=earlier)
-        now = self._search((source,), lambda _: False, found=earlier)
-        return _ReadObjects(before, now)
+        of an earlier variable begins with. What comes before the first reading is the same for both."""
+        found = {variable: read.changed for variable, read in self._read_objects.items()}
+        order = self._order((source,))
+        first = next(n for n, (place, _) in enumerate(order) if place in self._readings)
+        before = self._chain(order[first:], self._readings.__contains__, self._emit(), found)
+        now = self._chain(order[first:], _never, self._emit(), found)
 
-    def _search(
-        self,
-        known: tuple[int, ...],
-        is_before: Callable[[int], bool],
-        start: int | None = None,
-        found: Mapping[int, Collection[Object]] = NOTHING,
-    ) -> Follow:
-        """Follows all atoms but the one at the start; rows with objects that are found already end."""
+        def both(row: list[Any], _: int) -> None:
+            before(row, -1)
+            now(row, 1)
+
+        return _ReadObjects(self._chain(order[:first], _never, both, found))
+
+    def _order(
+        self, known: tuple[int, ...], start: int | None = None
+    ) -> list[tuple[int, frozenset[int]]]:
+        """All atoms but the one at the start, each with what is bound before it."""
         atoms = self.body.atoms
         rest = [place for place in range(len(atoms)) if place != start]
-        order = plan([atoms[place] for place in rest], known)
-        follow = self._emit()
-        for index, bound in reversed(order):
-            place = rest[index]
-            for variable in found.keys() & variables_in(atoms[place]) - bound:
+        return [(rest[n], bound) for n, bound in plan([atoms[place] for place in rest], known)]
+
+    def _chain(
+        self,
+        order: Sequence[tuple[int, frozenset[int]]],
+        is_before: Callable[[int], bool],
+        then: Follow,
+        found: Mapping[int, Collection[Object]] = NOTHING,
+    ) -> Follow:
+        """Follows atoms one after the other; rows with objects that are found already end."""
+        follow = then
+        for place, bound in reversed(order):
+            for variable in found.keys() & variables_in(self.body.atoms[place]) - bound:
                 follow = _unless_found(variable, found[variable], follow)
             follow = self._step(place, bound, is_before(place), follow)
         return follow
@@ -158,8 +169,7 @@ class Join:
 class _ReadObjects:
     """The objects of a variable that have readings, and the rows with one of them."""
 
-    before: Follow
-    now: Follow
+    follow: Follow
     relations: list[Relation] = field(default_factory=list)
     changed: dict[Object, None] = field(default_factory=dict)  # in the transaction at hand
 
@@ -177,6 +187,11 @@ def readings_of(atoms: Sequence[Atom]) -> dict[int, int]:
         for place, atom in enumerate(atoms)
         if isinstance(atom, Step | Mean) and atom.feature.is_attribute and not atom.feature.is_many
     }
+
+
+def _never(_: int) -> bool:
+    """Nothing is read as it was before."""
+    return False
 
 
 def _unless_found(variable: int, found: Collection[Object], then: Follow) -> Follow:
