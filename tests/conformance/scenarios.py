@@ -31,6 +31,7 @@ from cepheid.core.types import INT, LONG, STRING, Attribute, EventType
 from cepheid.core.values import Coercions
 from cepheid.engines.common.session import Session
 from cepheid.io import Decoder, records_of
+from cepheid.lang import language_of
 from cepheid.program.resolved import ResolvedProgram
 
 FOLDER = Path(__file__).parent / "golden"
@@ -103,9 +104,10 @@ class FileExample(Example):
     @classmethod
     def of(cls, program: Path, files: tuple[Path, ...]) -> FileExample:
         text, names = program.read_text(), " ".join(file.name for file in files)
-        first = cls(text, names, 0, files).items()[0]
+        language = language_of(program).name
+        first = cls(text, names, 0, files, language=language).items()[0]
         instant = first.instant if isinstance(first, Event) else first
-        return cls(text, names, instant // 1000, files)
+        return cls(text, names, instant // 1000, files, language=language)
 
     def items(self) -> list[Event | Instant]:
         decoder = Decoder(self.resolved.types)
