@@ -20,6 +20,8 @@ from cepheid.program.tree import (
     Context,
     ContextKey,
     ProgramTree,
+    QuickFix,
+    ReactiveRule,
     Schema,
     Statement,
     StreamSource,
@@ -108,7 +110,9 @@ def _complete(example: Example) -> ProgramTree:
     )
     names = iter(statement.name for statement in program.statements)
     declarations = (
-        _with_name(d, next(names)) if isinstance(d, Statement) else d for d in tree.declarations
+        _with_name(d, next(names)) if isinstance(d, Statement) else d
+        for d in tree.declarations
+        if not isinstance(d, ReactiveRule | QuickFix)  # which take no part in recorded runs
     )
     return ProgramTree((*schemas, *declarations))
 
