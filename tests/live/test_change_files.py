@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +59,15 @@ def test_objects_are_made_named_and_changed() -> None:
     feed(found, '{"@time": 3, "changes": [{"delete": "h"}]}')
     assert not list(found.run.model.objects("Host"))
     assert found.transactions == 3
+
+
+def test_changes_are_replayed_from_files_and_dictionaries(tmp_path: Path) -> None:
+    found = reader()
+    (tmp_path / "c.jsonl").write_text(CREATE)
+    change = {"set": {"type": "Host", "id": "web"}, "feature": "load", "value": 1.5}
+    live.replay(found.run, tmp_path / "c.jsonl", [{"@time": 2, "changes": [change]}])
+    [host] = found.run.model.objects("Host")
+    assert host["load"] == 1.5
 
 
 def test_events_and_times_stand_between_transactions() -> None:

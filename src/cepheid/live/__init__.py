@@ -12,6 +12,7 @@ matcher.delta.found, matcher.matches("busy")
 """
 
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING
+from cepheid.live.change_files import replay
 from cepheid.live.changes import Change, ChangeKind, Commit
 from cepheid.live.ecore import load_metamodel, load_model, save_model
 from cepheid.live.fixes.objectives import Objective
@@ -72,5 +73,6 @@ __all__ = [
     "open",
     "parse_queries",
     "quick_fixes",
+    "replay",
     "save_model",
 ]

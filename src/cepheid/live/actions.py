@@ -147,7 +147,7 @@ class _Resolver:
             fact, hint = (
                 (f"'{feature}' has many values", "write `+=` to add one, `-=` to remove it")
                 if feature.is_many
-                else (f"'{feature}' has one value", "write `=` to set it")
+                else (f"'{feature}' has one value", f"write `= {print_expr(ref)} + ...`")
             )
             self.report("type-mismatch", fact, ref.span, hint)
         if action.how == "=":

@@ -18,12 +18,23 @@ from typing import NoReturn
 
 from cepheid.core.values import shown
 from cepheid.errors import CepheidError, InputError, LateEvent, Span, error, suggest
-from cepheid.io import Record
+from cepheid.io import Record, records_of
 from cepheid.live.model import Model, Object, feature_of
 from cepheid.live.run import Run
 from cepheid.live.transaction import Transaction
 
 _CHANGES = "changes"
+
+
+def replay(run: Run, *sources: object) -> None:
+    """Lets the changes of files, or of dictionaries with the same keys, happen to the model of a run.
+
+    A line that is wrong raises InputError with its place; what came before it has happened.
+    """
+    reader = ChangeReader(run)
+    for source in sources:
+        for record in records_of(source):
+            reader.feed(record)
 
 
 class ChangeReader:
