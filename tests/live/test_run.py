@@ -531,4 +531,4 @@ def test_a_commit_can_be_undone_and_that_is_a_turn() -> None:
 
 
 def test_outcomes_have_words() -> None:
-    assert [outcome.value for outcome in Outcome] == ["done", "withdrawn", "failed"]
+    assert [o.value for o in Outcome] == ["done", "withdrawn", "failed", "undone"]

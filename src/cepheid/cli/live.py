@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +14,9 @@ from cepheid.cli.options import AsJson, Programs, load, one_of, write_file
 from cepheid.errors import Diagnostic, InputError, RunError, UsageError, error, reason_of
 
 if TYPE_CHECKING:
+    from cepheid import io
     from cepheid.cli.terminal.live_log import LiveLog
+    from cepheid.live import Run
     from cepheid.live.change_files import ChangeReader
 
 Metamodel = Annotated[
@@ -94,6 +97,11 @@ def live(
     from cepheid.live.change_files import ChangeReader
 
     skips = one_of(("fail", "skip"), on_error, "--on-error") == "skip"
+    _spare(
+        [*programs, metamodel, changes, *([] if functions is None else [functions])], save, record
+    )
+    if record is not None and model is not None:
+        _spare([model], None, record)
     program = load(programs)
     called = _functions(functions)
     run = models.open(
@@ -109,12 +117,33 @@ def live(
         log = LiveLog(as_json=as_json, with_causes=why)
         run.listeners.append(log.show)
         if record is not None:
-            run.listeners.append(_recorder(record, stack))
+            run.listeners.append(_recorder(record, run, stack))
         reader = ChangeReader(run)
-        _feed(reader, changes, log, skips=skips)
+        try:
+            _feed(reader, changes, log, skips=skips)
+            is_whole = True
+        except KeyboardInterrupt:  # the way to end changes that never do
+            is_whole = False
     log.end(run, reader.transactions)
     if save is not None:
         models.save_model(run.model, save)
+    if not is_whole:
+        raise KeyboardInterrupt
+
+
+def _spare(inputs: Sequence[str], save: str | None, record: str | None) -> None:
+    """What is read is not written; only a model may be saved in its own place."""
+    known = {os.path.realpath(name): name for name in inputs}
+    for option, name in (("--save", save), ("--record", record)):
+        if name is not None and os.path.realpath(name) in known:
+            fact = f"{option} would overwrite '{known[os.path.realpath(name)]}', which is read"
+            raise UsageError(error("usage", fact, hint="name another file"))
+    if (
+        save is not None
+        and record is not None
+        and os.path.realpath(save) == os.path.realpath(record)
+    ):
+        raise UsageError(error("usage", "--save and --record name the same file"))
 
 
 def _feed(reader: ChangeReader, changes: str, log: LiveLog, *, skips: bool) -> None:
@@ -125,18 +154,22 @@ def _feed(reader: ChangeReader, changes: str, log: LiveLog, *, skips: bool) -> N
             raise InputError(problem)
         log.skip(problem)
 
+    for each in _records(changes, on_problem):
+        known = len(reader.run.failures)
+        try:
+            reader.feed(each)
+        except InputError as wrong:
+            for problem in wrong.diagnostics:
+                on_problem(problem)
+        for problem in reader.run.failures[known:]:
+            log.skip(problem)
+
+
+def _records(changes: str, on_problem: Callable[[Diagnostic], None]) -> Iterator[io.Record]:
     from cepheid.io import read_records
 
     try:
-        for each in read_records(changes, on_problem=on_problem):
-            known = len(reader.run.failures)
-            try:
-                reader.feed(each)
-            except InputError as wrong:
-                for problem in wrong.diagnostics:
-                    on_problem(problem)
-            for problem in reader.run.failures[known:]:
-                log.skip(problem)
+        yield from read_records(changes, on_problem=on_problem)
     except FileNotFoundError:
         raise UsageError(error("missing-file", f"no file '{changes}'")) from None
     except OSError as problem:
@@ -144,8 +177,9 @@ def _feed(reader: ChangeReader, changes: str, log: LiveLog, *, skips: bool) -> N
         raise UsageError(error("bad-file", fact)) from None
 
 
-def _recorder(file: str, stack: ExitStack) -> Callable[[object], None]:
-    """Writes the events that do not follow from others."""
+def _recorder(file: str, run: Run, stack: ExitStack) -> Callable[[object], None]:
+    """Writes the events that do not follow from others, and at the end how late it is."""
+    from cepheid.core.time import format_instant
     from cepheid.io.encode import encode, to_json
     from cepheid.live import Happened
 
@@ -156,7 +190,9 @@ def _recorder(file: str, stack: ExitStack) -> Callable[[object], None]:
     def record(entry: object) -> None:
         if isinstance(entry, Happened) and entry.event.statement is None:
             target.write(to_json(encode(entry.event)) + "\n")
+            target.flush()  # whatever ends this process
 
+    stack.callback(lambda: target.write(to_json({"@time": format_instant(run.clock)}) + "\n"))
     return record
 
 

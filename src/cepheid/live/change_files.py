@@ -83,18 +83,18 @@ class ChangeReader:
                 _refuse(f"a transaction has no {shown(name)}", f"'@time' and '{_CHANGES}'")
             if not isinstance(steps, list):
                 _refuse(f"'{_CHANGES}' is a list of changes, not {shown(steps)}")
-        with (
-            _placed(record.span, InputError),
-            self.run.transaction(at=record.time) as change,  # type: ignore[arg-type]
-            _placed(record.span),
-        ):
-            before = dict(self.names)
-            try:
+        before = dict(self.names)
+        try:
+            with (
+                _placed(record.span, InputError),
+                self.run.transaction(at=record.time) as change,  # type: ignore[arg-type]
+                _placed(record.span),
+            ):
                 for step in steps:
                     self._do(change, step)
-            except CepheidError:
-                self.names = before
-                raise
+        except InputError:  # which rules that fail afterwards do not raise
+            self.names = before
+            raise
         self.transactions += 1
 
     def _do(self, change: Transaction, step: object) -> None:
@@ -132,7 +132,9 @@ class ChangeReader:
             change.move(made, self._named(owner), feature)
         name = step.get("as")
         if name is not None:
-            if _text(name, "a name") in self.names:
+            if "#" in _text(name, "a name"):
+                _refuse(f"{shown(name)} looks like a number", "names have no '#'")
+            if name in self.names:
                 _refuse(f"{shown(name)} is the name of {self.names[str(name)]} already")
             self.names[str(name)] = made
 
@@ -189,7 +191,8 @@ def _selected(model: Model, wanted: Mapping[str, object]) -> Object:
         if all(one[name] == value for name, value in values.items())
     ]
     if len(found) != 1:
-        fact = f"{len(found) or 'no'} objects of {kind} are like {shown(values)}"
+        wanted_values = ", ".join(f"{name} = {shown(value)}" for name, value in values.items())
+        fact = f"{len(found) or 'no'} objects of {kind} have {wanted_values}"
         raise InputError(error("unknown-object", fact, hint="exactly one should be"))
     return found[0]
 

@@ -68,7 +68,24 @@ def load_model(path: str | Path, metamodel: Metamodel) -> Model:
 
 
 def save_model(model: Model, path: str | Path) -> None:
-    """As XMI; UsageError where the file cannot be written."""
+    """As XMI, the file whole or as it was; UsageError where it cannot be written."""
+    beside = Path(f"{path}.part")
+    try:
+        _write(model, beside)
+        beside.replace(path)
+    except OSError as problem:
+        fact = f"'{path}' cannot be written: {reason_of(problem)}"
+        raise UsageError(error("bad-file", fact)) from None
+    except (ValueError, AttributeError, TypeError) as problem:
+        # Whatever XML or the library has no place for: control characters, features called eClass.
+        fact = f"'{path}' cannot be written: {problem}"
+        hint = "XML has no control characters, and features need names that files can have"
+        raise UsageError(error("bad-file", fact, hint=hint)) from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _write(model: Model, path: Path) -> None:
     packages = _Packages(model.metamodel)
     made = {one: packages.classes[one.type]() for one in model.objects()}
     for one, theirs in made.items():
@@ -86,11 +103,7 @@ def save_model(model: Model, path: str | Path) -> None:
 
     resource = _resource_set().create_resource(URI(str(path)))
     resource.extend([made[one] for one in model.roots()])
-    try:
-        resource.save()
-    except OSError as problem:
-        fact = f"'{path}' cannot be written: {reason_of(problem)}"
-        raise UsageError(error("bad-file", fact)) from None
+    resource.save()
 
 
 # Files.
@@ -194,7 +207,8 @@ class _Importer:
             )
         if type.eClass.name == "EEnum":
             literals = tuple(literal.name for literal in type.eLiterals)
-            given = theirs.defaultValueLiteral or None
+            # As everywhere where files of models are read: an enumeration begins with its first.
+            given = theirs.defaultValueLiteral or (literals[0] if literals else None)
             return Attribute(theirs.name, STRING, **bounds, default=given, literals=literals)
         ours = _TYPES.get(type.name) or _JAVA_TYPES.get(type.instanceClassName or "")
         if ours is None:

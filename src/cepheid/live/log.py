@@ -51,6 +51,7 @@ class Outcome(Enum):
     DONE = "done"
     WITHDRAWN = "withdrawn"  # what it waits for is not so any more
     FAILED = "failed"  # its transaction was rolled back
+    UNDONE = "undone"  # it was done, and undone since a function raised
 
 
 @dataclass(frozen=True, slots=True, eq=False)

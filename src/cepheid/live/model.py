@@ -63,8 +63,9 @@ class Object:
 
 def feature_of(object: Object, name: str) -> Feature:
     """A feature by its name; UsageError where the class has none."""
-    found = object.kind.features.get(name)
+    found = object.kind.features.get(name) if isinstance(name, str) else None
     if found is None:
+        name = str(name)
         hint = suggest(name, object.kind.features, "features")
         raise UsageError(
             error("unknown-feature", f"no feature '{name}' in {object.type}", hint=hint)

@@ -41,6 +41,8 @@ def open(
     """
     expect(program, Program, "a program", MAKE_ONE)
     choose(on_error, ("fail", "skip"), "on_error")
+    expect(functions, Mapping | None, "a dictionary of functions")
+    expect(limit, int, "a number of rules")
     found = _model(model, metamodel)
     given = dict(functions or {})
     resolved = with_schemas(runnable(program.resolve()))

@@ -6,11 +6,14 @@ values of a feature. So elementary changes are events, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cepheid.core.types import ANY, EventType, wider
+from cepheid.core.types import ANY, EventRef, EventType, wider
 from cepheid.errors import Diagnostic, Severity, Span, error, suggest
+from cepheid.expr.evaluate import Frame, compile_condition
+from cepheid.expr.scope import Scope
+from cepheid.expr.typing import resolve_condition
 from cepheid.live.actions import ANY_OBJECT, Body, NameType, ObjectOf, require, resolve_body
 from cepheid.live.metamodel import Metamodel
 from cepheid.live.queries.resolve import resolve_queries
@@ -60,6 +63,8 @@ class LiveProgram:
     reactions: Mapping[str, tuple[Reaction, ...]]  # by the type of the event
     repairs: tuple[Repair, ...]
     objects: Mapping[str, Mapping[str, str]]  # of each event type: attributes that name objects
+    checks: Mapping[str, Callable[[Frame], bool]]  # without which an event does not exist for rules
+    told: frozenset[str]  # events that matches make, or other events
 
 
 def resolve_live(program: ResolvedProgram, metamodel: Metamodel) -> LiveProgram:
@@ -87,7 +92,17 @@ def _resolve(
     tellings = tuple(resolver.tellings())
     reactions = resolver.reactions()
     repairs = tuple(resolver.repairs())
-    live = LiveProgram(program, queries, tellings, reactions, repairs, resolver.objects)
+    derived = frozenset(statement.target for statement in program.statements)
+    live = LiveProgram(
+        program,
+        queries,
+        tellings,
+        reactions,
+        repairs,
+        resolver.objects,
+        dict(resolver.checks()),
+        derived | {telling.event_type for telling in tellings},
+    )
     return live, problems
 
 
@@ -147,6 +162,13 @@ class _Resolver:
             return ObjectOf(self.classes.kind(name))
         type: EventType = self.program.types[event_type]
         return next((a.type for a in type.attributes if a.name == attribute), ANY)
+
+    def checks(self) -> Iterator[tuple[str, Callable[[Frame], bool]]]:
+        for schema in self.program.tree.schemas:
+            if schema.check is not None:
+                current = EventRef(schema.name)
+                scope = Scope(types=self.program.types, tags={}, current=current)
+                yield schema.name, compile_condition(resolve_condition(schema.check, scope, []))
 
     # Events of queries.
 

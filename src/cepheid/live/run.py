@@ -20,11 +20,13 @@ from typing import Literal, TypeAlias, TypeVar, Unpack
 
 from cepheid.core.event import Event, SortKey, Value
 from cepheid.core.time import Instant, to_datetime
+from cepheid.core.values import shown
 from cepheid.engines.common.clock import Time, instant_of
 from cepheid.engines.common.runners import Reference
-from cepheid.errors import CepheidError, Diagnostic, RunError, UsageError, error
+from cepheid.errors import CepheidError, Diagnostic, InputError, RunError, UsageError, error
+from cepheid.expr.evaluate import Frame
 from cepheid.io import Decoder, Record
-from cepheid.live.actions import Called, Effect, Emitted
+from cepheid.live.actions import ANY_OBJECT, Called, Effect, Emitted
 from cepheid.live.changes import ChangeKind, Commit
 from cepheid.live.fixes.search import SearchOptions, find_fixes
 from cepheid.live.fixes.solutions import Fixes
@@ -153,9 +155,39 @@ class Run:
     ) -> None:
         """An event from outside happens. Objects may be given as they are."""
         self._need_quiet()
+        given = self._given(type, values)
         self._begin(at)
-        self._happen(type, dict(values or {}), ())
+        self._happen(type, given, ())
         self._settle()
+
+    def _given(self, type: object, values: object) -> dict[str, object]:
+        """The values of an event from outside; InputError where such a one cannot be."""
+        if not isinstance(type, str):
+            fact = f"an event has the name of its type, not {shown(type)}"
+            raise InputError(error("missing-type", fact, hint="run.send('told', {...}, at=3)"))
+        if type in self.program.told:
+            fact = f"'{type}' happens by itself, and cannot come from outside"
+            raise InputError(error("bad-value", fact, hint="declare an atomicEvent"))
+        if not isinstance(values, Mapping | None):
+            fact = f"the attributes of an event are a mapping, not {shown(values)}"
+            raise InputError(error("bad-value", fact))
+        given = dict(values or {})
+        self._need_objects(type, given)
+        return given
+
+    def _need_objects(self, type: str, values: Mapping[str, object]) -> None:
+        """Where a parameter has a class, an object of it is given, or null."""
+        for name, kind in self.program.objects.get(type, {}).items():
+            value = values.get(name)
+            found = self.model.named(value) if isinstance(value, str) else value
+            if value is None:
+                continue
+            if not isinstance(found, Object):
+                fact = f"'{name}' of {type}: the model has no object {shown(value)}"
+                raise InputError(error("unknown-object", fact, hint="it may be deleted"))
+            if kind != ANY_OBJECT and kind not in found.kind.ancestors:
+                fact = f"'{name}' of {type} is of class {kind}, and {found} is not"
+                raise InputError(error("bad-value", fact))
 
     def advance(self, at: Time) -> None:
         """Time passes; windows end."""
@@ -173,6 +205,7 @@ class Run:
         if self._is_busy:
             hint = "a function may change the model; rules tell events with `emit`"
             raise UsageError(error("usage", "a turn is going on", hint=hint))
+        self.model.need_quiet("nothing else can happen")
 
     def _begin(self, at: Time | None) -> None:
         """Time passes up to the turn; each timer on the way is a turn of its own."""
@@ -182,7 +215,8 @@ class Run:
         if not self._has_begun:
             self._has_begun = True
             self._deltas.clear()  # what was changed since the run was opened is found with the rest
-            self._derive(self._runner.pass_time(instant), ())
+            if self._runner.clock is None:
+                self._runner.start(instant)
             self._tell_matches("found", self._all_matches(), ())
             self._settle()
         while (due := self._runner.machine.next_due()) is not None and due <= instant:
@@ -206,9 +240,9 @@ class Run:
             self._is_busy = False
             self._deltas.clear()
             self._agenda.clear()
+            self.failures += self._failed if self._skips_errors else ()
         if self._failed and not self._skips_errors:
             raise RunError(*self._failed)
-        self.failures += self._failed
 
     # Events.
 
@@ -272,13 +306,18 @@ class Run:
         is_led: bool = False,
         match: tuple[MatchChange, Match] | None = None,
     ) -> None:
+        event = self._decoded(type, values)
+        self._sent += 1
+        entry = self._occur(event, causes, is_led=is_led, match=match)
+        self._derive(self._runner.send(event), (entry,), is_led=is_led)
+
+    def _decoded(self, type: str, values: Mapping[str, object]) -> Event:
+        """An event of now; InputError where it does not fit its type."""
         named = {n: v.name if isinstance(v, Object) else v for n, v in values.items()}
         record = Record(type, to_datetime(self.clock), named, None)
         event = self._decoder.decode(record, self._sent)
         assert isinstance(event, Event)
-        self._sent += 1
-        entry = self._occur(event, causes, is_led=is_led, match=match)
-        self._derive(self._runner.send(event), (entry,), is_led=is_led)
+        return event
 
     def _derive(
         self, rows: list[Event], causes: tuple[Entry, ...], *, is_led: bool = False
@@ -298,11 +337,18 @@ class Run:
         entry = self._note(Happened(*self._head(causes), event))
         if self._why:
             self._events[event.key] = entry
-        if not (event.is_old or event.is_timeout):
+        if self._is_heard(event):
             for reaction in self.program.reactions.get(event.type, ()):
                 waiting = _Activation(reaction, entry, is_led, match)
                 heappush(self._agenda, (waiting.place, waiting))
         return entry
+
+    def _is_heard(self, event: Event) -> bool:
+        """Whether rules hear of it: one that fails its check does not exist for them."""
+        check = self.program.checks.get(event.type)
+        if event.is_old or event.is_timeout:
+            return False
+        return check is None or check(Frame(event, now=event.instant))
 
     # Rules.
 
@@ -320,6 +366,10 @@ class Run:
         try:
             with self.model.transaction() as change:
                 effects = activation.reaction.body.do(change, self._bound(activation))
+                told = [(e.event_type, self._named(e)) for e in effects if isinstance(e, Emitted)]
+                for type, values in told:
+                    self._need_objects(type, values)
+                    self._decoded(type, values)  # one that cannot be undoes the rule
         except CepheidError as problem:
             self._fail(activation, problem.diagnostics)
             return
@@ -357,39 +407,48 @@ class Run:
         waiting: int,
     ) -> None:
         """Functions are called, then events happen; where a function raises, nothing was done."""
+        ran: Entry = fired
         try:
             for call in (e for e in effects if isinstance(e, Called)):
-                self._cause = self._note(Ran(*self._head((fired,)), call.function, call.arguments))
+                ran = self._note(Ran(*self._head((fired,)), call.function, call.arguments))
+                self._cause = ran
                 self._functions[call.function](self, *call.arguments)
         except Exception as problem:  # whatever a user's function raises
-            self._undo(activation, commit, problem, waiting)
+            self._undo(activation, commit, problem, waiting, ran)
             return
         finally:
             self._cause = None
         while self._deltas:
             self._tell(*self._deltas.popleft())
         for told in (e for e in effects if isinstance(e, Emitted)):
-            attributes = self.program.program.types[told.event_type].attributes
-            values = {a.name: v for a, v in zip(attributes, told.values, strict=True)}
-            try:
-                self._happen(told.event_type, values, (fired,), is_led=True)
-            except CepheidError as problem:
-                self._failed += map(self._placed(activation), problem.diagnostics)
+            self._happen(told.event_type, self._named(told), (fired,), is_led=True)
+
+    def _named(self, told: Emitted) -> dict[str, object]:
+        attributes = self.program.program.types[told.event_type].attributes
+        return {a.name: value for a, value in zip(attributes, told.values, strict=True)}
 
     def _undo(
-        self, activation: _Activation, commit: Commit, problem: Exception, waiting: int
+        self,
+        activation: _Activation,
+        commit: Commit,
+        problem: Exception,
+        waiting: int,
+        cause: Entry,
     ) -> None:
         """The rule's own transaction is undone, unless the function has changed the model after it."""
         if self.model.state == commit.after:
             self.model.revert(commit)
-            while len(self._deltas) > waiting:  # what was done, and that it was undone
-                self._deltas.pop()
+            undone, done = self._deltas.pop()[0], self._deltas.pop()[0]
+            if left := _together(done, undone):
+                self._deltas.append((left, self._cause))
         found = (
             problem.diagnostics
             if isinstance(problem, CepheidError)
             else (error("rule-failed", f"it raised {type(problem).__name__}: {problem}"),)
         )
-        self._fail(activation, found)
+        placed = tuple(map(self._placed(activation), found))
+        self._note_fired(activation, Outcome.UNDONE, placed, cause)
+        self._failed += placed
 
     def _fail(self, activation: _Activation, problems: tuple[Diagnostic, ...]) -> None:
         placed = tuple(map(self._placed(activation), problems))
@@ -422,9 +481,11 @@ class Run:
         activation: _Activation,
         outcome: Outcome,
         problems: tuple[Diagnostic, ...] = (),
+        cause: Entry | None = None,
     ) -> Fired:
         name, entry = activation.reaction.rule.name, activation.entry
-        return self._note(Fired(*self._head((entry,)), name, entry.event, outcome, problems))
+        head = self._head((cause or entry,))
+        return self._note(Fired(*head, name, entry.event, outcome, problems))
 
 
 _Tellings: TypeAlias = "dict[tuple[str, MatchChange], tuple[tuple[int, Telling], ...]]"
@@ -437,6 +498,17 @@ def _by_query(tellings: tuple[Telling, ...]) -> _Tellings:
         key = (numbered[1].query, numbered[1].change)
         found[key] = (*found.get(key, ()), numbered)
     return found
+
+
+def _together(done: Delta, undone: Delta) -> Delta | None:
+    """What is left of a transaction and of undoing it: readings stay read, and averages with them."""
+    lost, found = (*done.lost, *undone.lost), (*done.found, *undone.found)
+    left = Delta(
+        replace(undone.commit, changes=()),
+        tuple(match for match in found if match not in lost),
+        tuple(match for match in lost if match not in found),
+    )
+    return left if left else None
 
 
 def _never_settles(activation: _Activation, count: int) -> Diagnostic:

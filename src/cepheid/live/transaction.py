@@ -108,6 +108,8 @@ class Transaction:
 
     def set(self, object: Object, name: str, value: object) -> None:
         """A feature of one value; None unsets it."""
+        if type(object) is not Object:
+            self._refuse_object(object)
         feature = object.kind.features.get(name) or feature_of(object, name)
         if (
             self._failure is not None
@@ -162,6 +164,7 @@ class Transaction:
     def move(self, object: Object, container: Object, name: str) -> None:
         """Into a containment of another object, out of the one that it is in."""
         self._need_alive(object)
+        self._need_alive(container)
         feature = feature_of(container, name)
         if not feature.is_containment:
             hint = suggest(
@@ -311,7 +314,13 @@ class Transaction:
             hint = "with model.transaction() as change: ..."
             raise UsageError(error("usage", "a model changes in open transactions only", hint=hint))
 
+    def _refuse_object(self, given: object) -> NoReturn:
+        hint = "model.named('Host#3') finds the object of a name"
+        raise UsageError(error("usage", f"an object is needed, not {_shown(given)}", hint=hint))
+
     def _need_alive(self, object: Object) -> None:
+        if type(object) is not Object:
+            self._refuse_object(object)
         if not object.is_alive:
             self._fail("bad-change", f"{object} is deleted")
         if self._model._by_id.get(object.id) is not object:
@@ -325,9 +334,9 @@ class Transaction:
         self._fail("bad-change", fact, hint)
 
     def _many(self, object: Object, name: str) -> Feature:
-        feature = feature_of(object, name)
         self._need_open()
         self._need_alive(object)
+        feature = feature_of(object, name)
         if not feature.is_many:
             fact = f"{_place(object, feature)} has one value: nothing is added to it or removed"
             self._fail("bad-change", fact, "use set")

@@ -154,7 +154,7 @@ class _Reader:
         for key, text in node.attrib.items():
             uri, name = _qualified(key)
             if uri == _XMI and name == "id":
-                self.ids[text] = made
+                self.identify(text, made)
             elif uri is None and name != "href":
                 self.attribute(made, name, text)
         for child in _children(node):
@@ -164,6 +164,12 @@ class _Reader:
                 fact = f"'{feature.name}' has {count} values, and takes one"
                 self.report("bad-model", line, fact, "leave out the others")
         return made
+
+    def identify(self, text: str, element: _Element) -> None:
+        if text in self.ids:
+            fact = f"'{text}' is the id of another object, too (line {self.ids[text].line})"
+            self.report("bad-model", element.line, fact, "ids are there to tell objects apart")
+        self.ids.setdefault(text, element)
 
     def feature(self, kind: Kind, name: str, line: int) -> Feature | None:
         found = kind.features.get(name)
@@ -184,7 +190,7 @@ class _Reader:
             for one in text.split() if feature.is_many else [text]:
                 self.value(element, feature, one, element.line)
             if isinstance(feature.declared, Attribute) and feature.declared.is_id:
-                self.ids[text] = element
+                self.identify(text, element)
         else:
             element.named.setdefault(feature, []).extend(text.split())
 

@@ -54,6 +54,8 @@ class LiveLog:
     def show(self, entry: Entry) -> None:
         kind = _kind(entry)
         self._counts[kind] += 1
+        if isinstance(entry, Fired):
+            self._counts[entry.outcome.value] += 1
         if self._as_json:
             typer.echo(to_json(_data(entry, kind)))
             return
@@ -82,7 +84,7 @@ class LiveLog:
         parts = [
             counted(transactions, "transaction"),
             counted(self._counts["event"], "event"),
-            counted(self._counts["rule"], "rule") + " done",
+            counted(self._counts["done"] - self._counts["undone"], "rule") + " done",
         ]
         if self._counts["skipped"]:
             parts.append(f"{self._counts['skipped']} skipped")
@@ -111,6 +113,8 @@ def _kind(entry: Entry) -> str:
 def _lines(entry: Entry) -> Iterator[str]:
     match entry:
         case Changed(commit=commit):
+            if not commit.changes:
+                yield "readings as before"
             yield from map(_change, commit.changes[:_MOST])
             if len(commit.changes) > _MOST:
                 yield f"... and {len(commit.changes) - _MOST:,} more"

@@ -7,7 +7,7 @@ of its parameters, and a statement that derives it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, get_args
 
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, Attribute, DataType
@@ -335,6 +335,9 @@ class _Reader:
             token.span,
             suggest(name, (*TYPES, ANY_OBJECT), "types"),
         )
+        if name[:1].isupper() and not self.knows_classes and not is_slip(unknown):
+            hint = "classes of a model need a line `import-queries name` at the top of the file"
+            unknown = replace(unknown, hint=hint)
         is_class = self.knows_classes and not (name[:1].islower() and is_slip(unknown))
         if name == ANY_OBJECT or is_class:
             return name

@@ -263,6 +263,7 @@ class _Search:
             self.expanded,
             tuple(self.ended_by),
             tuple(self.failures),
+            self.space.root.standing.broken == 0 and not self.space.root.standing.soft,
         )
 
     def solution(self, model: Model, found: _Found) -> Solution:

@@ -135,6 +135,7 @@ class Fixes:
     expanded: int  # of them, those whose every step was tried
     ended_by: tuple[Bound, ...]  # bounds that were reached
     failures: tuple[Diagnostic, ...]  # of fixes that could not be done
+    is_valid: bool = False  # whether the model meets all objectives as it is
 
     @property
     def is_complete(self) -> bool:
@@ -152,6 +153,8 @@ class Fixes:
     def __str__(self) -> str:
         bounds = "" if self.is_complete else f" within the bound on {' and '.join(self.ended_by)}"
         seen = f"{self.states:,} {'model' if self.states == 1 else 'models'} seen"
+        if not self.solutions and self.is_valid:
+            return "nothing to fix: the model is valid"
         if not self.solutions:
             return f"no solution{bounds}: {seen}"
         count = len(self.solutions)
