@@ -140,3 +140,38 @@ def test_a_metamodel_tells_more_of_a_program(cepheid: Run, given: list[str], fol
     done = cepheid("check", "p.vepl", "p.vql", "--metamodel", str(FILES / "cps.ecore"))
     assert done.code == 1
     assert "p.vql:5:5: error[unknown-feature]" in done.out
+
+
+@pytest.mark.parametrize("option", ["--save", "--record"])
+@pytest.mark.parametrize("file", ["p.vepl", "p.vql", "c.jsonl", "f.py"])
+def test_what_is_read_is_not_overwritten(
+    cepheid: Run, given: list[str], folder: Path, option: str, file: str
+) -> None:
+    (folder / "f.py").write_text("")
+    before = (folder / file).read_text()
+    done = cepheid(*given, "--changes", "c.jsonl", "--functions", "f.py", option, f"./{file}")
+    assert done.code == 2
+    assert f"{option} would overwrite" in done.err
+    assert (folder / file).read_text() == before
+
+
+def test_a_model_that_cannot_be_written_leaves_the_file_as_it_was(
+    cepheid: Run, given: list[str], folder: Path
+) -> None:
+    (folder / "after.xmi").write_text("precious")
+    step = {"set": {"type": "Host", "id": "h2"}, "feature": "id", "value": "x\u0001"}
+    (folder / "c.jsonl").write_text(json.dumps({"@time": 1, "changes": [step]}))
+    done = cepheid(*given, "--changes", "c.jsonl", "--save", "after.xmi")
+    assert done.code == 1
+    assert "'after.xmi' cannot be written" in done.err
+    assert (folder / "after.xmi").read_text() == "precious"
+    assert [path.name for path in folder.glob("*.part")] == []
+
+
+def test_rules_that_were_undone_do_not_count(cepheid: Run, given: list[str], folder: Path) -> None:
+    (folder / "p.vepl").write_text(VEPL.replace("set h.availableCpu = h.totalCpu", "call fail()"))
+    (folder / "f.py").write_text("def fail(run): raise ValueError('no')")
+    options = ("--changes", "c.jsonl", "--functions", "f.py", "--on-error", "skip")
+    done = cepheid(*given, *options)
+    assert "0 rules done, 2 skipped" in done.err
+    assert "mend on invalid: undone" in done.out

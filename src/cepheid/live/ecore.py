@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -99,11 +100,25 @@ def _write(model: Model, path: Path) -> None:
                 getattr(theirs, feature.name).extend(written)
             else:
                 setattr(theirs, feature.name, written[0])
-    from pyecore.resources import URI
-
-    resource = _resource_set().create_resource(URI(str(path)))
+    resource = _resource_set().create_resource(_in_memory())
     resource.extend([made[one] for one in model.roots()])
     resource.save()
+    path.write_bytes(resource.uri.written.getvalue())
+
+
+def _in_memory() -> Any:
+    """What stands for a file: the library leaves a real one open where a model cannot be written."""
+    from pyecore.resources import URI
+
+    class InMemory(URI):  # type: ignore[misc]
+        def create_outstream(self) -> BytesIO:
+            self.written = BytesIO()
+            return self.written
+
+        def close_stream(self) -> None:
+            """There is nothing to close, and what was written is still needed."""
+
+    return InMemory("model.xmi")
 
 
 # Files.

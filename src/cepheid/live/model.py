@@ -119,9 +119,9 @@ class Model:
 
     def kind(self, name: str) -> Kind:
         """A class by its name; UsageError where the metamodel has none."""
-        found = self.schema.kinds.get(name)
+        found = self.schema.kinds.get(name) if isinstance(name, str) else None
         if found is None:
-            hint = self.schema.suggest(name)
+            hint = self.schema.suggest(str(name))
             fact = f"no class '{name}' in {self.metamodel.name}"
             raise UsageError(error("unknown-class", fact, hint=hint))
         return found

@@ -110,6 +110,8 @@ class Transaction:
         """A feature of one value; None unsets it."""
         if type(object) is not Object:
             self._refuse_object(object)
+        if type(name) is not str:
+            feature_of(object, name)
         feature = object.kind.features.get(name) or feature_of(object, name)
         if (
             self._failure is not None
