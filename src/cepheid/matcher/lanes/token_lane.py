@@ -1,0 +1,178 @@
+"""Complex events as a lane: types, checks and columns for whole batches, tokens by compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from cepheid.core.time import Instant
+from cepheid.core.types import DOUBLE, FLOAT, STRING, DataType
+from cepheid.io.arrow import arrow_type
+from cepheid.matcher.columns.batches import Batch, as_arrow
+from cepheid.matcher.columns.interning import Pool, Words
+from cepheid.matcher.columns.lookup import ColumnLookup
+from cepheid.matcher.columns.typed_columns import Array
+from cepheid.matcher.lanes.eligibility import Sieve
+from cepheid.matcher.lanes.predicates import Values
+from cepheid.matcher.lanes.token_plan import Tokens
+from cepheid.matcher.lanes.token_state import TokenState
+from cepheid.matcher.vm.lanes import token_runs as vm
+from cepheid.program.resolved import ResolvedStatement
+
+
+class TokenLane:
+    """One complex event that runs."""
+
+    def __init__(self, plan: Tokens, places: ColumnLookup) -> None:
+        self._plan = plan
+        self._view = _View(plan, places)
+        self._tokens = TokenState(plan, self._view.numbers, self._view.key)
+        self._clock: Instant | None = None
+        self.needed = 0  # tokens when last restored
+
+    # -- events and time --
+
+    def start(self, instant: Instant) -> None:
+        """Complex events wait for events, whenever they began to."""
+
+    def next_due(self) -> Instant | None:
+        return self._tokens.next_due()
+
+    def pass_time(self, instant: Instant) -> None:
+        self._clock = instant
+        due = self.next_due()
+        if due is not None and due <= instant:
+            self._tokens.pass_time(instant)
+
+    def take(self, batch: Batch, pool: Pool) -> None:
+        values, nulls = self._view.values(batch, pool)
+        self._tokens.follow(self._view.types(batch, pool), batch.instants, values, nulls)
+        self._clock = int(batch.instants[-1])
+
+    def take_rows(self, batch: Batch | None) -> list[_Rows]:
+        matches = self._tokens.take_matches()
+        if not len(matches):
+            return []
+        assert batch is not None
+        return [_Rows(self._plan, matches, batch)]
+
+    # -- state --
+
+    def pack(self, old: Pool, new: Pool) -> dict[str, Words]:
+        rows = self._tokens.live(self._clock)
+        if self._view.has_text_key:
+            rows[:, vm.TokenRow.KEY] = old.moved(rows[:, vm.TokenRow.KEY], new)
+        for slot in self._view.text_slots:
+            values = rows[:, self._tokens.slots + slot]
+            is_set = (rows[:, vm.TokenRow.NULLS] >> slot) & 1 == 0
+            values[is_set] = old.moved(values[is_set], new)
+        clock = [] if self._clock is None else [self._clock]
+        return {"tokens": rows, "clock": np.array(clock, dtype=np.int64)}
+
+    def restore(self, packed: Mapping[str, Words]) -> None:
+        self._clock = int(packed["clock"][0]) if len(packed["clock"]) else None
+        self._tokens.restore(packed["tokens"])
+        self.needed = len(packed["tokens"])
+
+    def tidy(self, old: Pool, new: Pool) -> None:
+        self.restore(self.pack(old, new))
+
+
+class _View:
+    """What a complex event sees of a batch: the types of its events, and columns of their values."""
+
+    def __init__(self, plan: Tokens, places: ColumnLookup) -> None:
+        self._sieve = Sieve([(one.event_type, one.tests) for one in plan.types], places)
+        columns = {pair: places.column(*pair) for pair in plan.pairs}
+        self._columns = {column.name: column for column in columns.values()}
+        names = [*self._columns]
+        self.numbers = {pair: names.index(column.name) for pair, column in columns.items()}
+        self._keys = [
+            places.column(one.event_type, one.key) for one in plan.types if one.key is not None
+        ]
+        self.key = len(names) if self._keys else None
+        self.has_text_key = any(column.data_type == STRING for column in self._keys)
+        of_texts = {plan.pairs[p] for p, column in columns.items() if column.data_type == STRING}
+        self.text_slots = [slot for slot, name in enumerate(plan.slots) if name in of_texts]
+
+    def types(self, batch: Batch, pool: Pool) -> Words:
+        """For each event one more than the number of its type; 0 where it does not exist."""
+        bits = self._sieve.masks(batch, pool)
+        return np.frexp(bits.astype(np.float64))[1].astype(np.int64)
+
+    def values(self, batch: Batch, pool: Pool) -> tuple[Words, Words]:
+        """The words of all columns, one after the other, the key behind them; and for each event a bit
+        for each that is null."""
+        found = [batch.values(column, pool) for column in self._columns.values()]
+        if self._keys:
+            found.append(self._key_values(batch, pool))
+        nulls = np.zeros(len(batch), dtype=np.int64)
+        for number, values in enumerate(found):
+            if values.nulls is not None:
+                nulls |= values.nulls.astype(np.int64) << number
+        words = [np.empty(0, np.int64), *(_words(values) for values in found)]
+        return np.concatenate(words), nulls
+
+    def _key_values(self, batch: Batch, pool: Pool) -> Values:
+        """The keys of all events, which may be in a column for each type."""
+        names = {column.name for column in self._keys}
+        if len(names) == 1:
+            return batch.values(self._keys[0], pool)
+        types = self.types(batch, pool)
+        words, nulls = np.zeros(len(batch), dtype=np.int64), np.zeros(len(batch), dtype=bool)
+        for number, column in enumerate(self._keys, 1):
+            values, mine = batch.values(column, pool), types == number
+            words[mine] = values.words[mine]
+            if values.nulls is not None:
+                nulls[mine] = values.nulls[mine]
+        return Values(words, nulls)
+
+
+def _words(values: Values) -> Words:
+    """Values as words that can be kept: those of doubles are their bits."""
+    if values.words.dtype.kind == "f":
+        return values.words.astype(np.float64).view(np.int64)
+    return values.words.astype(np.int64)
+
+
+class _Rows:
+    """The rows that matches give."""
+
+    def __init__(self, plan: Tokens, matches: Words, batch: Batch) -> None:
+        self.statement: ResolvedStatement = plan.statement
+        self._plan, self._matches = plan, matches
+        places = matches[:, vm.MatchRow.PLACE]
+        self.instants = batch.instants[places]
+        self.sequences = batch.sequences[places]
+
+    def __len__(self) -> int:
+        return len(self._matches)
+
+    @property
+    def phases(self) -> Words:
+        return np.ones(len(self), dtype=np.int64)
+
+    def members(self, pool: Pool) -> list[Array]:
+        return [self._member(type, slot, pool) for _, type, slot in self._plan.columns]
+
+    def _member(self, type: DataType, slot: int, pool: Pool) -> Array:
+        words = np.ascontiguousarray(self._matches[:, vm.MatchRow.REST + slot])
+        nulls = ((self._matches[:, vm.MatchRow.NULLS] >> slot) & 1).astype(bool)
+        if type in (FLOAT, DOUBLE):
+            words = words.view(np.float64)
+        if type != STRING:
+            words = np.where(nulls, 0, words).astype(arrow_type(type, {}).to_pandas_dtype())
+        return as_arrow(Values(words, nulls if nulls.any() else None), type, pool)
+
+    def keys(self) -> Array:
+        import pyarrow as pa
+
+        rank = self.statement.rank
+        columns = (self.instants, 1, self.sequences, 1, rank, 1)  # an event completes one match
+        words = np.empty((len(self), len(columns)), dtype=np.int64)
+        for place, column in enumerate(columns):
+            words[:, place] = column
+        offsets: Array = pa.array(np.arange(len(self) + 1, dtype=np.int32) * len(columns))
+        values: Array = pa.array(words.ravel())
+        return pa.ListArray.from_arrays(offsets, values)
