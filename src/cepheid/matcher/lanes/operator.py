@@ -21,10 +21,9 @@ from cepheid.matcher.columns.batches import Batch, Repeated, check_order
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.columns.typed_columns import Array, TypedColumns
-from cepheid.matcher.gaps import COMPLEX_EVENT, left_to_reference
+from cepheid.matcher.gaps import COMPLEX_EVENT, NotCompiled, left_to_reference
 from cepheid.matcher.lanes.chain_lane import ChainLane
 from cepheid.matcher.lanes.chain_plan import Chain, chain_of
-from cepheid.matcher.lanes.subsets import NotCompiled
 from cepheid.matcher.lanes.token_lane import TokenLane
 from cepheid.matcher.lanes.token_plan import Tokens, tokens_of
 from cepheid.matcher.lanes.window_lane import WindowLane
@@ -58,7 +57,10 @@ def lanes_of(program: ResolvedProgram) -> tuple[LanePlan, ...] | None:
     places = ColumnLookup(program)
     found: list[LanePlan] = []
     for statement in normalize(program).statements:
-        plan = _lane_of(statement, places, program)
+        try:
+            plan = _lane_of(statement, places, program)
+        except NotCompiled:
+            return None
         if plan is None or taken & lineage(statement.resolved.target, program.types):
             return None
         is_complex = isinstance(statement.resolved.pattern, Occurrence)
@@ -68,16 +70,26 @@ def lanes_of(program: ResolvedProgram) -> tuple[LanePlan, ...] | None:
     return tuple(found)
 
 
+def uncompiled(program: ResolvedProgram) -> dict[str, NotCompiled]:
+    """Of each complex event that cannot take whole batches, why not."""
+    found: dict[str, NotCompiled] = {}
+    places = ColumnLookup(program)
+    for statement in normalize(program).statements:
+        try:
+            _lane_of(statement, places, program)
+        except NotCompiled as reason:
+            found[statement.resolved.name] = reason
+    return found
+
+
 def _lane_of(
     statement: NormalStatement, places: ColumnLookup, program: ResolvedProgram
 ) -> LanePlan | None:
-    chain = chain_of(statement, places)
-    if chain is not None or not isinstance(statement.resolved.pattern, Occurrence):
-        return chain or window_of(statement, places)
-    try:
+    """How a statement takes whole batches, if it can; NotCompiled if it is a complex event that cannot."""
+    found = chain_of(statement, places) or window_of(statement, places)
+    if found is None and isinstance(statement.resolved.pattern, Occurrence):
         return tokens_of(statement.resolved, places, program.types)
-    except NotCompiled:
-        return None
+    return found
 
 
 class Rows(Protocol):

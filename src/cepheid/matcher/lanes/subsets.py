@@ -13,21 +13,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cepheid.errors import Span
+from cepheid.matcher.gaps import NotCompiled, TokenGap
 from cepheid.pattern.automaton import Automaton, Ends, Happens, Transition, Watch
 
 MOST_STATES = 1_000
 Pairs: TypeAlias = tuple[tuple[str, str], ...]  # parameters, each with an attribute
 Way: TypeAlias = tuple[int, frozenset[str]]  # a state of the automaton, and what is bound
 Ways: TypeAlias = tuple[Way, ...]  # the more patient first; none: nothing can come any more
-
-
-class NotCompiled(Exception):
-    """What keeps a complex event from being compiled, and where it stands."""
-
-    def __init__(self, reason: str, span: Span | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.span = span
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +83,11 @@ class _Subsets:
                 case Happens() as trigger:
                     self._happening[transition.source].append((trigger, transition))
                 case Ends():
-                    raise NotCompiled("an absence up to the end of a window", transition.span)
+                    raise NotCompiled(TokenGap.END_OF_WINDOW, transition.span)
         self._watched = [[*_events_of(watch, key)] for watch in automaton.watches]
         for zone in automaton.zones:
             if zone.period.months:
-                raise NotCompiled("a window of months", zone.span)
+                raise NotCompiled(TokenGap.MONTHS, zone.span)
 
     def build(self) -> dict[Ways, TokenState]:
         waiting: list[Ways] = [((0, frozenset()),)]
@@ -105,7 +97,7 @@ class _Subsets:
             if ways in found or self.is_complete(ways) or not ways:
                 continue
             if len(found) == MOST_STATES:
-                raise NotCompiled(f"more than {MOST_STATES:,} states of a partial match")
+                raise NotCompiled(TokenGap.STATES)
             found[ways] = self._state(ways)
             waiting += found[ways].targets
         return found
@@ -144,10 +136,10 @@ class _Subsets:
         span = found[0][2].span
         asked = {(pairs, way[1] & _names(pairs)) for way, pairs, _ in found}
         if len(asked) > 1:
-            raise NotCompiled("an event that may bind different parameters", span)
+            raise NotCompiled(TokenGap.SEVERAL_WAYS, span)
         [(pairs, known)] = asked
         if len(_names(pairs)) < len(pairs):
-            raise NotCompiled("a name that stands twice in one call", span)
+            raise NotCompiled(TokenGap.REPEATED_NAME, span)
         transitions = [(way, transition) for way, _, transition in found]
         held = self._held(transition for _, transition in transitions)
         return Step(
@@ -168,7 +160,7 @@ class _Subsets:
             if name == event_type
         ]
         if any(seen):
-            raise NotCompiled("NOT in AND that compares an event of the match", transition.span)
+            raise NotCompiled(TokenGap.NOT_IN_AND, transition.span)
         return bool(seen)
 
     def _outcome(
@@ -201,7 +193,7 @@ class _Subsets:
             if kept := tuple(held):
                 found[kept] = transition.span
         if len(found) > 1:
-            raise NotCompiled("different windows holdsFor that one event may end", [*found.values()][0])
+            raise NotCompiled(TokenGap.SEVERAL_ENDS, next(iter(found.values())))
         return next(iter(found), ())
 
     def _entered(self, transitions: Sequence[Transition]) -> tuple[int, ...]:
@@ -211,7 +203,7 @@ class _Subsets:
             for zone in self._states[transition.target].zones:
                 is_new = zone in transition.enters
                 if begun.setdefault(zone, is_new) != is_new:
-                    raise NotCompiled("a window that may begin at several events", transition.span)
+                    raise NotCompiled(TokenGap.SEVERAL_BEGINS, transition.span)
         return tuple(zone for zone, is_new in begun.items() if is_new)
 
     # -- an event that only happens --
@@ -224,7 +216,7 @@ class _Subsets:
             for name, pairs in self._watched[watch]:
                 if not all(bound >= _names(pairs) for _, bound in watching):
                     span = self._automaton.watches[watch].span
-                    raise NotCompiled("NOT with a parameter that is bound later", span)
+                    raise NotCompiled(TokenGap.OPEN_NOT, span)
                 found.setdefault(name, []).append(Loss(pairs, left))
         return {name: tuple(losses) for name, losses in found.items()}
 
@@ -236,12 +228,12 @@ def _events_of(watch: Watch, key: frozenset[str]) -> Iterator[tuple[str, Pairs]]
         trigger = transition.trigger
         is_final = automaton.states[transition.target].kind == "final"
         if transition.source != 0 or not is_final or not isinstance(trigger, Happens):
-            raise NotCompiled("NOT of more than one event", watch.span)
+            raise NotCompiled(TokenGap.LONG_NOT, watch.span)
         pairs = trigger.call.parameters
         if not _names(pairs) >= key:
-            raise NotCompiled("NOT without the common parameter", watch.span)
+            raise NotCompiled(TokenGap.UNKEYED_NOT, watch.span)
         if len(_names(pairs)) < len(pairs):
-            raise NotCompiled("a name that stands twice in one call", trigger.call.span)
+            raise NotCompiled(TokenGap.REPEATED_NAME, trigger.call.span)
         yield (
             trigger.call.atom.event_type,
             tuple(pair for pair in pairs if pair[0] in watch.visible - key),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from cepheid.matcher.lanes.eligibility import Sieve
 from cepheid.matcher.lanes.predicates import Values
 from cepheid.matcher.lanes.token_plan import Tokens
 from cepheid.matcher.lanes.token_state import TokenState
+from cepheid.matcher.operator import Column
 from cepheid.matcher.vm.lanes import token_runs as vm
 from cepheid.program.resolved import ResolvedStatement
 
@@ -88,12 +89,21 @@ class _View:
         self._columns = {column.name: column for column in columns.values()}
         names = [*self._columns]
         self.numbers = {pair: names.index(column.name) for pair, column in columns.items()}
+        # Of each part of the key, the columns that have it, one for each type.
         self._keys = [
-            places.column(one.event_type, one.key) for one in plan.types if one.key is not None
+            [places.column(one.event_type, attribute) for one, attribute in zip(plan.types, part)]
+            for part in zip(*(one.key for one in plan.types), strict=True)
         ]
         self.key = len(names) if self._keys else None
-        self.has_text_key = any(column.data_type == STRING for column in self._keys)
-        of_texts = {plan.pairs[p] for p, column in columns.items() if column.data_type == STRING}
+        self.has_text_key = len(self._keys) > 1 or any(
+            column.data_type == STRING for part in self._keys for column in part
+        )
+        of_texts = {
+            name
+            for pair, names_ in plan.pairs.items()
+            if columns[pair].data_type == STRING
+            for name in names_
+        }
         self.text_slots = [slot for slot, name in enumerate(plan.slots) if name in of_texts]
 
     def types(self, batch: Batch, pool: Pool) -> Words:
@@ -115,13 +125,32 @@ class _View:
         return np.concatenate(words), nulls
 
     def _key_values(self, batch: Batch, pool: Pool) -> Values:
-        """The keys of all events, which may be in a column for each type."""
-        names = {column.name for column in self._keys}
-        if len(names) == 1:
-            return batch.values(self._keys[0], pool)
+        """The keys of all events; one of several parts is a text."""
+        parts = [self._key_part(columns, batch, pool) for columns in self._keys]
+        if len(parts) == 1:
+            return parts[0]
+        nulls = np.zeros(len(batch), dtype=bool)
+        for part in parts:
+            nulls |= False if part.nulls is None else part.nulls
+        words = np.column_stack([part.words for part in parts])
+        known, places = np.unique(words[~nulls], axis=0, return_inverse=True)
+        is_text = [columns[0].data_type == STRING for columns in self._keys]
+        texts = (
+            repr([pool.value(n) if is_one else n for n, is_one in zip(row, is_text, strict=True)])
+            for row in known.tolist()
+        )
+        numbers = np.array([pool.intern(text) for text in texts], dtype=np.int64)
+        found = np.zeros(len(batch), dtype=np.int64)
+        found[~nulls] = numbers[places.ravel()]
+        return Values(found, nulls)
+
+    def _key_part(self, columns: Sequence[Column], batch: Batch, pool: Pool) -> Values:
+        """A part of the keys, which may be in a column for each type."""
+        if len({column.name for column in columns}) == 1:
+            return batch.values(columns[0], pool)
         types = self.types(batch, pool)
         words, nulls = np.zeros(len(batch), dtype=np.int64), np.zeros(len(batch), dtype=bool)
-        for number, column in enumerate(self._keys, 1):
+        for number, column in enumerate(columns, 1):
             values, mine = batch.values(column, pool), types == number
             words[mine] = values.words[mine]
             if values.nulls is not None:
@@ -156,7 +185,11 @@ class _Rows:
     def members(self, pool: Pool) -> list[Array]:
         return [self._member(type, slot, pool) for _, type, slot in self._plan.columns]
 
-    def _member(self, type: DataType, slot: int, pool: Pool) -> Array:
+    def _member(self, type: DataType, slot: int | None, pool: Pool) -> Array:
+        import pyarrow as pa
+
+        if slot is None:
+            return pa.nulls(len(self), arrow_type(type, {}))
         words = np.ascontiguousarray(self._matches[:, vm.MatchRow.REST + slot])
         nulls = ((self._matches[:, vm.MatchRow.NULLS] >> slot) & 1).astype(bool)
         if type in (FLOAT, DOUBLE):
