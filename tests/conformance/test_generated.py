@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 
 from tests import effort
 from tests.conformance.compare import agree
 from tests.conformance.engines import ENGINES, REFERENCE
 from tests.conformance.generator import examples
-from tests.conformance.occurrences import chains, occurrences
+from tests.conformance.occurrences import chains, is_followed_by_tokens, occurrences, tokens
 from tests.conformance.scenarios import Example
 
 # How many examples each engine gets: the slower it is, the fewer.
@@ -76,6 +76,26 @@ def test_chains_of_complex_events_give_the_rows_of_the_reference(name: str) -> N
         assert agree(ENGINES[name], example)
 
     search()
+
+
+FOLLOWED = {**IN_LANES, "local, records": 30, "local, restarted": 30, "automaton": 30}
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_complex_events_followed_by_tokens_give_the_rows_of_the_reference(name: str) -> None:
+    followed, given_rows = [], []
+
+    @effort.examples(FOLLOWED[name])
+    @given(tokens())
+    def search(example: Example) -> None:
+        assume(is_followed_by_tokens(example))
+        assert agree(ENGINES[name], example)
+        followed.append(example)
+        given_rows.append(bool(REFERENCE.rows(example)))
+
+    search()
+    assert len(followed) >= max(FOLLOWED[name] // 10, 1), "the generator gives what is compiled"
+    assert sum(given_rows) >= len(followed) // 10, "and most of that has a chance to match"
 
 
 def test_every_engine_gets_generated_programs() -> None:
