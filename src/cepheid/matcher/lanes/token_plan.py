@@ -185,13 +185,15 @@ def _shown(
     if [column.name for column in statement.columns] != list(types):
         raise NotCompiled(TokenGap.ROWS)
     for column in statement.columns:
-        expr = column.expr
-        if expr.type != types[column.name] or expr.type not in SHOWN:
+        expr, type = column.expr, types[column.name]
+        if isinstance(expr, expr_tree.Cast):
+            expr = expr.operand
+        if type not in SHOWN or not (expr.type == type or _are_comparable([expr.type, type])):
             raise NotCompiled(TokenGap.VALUES, subject=column.name)
         match expr:
             case expr_tree.Column(tag=str(parameter), path=()):
-                yield column.name, expr.type, parameter
+                yield column.name, type, parameter
             case expr_tree.Literal(value=None):
-                yield column.name, expr.type, None
+                yield column.name, type, None
             case _:
                 raise NotCompiled(TokenGap.ROWS, subject=column.name)
