@@ -79,7 +79,9 @@ def token_forms(draw: DrawFn, calls: st.SearchStrategy[str], depth: int) -> str:
     if kind == "any":
         return f"({draw(inner)}){{{draw(st.sampled_from('*+'))}}} -> ({draw(inner)})"
     if kind in ("window", "part"):
-        length = draw(st.sampled_from(("within 1 second", "within 3 seconds", "holdsFor 2 seconds")))
+        length = draw(
+            st.sampled_from(("within 1 second", "within 3 seconds", "holdsFor 2 seconds"))
+        )
         whole = f"(({draw(inner)}) -> ({draw(inner)}))[{length}]"
         return whole if kind == "window" else f"{whole} -> ({draw(inner)})"
     if kind == "not":
@@ -89,7 +91,7 @@ def token_forms(draw: DrawFn, calls: st.SearchStrategy[str], depth: int) -> str:
 
 
 @st.composite
-def _token_event(draw: DrawFn, name: str) -> str:
+def _token_event(draw: DrawFn, name: str, contexts: tuple[str, ...]) -> str:
     """A complex event in which all calls of a type are alike, but for one that tells who it is."""
     keys = draw(st.sampled_from((("x",), ("x",), ("_",), ("x", "_"), ("x, y",))))
     values = st.sampled_from(("_", "_", "_", "y"))
@@ -103,7 +105,7 @@ def _token_event(draw: DrawFn, name: str) -> str:
     wholes = (f"{shown} -> ({form})", f"({form}) -> {shown}", f"({form}) AND {shown}")
     whole = draw(st.sampled_from(wholes))
     head = f"complexEvent {name}(i: string, x: string, y: int)"
-    return f"{head} {{ as {whole} context {draw(st.sampled_from(CONTEXTS))} }}\n"
+    return f"{head} {{ as {whole} context {draw(st.sampled_from(contexts))} }}\n"
 
 
 def is_followed_by_tokens(example: Example) -> bool:
@@ -111,19 +113,24 @@ def is_followed_by_tokens(example: Example) -> bool:
 
 
 @st.composite
-def tokens(draw: DrawFn) -> Example:
+def tokens(draw: DrawFn, contexts: tuple[str, ...] = CONTEXTS) -> Example:
     """Complex events beyond chains that take whole batches: one token is one partial match."""
-    texts = [draw(_token_event(f"O{n}")) for n in range(draw(st.sampled_from((1, 1, 1, 2))))]
+    count = draw(st.sampled_from((1, 1, 1, 2)))
+    texts = [draw(_token_event(f"O{n}", contexts)) for n in range(count)]
     schemas = draw(st.sampled_from((SCHEMAS, CHECKED)))
     return Example("".join([schemas, *texts]), draw(_events(valued=True)), language="vepl")
 
 
-def different(count: int, contexts: tuple[str, ...]) -> tuple[Example, ...]:
-    """So many examples in some contexts, no two alike."""
+def followed_by_tokens(contexts: tuple[str, ...] = CONTEXTS) -> st.SearchStrategy[Example]:
+    return tokens(contexts).filter(is_followed_by_tokens)
+
+
+def different(count: int, kind: st.SearchStrategy[Example]) -> tuple[Example, ...]:
+    """So many examples of a kind, no two alike."""
     found: dict[Example, None] = {}
 
     @settings(effort.examples(3 * count), database=None, phases=[Phase.generate])
-    @given(occurrences(contexts))
+    @given(kind)
     def collect(example: Example) -> None:
         if len(found) == count:
             raise EnoughExamples

@@ -24,8 +24,8 @@ Ways: TypeAlias = tuple[Way, ...]  # the more patient first; none: nothing can c
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    is_used: bool
     ways: Ways
+    is_used: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +179,9 @@ class _Subsets:
         }
         if used:
             complete = [way for way in used if self._states[way[0]].kind == "final"]
-            return Outcome(True, tuple(complete[:1] or used))
+            return Outcome(tuple(complete[:1] or used), is_used=True)
         takers = {way for way, _ in transitions}
-        return Outcome(False, tuple(way for way in ways if way not in takers))
+        return Outcome(tuple(way for way in ways if way not in takers), is_used=False)
 
     def _held(self, transitions: Iterable[Transition]) -> tuple[int, ...]:
         """The zones that must have held when they are left."""

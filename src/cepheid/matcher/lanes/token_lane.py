@@ -9,7 +9,7 @@ import numpy as np
 from cepheid.core.time import Instant
 from cepheid.core.types import DOUBLE, FLOAT, STRING, DataType
 from cepheid.io.arrow import arrow_type
-from cepheid.matcher.columns.batches import Batch, as_arrow
+from cepheid.matcher.columns.batches import Batch, as_arrow, equal_lists
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.columns.typed_columns import Array
@@ -91,7 +91,10 @@ class _View:
         self.numbers = {pair: names.index(column.name) for pair, column in columns.items()}
         # Of each part of the key, the columns that have it, one for each type.
         self._keys = [
-            [places.column(one.event_type, attribute) for one, attribute in zip(plan.types, part)]
+            [
+                places.column(one.event_type, attribute)
+                for one, attribute in zip(plan.types, part, strict=True)
+            ]
             for part in zip(*(one.key for one in plan.types), strict=True)
         ]
         self.key = len(names) if self._keys else None
@@ -189,7 +192,7 @@ class _Rows:
         import pyarrow as pa
 
         if slot is None:
-            return pa.nulls(len(self), arrow_type(type, {}))
+            return pa.array([None] * len(self), arrow_type(type, {}))
         words = np.ascontiguousarray(self._matches[:, vm.MatchRow.REST + slot])
         nulls = ((self._matches[:, vm.MatchRow.NULLS] >> slot) & 1).astype(bool)
         if type in (FLOAT, DOUBLE):
@@ -199,13 +202,5 @@ class _Rows:
         return as_arrow(Values(words, nulls if nulls.any() else None), type, pool)
 
     def keys(self) -> Array:
-        import pyarrow as pa
-
         rank = self.statement.rank
-        columns = (self.instants, 1, self.sequences, 1, rank, 1)  # an event completes one match
-        words = np.empty((len(self), len(columns)), dtype=np.int64)
-        for place, column in enumerate(columns):
-            words[:, place] = column
-        offsets: Array = pa.array(np.arange(len(self) + 1, dtype=np.int32) * len(columns))
-        values: Array = pa.array(words.ravel())
-        return pa.ListArray.from_arrays(offsets, values)
+        return equal_lists((self.instants, 1, self.sequences, 1, rank, 1), len(self))

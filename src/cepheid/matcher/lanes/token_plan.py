@@ -145,17 +145,17 @@ class _Value:
 
     parameter: str
     place: tuple[str, str]  # a type and an attribute
-    is_compared: bool
+    is_compared: bool = False
 
 
 def _values(states: Mapping[Ways, TokenState]) -> Iterator[_Value]:
     for state in states.values():
         for name, step in state.steps.items():
-            yield from (_Value(p, (name, attribute), False) for p, attribute in step.bound)
-            yield from (_Value(p, (name, attribute), True) for p, attribute in step.compared)
+            yield from (_Value(p, (name, attribute)) for p, attribute in step.bound)
+            yield from (_Value(p, (name, a), is_compared=True) for p, a in step.compared)
         for name, losses in state.losses.items():
             pairs = (pair for loss in losses for pair in loss.compared)
-            yield from (_Value(p, (name, attribute), True) for p, attribute in pairs)
+            yield from (_Value(p, (name, a), is_compared=True) for p, a in pairs)
 
 
 def _slots(
@@ -168,8 +168,8 @@ def _slots(
         if value.parameter in compared or value.parameter in shown:
             _need_one(places, *value.place)
             found.setdefault(value.parameter, []).append(places.column(*value.place).data_type)
-    for name, types in found.items():
-        types += [shown[name]] if name in shown else []
+    for name, sources in found.items():
+        types = [*sources, *([shown[name]] if name in shown else [])]
         if not _are_comparable(types) and (name in compared or len(set(types)) > 1):
             raise NotCompiled(TokenGap.VALUES, subject=name)
     if len(found) > _MOST:

@@ -101,9 +101,7 @@ class TokenState:
         if instant is None:
             return np.zeros((0, self.width), dtype=np.int64)
         places = np.empty(self._head[vm.TokenHead.LIVE], dtype=np.int64)
-        count = vm.list_live(
-            self._head, self._tokens, self._table, self._rules, instant, places
-        )
+        count = vm.list_live(self._head, self._tokens, self._table, self._rules, instant, places)
         rows = self._tokens[: self._head[vm.TokenHead.FRESH]].reshape(-1, self.width)
         found: Words = rows[places[:count] // self.width]
         return found

@@ -250,9 +250,7 @@ def match(head, tokens, token, rules, found, state, event):
 
 
 @inlined
-def advance(
-    head, tokens, table, rules, found, place, type, instant, event, events, values, nulls
-):
+def advance(head, tokens, table, rules, found, place, type, instant, event, events, values, nulls):
     """Whether a token of a list takes an event, the oldest that can; to all others it just happens."""
     is_taken, earlier, token = False, NONE, table[place + FIRST]
     while token != NONE:
@@ -354,13 +352,22 @@ def follow(head_, tokens_, table_, found_, rules_, types_, instants, values_, nu
         place = entry_in(table, head[TokenHead.SIZE], ENTRY_BITS, key)
         if table[place + ValueEntry.IS_USED] != NONE:
             is_taken = advance(
-                head, tokens, table, rules, found, place, type, instant, event, events, values, nulls
+                head,
+                tokens,
+                table,
+                rules,
+                found,
+                place,
+                type,
+                instant,
+                event,
+                events,
+                values,
+                nulls,
             )
             if is_taken:
                 continue
-            if context == TokenContext.STRICT or (
-                context == TokenContext.IMMEDIATE and not begins
-            ):
+            if context == TokenContext.STRICT or (context == TokenContext.IMMEDIATE and not begins):
                 clear(head, tokens, table, place)
         if begins:
             token = begin(
