@@ -341,7 +341,7 @@ def test_the_matcher_stage_tells_why_a_complex_event_is_not_compiled(
     assert "batches run whole: Loop as a token automaton;" in shown
     (folder / "m.vepl").write_text(events + loop + long)
     shown = " ".join(cepheid("explain", "m.vepl", "--stage", "matcher").out.split())
-    assert "Long does not take whole batches either: NOT of more than one event at 4:38" in shown
+    assert "Long does not take whole batches either: NOT of more than one event at 4:40" in shown
     found = cepheid("explain", "m.vepl", "--stage", "matcher", "--json").data
     assert found["uncompiled"] == {"Long": "NOT of more than one event"}
     assert found["lanes"] == {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -153,3 +155,40 @@ def test_there_is_room_for_many_tokens_and_many_keys() -> None:
     ]
     assert shown[0] == shown[1]
     assert len(shown[1]) == count // 2
+
+
+WINDOWS = (
+    "(A(_, k, _, _, _){2})[within 2 seconds] -> C(_, k, _)",
+    "(A(_, k, _, _, _){2})[holdsFor 2 seconds] -> C(_, k, _)",
+    "(A(_, k, _, _, _) -> B(_, k, _, _, _))[holdsFor 2 seconds] -> C(_, k, _)",
+    "(A(_, k, _, _, _){+})[within 2 seconds] -> B(_, k, _, _, _) -> C(_, k, _)",
+    "(A(_, k, _, _, _) AND B(_, k, _, _, _))[within 2 seconds] -> C(_, k, _)",
+)
+
+
+@pytest.mark.parametrize("context", ["chronicle", "immediate", "strict"])
+@pytest.mark.parametrize("form", WINDOWS)
+def test_windows_end_at_the_instant_at_which_those_of_the_reference_do(
+    form: str, context: str
+) -> None:
+    found = program(f"{HEAD} {{ as {form} context {context} }}")
+    assert [type(plan) for plan in lanes_of(found) or ()] == [Tokens]
+    given_rows = 0
+    for types in itertools.product("AB", repeat=2):
+        for steps in itertools.product((1_999_999, 2_000_000, 2_000_001, 1), repeat=2):
+            events = readings(4)
+            columns = {
+                "@type": pa.array(["A", *types, "C"]),
+                "@time": pa.array([*itertools.accumulate((1, *steps, 1))]),
+                "k": pa.array([1, 1, 1, None], pa.int32()),
+                "key": pa.array([None, None, None, 1], pa.int64()),
+            }
+            for name, values in columns.items():
+                events = events.set_column(events.schema.get_field_index(name), name, values)
+            rows = [
+                [*map(str, events_of(operator.take(events), found.types))]
+                for operator in (ReferenceOperator(found), open_operator(found))
+            ]
+            assert rows[0] == rows[1], (types, steps)
+            given_rows += len(rows[1])
+    assert given_rows
