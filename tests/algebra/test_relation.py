@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from itertools import product
+from itertools import accumulate, product
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, note
@@ -185,41 +186,68 @@ def test_without_a_context_every_match_of_the_relation_is_found_and_no_other(
     assert found == every_match_of_the_relation(form, events, end)
 
 
-# Each operator, and the kinds of events that tell its cases apart: types, values of p, seconds that pass.
+class Small(NamedTuple):
+    """Kinds of events that tell the cases of a form apart, each with its p."""
+
+    kinds: str
+    seconds: tuple[int, ...] = (1,)  # that may pass before each
+    most: int = 4
+
+    def streams(self) -> Iterator[list[Event]]:
+        """Every stream of so many of them."""
+        for length in range(1, self.most + 1):
+            for chosen in product(product(stream(self.kinds), self.seconds), repeat=length):
+                instants = accumulate(seconds * SECOND for _, seconds in chosen)
+                yield [
+                    _happening(kind, instant, number)
+                    for number, ((kind, _), instant) in enumerate(
+                        zip(chosen, instants, strict=True)
+                    )
+                ]
+
+
+def _happening(kind: Event, instant: int, number: int) -> Event:
+    return Event(kind.type, instant, kind.values_, number)
+
+
+# Each operator, and what a token has to carry through it.
 SMALL = {
-    "a -> b": ("ab", (1,), (1,)),
-    "(a -> b) OR (b -> c)": ("abc", (1,), (1,)),
-    "(a -> c) AND b": ("abc", (1,), (1,)),
-    "a{2:3} -> b": ("ab", (1,), (1,)),
-    "a{*} -> a -> b": ("ab", (1,), (1,)),
-    "(a -> b){+}": ("ab", (1,), (1,)),
-    "a(x, _) -> b(x, _)": ("ab", (1, 2, None), (1,)),
-    "a -> NOT b -> c": ("abc", (1,), (1,)),
-    "a -> NOT (b -> c) -> a": ("abc", (1,), (1,)),
-    "a -> NOT b(x, _) -> c(x, _)": ("abc", (1, 2), (1,)),
-    "(a -> b -> a)[within 2 seconds]": ("ab", (1,), (0, 1, 2)),
-    "(a -> b{+})[holdsFor 2 seconds]": ("ab", (1,), (0, 1, 2)),
-    "(a -> NOT b)[within 2 seconds] -> a": ("ab", (1,), (0, 1, 2)),
-    "(a AND NOT b)[within 2 seconds]": ("ab", (1,), (0, 1, 2)),
+    "a -> b": Small("a b"),
+    "(a -> b) OR (b -> c)": Small("a b c"),
+    "(a -> c) AND b": Small("a b c"),
+    "a{2:3} -> b": Small("a b"),
+    "a{*} -> a -> b": Small("a b"),
+    "(a -> b){+}": Small("a b"),
+    "a(x, _) -> b(x, _)": Small("a a1 a2 b b1 b2"),
+    "a -> NOT b -> c": Small("a b c"),
+    "a -> NOT (b -> c) -> a": Small("a b c"),
+    "a -> NOT b(x, _) -> c(x, _)": Small("a b1 b2 c1 c2"),
+    # Names that a round of a loop forgets, and those that it does not.
+    "pair(_, _){2}": Small("a1 a2 b1 b2"),
+    "many(_, _)": Small("a1 a2 b1 b2"),
+    "lone(_, _){2}": Small("a b1 c1 c2", most=5),
+    # A name that nothing binds stands for any value, also for a forbidden one.
+    "a -> NOT b(x, _) -> (c(x, _) OR d)": Small("a b1 c1 c2 d"),
+    "a -> NOT (b(y, _) -> NOT c(y, _) -> d) -> a": Small("a b1 c1 c2 d", most=5),
+    # What one part of an AND takes, others see; what must be absent in all of it does not.
+    "(a -> NOT b -> c) AND b": Small("a b c"),
+    "(a -> NOT (b -> b) -> c) AND b": Small("a b c", most=5),
+    "(a AND b AND NOT b)[within 3 seconds]": Small("a b"),
+    "(a AND c AND NOT (b -> b))[within 9 seconds]": Small("a b c"),
+    # Windows, and what goes on while one ends.
+    "(a -> b -> a)[within 2 seconds]": Small("a b", (0, 1, 2)),
+    "(a -> b{+})[holdsFor 2 seconds]": Small("a b", (0, 1, 2)),
+    "(a OR (b -> a))[within 2 seconds] -> b": Small("a b", (0, 1, 2)),
+    "b -> (a{+})[holdsFor 2 seconds]": Small("a b", (0, 1, 2)),
+    "(a -> NOT b)[within 2 seconds] -> a": Small("a b", (0, 1, 2)),
+    "(a AND NOT b)[within 2 seconds]": Small("a b", (0, 1, 2)),
+    "(a -> NOT d)[within 2 seconds] AND (c -> NOT (b -> b) -> c)": Small("a b c", most=5),
 }
-
-
-def all_streams(
-    types: str, values: tuple[Value, ...], steps: tuple[int, ...]
-) -> Iterator[list[Event]]:
-    """Every stream of up to four such events."""
-    for length in range(1, 5):
-        for kinds in product([*product(types, values, steps)], repeat=length):
-            instant, events = 0, []
-            for number, (name, value, step) in enumerate(kinds):
-                instant += step * SECOND
-                events.append(Event(name, instant, {"p": value, "q": 1}, number))
-            yield events
 
 
 @pytest.mark.parametrize("form", SMALL)
 def test_an_automaton_is_sound_and_complete_over_all_small_streams(form: str) -> None:
-    for events in all_streams(*SMALL[form]):
+    for events in SMALL[form].streams():
         end = events[-1].instant + 10 * SECOND
         found = every_match(form, on_automaton, events, end)
         assert found == every_match_of_the_relation(form, events, end), events

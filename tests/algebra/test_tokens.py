@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 import cepheid as cep
+from cepheid.pattern.algebra import Occurrence
 from cepheid.semantics import residuals
 from cepheid.semantics.bindings import Env
-from tests.algebra.forms import SCHEMAS
+from cepheid.semantics.construction import automaton_of
+from cepheid.semantics.tokens import Board
+from tests.algebra.forms import SCHEMAS, program, stream
 
 TEXT = f"""{SCHEMAS}
 complexEvent found(x: int) {{
@@ -20,8 +23,8 @@ EVENTS = [{"@type": t, "@time": n, "p": 1, "q": 1} for n, t in enumerate("aababa
 
 def test_tokens_ask_no_operator(monkeypatch: pytest.MonkeyPatch) -> None:
     """What leads a token on stands in its automaton, and nowhere else."""
-    program = cep.parse(TEXT, language="vepl")
-    expected = list(cep.run(program, EVENTS, engine="reference"))
+    both = cep.parse(TEXT, language="vepl")
+    expected = list(cep.run(both, EVENTS, engine="reference"))
     assert {row.type for row in expected} == {"found", "silent"}
 
     def asked(*_: object) -> None:
@@ -30,26 +33,36 @@ def test_tokens_ask_no_operator(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in [residuals.Rest, *residuals.Rest.__subclasses__()]:
         for question in ("take", "miss", "wake"):
             monkeypatch.setattr(kind, question, asked)
-    assert list(cep.run(program, EVENTS, engine="automaton")) == expected
+    assert list(cep.run(both, EVENTS, engine="automaton")) == expected
     with pytest.raises(AssertionError, match="an operator was asked"):
-        cep.run(program, EVENTS, engine="reference")
+        cep.run(both, EVENTS, engine="reference")
 
 
 def test_a_state_of_one_engine_is_refused_by_the_other() -> None:
-    program = cep.parse(TEXT, language="vepl")
-    session = cep.open(program, engine="automaton")
+    both = cep.parse(TEXT, language="vepl")
+    session = cep.open(both, engine="automaton")
     session.send("a", {"p": 1, "q": 1}, time=0)
     with pytest.raises(cep.RunError, match="format"):
-        cep.open(program, engine="reference", state=session.save())
+        cep.open(both, engine="reference", state=session.save())
 
 
 def test_statements_in_other_languages_run_beside_tokens() -> None:
     vepl = cep.parse(TEXT, language="vepl")
     epl = cep.parse("@Name('Twice') select a.x as x from pattern [every a=silent -> b=silent];")
-    program = cep.Program(vepl.tree + epl.tree)
-    rows = [list(cep.run(program, EVENTS, engine=name)) for name in ("reference", "automaton")]
+    both = cep.Program(vepl.tree + epl.tree)
+    rows = [list(cep.run(both, EVENTS, engine=name)) for name in ("reference", "automaton")]
     assert "Twice" in {row.type for row in rows[0]}
     assert rows[0] == rows[1]
+
+
+def test_what_is_lost_is_not_kept() -> None:
+    pattern = program("(a -> b)[holdsFor 2 seconds]").statements[0].pattern
+    assert isinstance(pattern, Occurrence)
+    board = Board(automaton_of(pattern, program("a").types))
+    first, early = stream("a b")
+    [waiting] = board.spread((), first)
+    assert [token.is_lost for token in waiting.take(early)] == [True]
+    assert board.spread([waiting], early) == (waiting,)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +76,8 @@ def test_statements_in_other_languages_run_beside_tokens() -> None:
         ({}, [{"x": 1, "y": 2}], ({}, [{"y": 2}])),
         ({"y": 2}, [{"x": 1, "y": 2}], None),
         ({}, [{"x": 1}], None),
+        # One of several names with another value is enough.
+        ({"x": 1, "z": 2}, [{"x": 1, "z": 3, "y": 2}], ({}, [])),
         # What has nothing to do with the name stays.
         ({"x": 1}, [{"y": 2}], ({}, [{"y": 2}])),
     ],
@@ -76,4 +91,4 @@ def test_a_name_that_is_forgotten_settles_what_was_forbidden_of_it(
         return Env(tuple(bound.items()), tuple(tuple(veto.items()) for veto in vetoes))
 
     expected = None if after is None else env(*after)
-    assert env(bound, vetoes).forgetting(frozenset({"x"})) == expected
+    assert env(bound, vetoes).forgetting(frozenset({"x", "z"})) == expected
