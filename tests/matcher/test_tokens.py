@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -177,7 +178,7 @@ def test_windows_end_at_the_instant_at_which_those_of_the_reference_do(
     for types in itertools.product("AB", repeat=2):
         for steps in itertools.product((1_999_999, 2_000_000, 2_000_001, 1), repeat=2):
             events = readings(4)
-            columns = {
+            columns: dict[str, Any] = {
                 "@type": pa.array(["A", *types, "C"]),
                 "@time": pa.array([*itertools.accumulate((1, *steps, 1))]),
                 "k": pa.array([1, 1, 1, None], pa.int32()),
