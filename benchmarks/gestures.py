@@ -1,4 +1,5 @@
-"""Gestures of bodies: the chain of four postures in VEPL, under all contexts, beside the same chain in EPL.
+"""Gestures of bodies: the chain of four postures in VEPL, under all contexts, beside the same chain in EPL;
+and forms beyond chains, beside that chain and beside the reference semantics.
 
 Each body goes through its six postures again and again, and all bodies do so in turn, as in a frame of a
 camera. The paper's own figures, in Java at 2.9 GHz, are 414,248 atomic events a second with one body and
@@ -25,6 +26,14 @@ EVENTS = 1_000_000
 BODIES = (1, 2, 4, 8, 16, 24, 25, 100, 1_000)
 CONTEXTS = ("chronicle", "immediate", "strict")
 POSTURES = (*ADVANCING, *RETURNING)
+_FIRST, _SECOND, _THIRD, _LAST = (
+    f"{name}({shown}, _, body)" for name, shown in zip(ADVANCING, "a__d", strict=True)
+)
+FORMS = {
+    "a loop": f"{_FIRST} -> ({_SECOND} OR {_THIRD}){{+}} -> {_LAST}",
+    "AND": f"({_FIRST} AND {_SECOND} AND {_THIRD}) -> {_LAST}",
+    "NOT": f"{_FIRST} -> NOT {RETURNING[0]}(_, _, body) -> {_THIRD} -> {_LAST}",
+}
 TIMED = "@EventTime(attribute='ts', unit='milliseconds')\n"
 
 
@@ -46,6 +55,30 @@ def run(sizes: Sizes) -> Iterator[Figure]:
         name = f"{context}, speed with {BODIES[-1]:,} bodies, beside one"
         yield Figure.of_pairs(name, found, goal)
 
+    yield from beyond_chains(tables[BODIES[-1]])
+
+
+def beyond_chains(table: pa.Table) -> Iterator[Figure]:
+    """Loops, AND and NOT, whose partial matches are tokens on an automaton."""
+    few = table.slice(0, len(table) // 100)
+    gesture = partial(rows, complex_event("chronicle"), table)
+    for name, form in FORMS.items():
+        program = complex_event("chronicle", form)
+        ours = partial(rows, program, table)
+        figure = _beside(f"{name}, beside the chain in VEPL", ours, gesture, len(table))
+        yield replace(figure, goal=None, note=f"{ours():,} gestures")
+        speeds = (
+            len(table) / cpu_seconds(ours),
+            len(few) / cpu_seconds(partial(reference_rows, program, few)),
+        )
+        measured = dict(zip(("atomic events/s", "in the reference"), speeds, strict=True))
+        ratio = speeds[0] / speeds[1]
+        yield Figure(name=f"{name}, speed beside the reference", ratio=ratio, of=measured)
+
+
+def reference_rows(program: cep.Program, table: pa.Table) -> int:
+    return len(cep.run(program, table, engine="reference"))
+
 
 def _beside(name: str, ours: Callable[[], int], theirs: Callable[[], int], events: int) -> Figure:
     """How fast the complex event is: the time of the other, in units of its own."""
@@ -61,7 +94,7 @@ def rows(program: cep.Program, table: pa.Table) -> int:
     return cep.run(program, table).to_arrow().num_rows
 
 
-def complex_event(context: str) -> cep.Program:
+def complex_event(context: str, form: str | None = None) -> cep.Program:
     events = "".join(
         f"{TIMED}atomicEvent {name}(id: long, ts: long, body: int)\n" for name in POSTURES
     )
@@ -70,7 +103,8 @@ def complex_event(context: str) -> cep.Program:
         for name, shown in zip(ADVANCING, ("a", "_", "_", "d"), strict=True)
     )
     head = "complexEvent ForwardGesture(a: long, d: long, body: int)"
-    return cep.parse(f"{events}{head} {{ as {calls} context {context} }}", language="vepl")
+    whole = calls if form is None else form
+    return cep.parse(f"{events}{head} {{ as {whole} context {context} }}", language="vepl")
 
 
 def chain() -> cep.Program:

@@ -330,6 +330,23 @@ def test_the_matcher_stage_tells_what_takes_whole_batches(cepheid: Run, folder: 
     assert lanes == {"One": "chain", "All": "window"}
 
 
+def test_the_matcher_stage_tells_why_a_complex_event_is_not_compiled(
+    cepheid: Run, folder: Path
+) -> None:
+    events = "atomicEvent A(k: int)\natomicEvent B(k: int)\n"
+    loop = "complexEvent Loop(k: int) { as A(k){3} }\n"
+    long = "complexEvent Long(k: int) { as A(k) -> NOT (A(k) -> B(k)) -> B(k) }\n"
+    (folder / "l.vepl").write_text(events + loop)
+    shown = cepheid("explain", "l.vepl", "--stage", "matcher").out
+    assert "batches run whole: Loop as a token automaton;" in shown
+    (folder / "m.vepl").write_text(events + loop + long)
+    shown = " ".join(cepheid("explain", "m.vepl", "--stage", "matcher").out.split())
+    assert "Long does not take whole batches either: NOT of more than one event at 4:40" in shown
+    found = cepheid("explain", "m.vepl", "--stage", "matcher", "--json").data
+    assert found["uncompiled"] == {"Long": "NOT of more than one event"}
+    assert found["lanes"] == {}
+
+
 @pytest.mark.parametrize("text", ["select k from A", "create schema A (v int); select w from A"])
 def test_programs_that_cannot_run_yet_have_no_machine_form(
     cepheid: Run, folder: Path, text: str

@@ -9,7 +9,13 @@ from tests import effort
 from tests.conformance.compare import agree
 from tests.conformance.engines import ENGINES, REFERENCE
 from tests.conformance.generator import examples
-from tests.conformance.occurrences import chains, occurrences
+from tests.conformance.occurrences import (
+    chains,
+    followed_by_tokens,
+    is_followed_by_tokens,
+    occurrences,
+    tokens,
+)
 from tests.conformance.scenarios import Example
 
 # How many examples each engine gets: the slower it is, the fewer.
@@ -76,6 +82,35 @@ def test_chains_of_complex_events_give_the_rows_of_the_reference(name: str) -> N
         assert agree(ENGINES[name], example)
 
     search()
+
+
+FOLLOWED = {**IN_LANES, "local, records": 30, "local, restarted": 30, "automaton": 30}
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_complex_events_followed_by_tokens_give_the_rows_of_the_reference(name: str) -> None:
+    @effort.examples(FOLLOWED[name])
+    @given(followed_by_tokens())
+    def search(example: Example) -> None:
+        assert agree(ENGINES[name], example)
+
+    search()
+
+
+def test_most_programs_made_for_tokens_are_compiled_and_many_of_them_match() -> None:
+    compiled: list[Example] = []
+    seen: list[Example] = []
+
+    @effort.examples(100)
+    @given(tokens())
+    def collect(example: Example) -> None:
+        seen.append(example)
+        if is_followed_by_tokens(example):
+            compiled.append(example)
+
+    collect()
+    assert len(compiled) > len(seen) * 0.7
+    assert effort.IS_QUICK or sum(map(bool, map(REFERENCE.rows, compiled))) > len(compiled) * 0.1
 
 
 def test_every_engine_gets_generated_programs() -> None:

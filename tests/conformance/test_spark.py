@@ -63,17 +63,25 @@ QUIET = ("chronicle", "chronicle global")
 LOUD = ("immediate", "strict", "strict global")
 
 
-def test_generated_complex_events_in_a_batch(spark: SparkSession) -> None:
-    quiet = Pack.of(occurrences.different(SIZE, QUIET))
+COMPLEX = {"any": occurrences.occurrences, "tokens": occurrences.followed_by_tokens}
+
+
+@pytest.mark.parametrize("kind", COMPLEX)
+def test_generated_complex_events_in_a_batch(spark: SparkSession, kind: str) -> None:
+    quiet = Pack.of(occurrences.different(SIZE, COMPLEX[kind](QUIET)))
     agree(differences(spark, BATCH, in_a_batch(3), quiet))
-    for example in occurrences.different(2 * EFFORT, LOUD):
+    for example in occurrences.different(2 * EFFORT, COMPLEX[kind](LOUD)):
         agree(differences(spark, BATCH, in_a_batch(7), Pack((example,))))
 
 
-def test_generated_complex_events_in_a_stream(spark: SparkSession, tmp_path: Path) -> None:
-    [*quiet] = (example.later(EPOCH) for example in occurrences.different(SIZE // 2, QUIET))
+@pytest.mark.parametrize("kind", COMPLEX)
+def test_generated_complex_events_in_a_stream(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    found = occurrences.different(SIZE // 2, COMPLEX[kind](QUIET))
+    quiet = [example.later(EPOCH) for example in found]
     agree(differences(spark, STREAM, in_a_stream(tmp_path, seed=1), Pack.of(quiet)))
-    for number, example in enumerate(occurrences.different(EFFORT, LOUD)):
+    for number, example in enumerate(occurrences.different(EFFORT, COMPLEX[kind](LOUD))):
         run = in_a_stream(tmp_path, seed=number)
         agree(differences(spark, STREAM, run, Pack((example.later(EPOCH),))))
 

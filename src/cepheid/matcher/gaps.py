@@ -3,13 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import StrEnum
 
 from cepheid.errors import Diagnostic, Span, note
 from cepheid.pattern.tree import At, Interval, Within, walk
 from cepheid.program.graph import graph_of
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
-COMPLEX_EVENT = "the complex event"
+COMPLEX_EVENT = "the complex event"  # event by event; whole batches of it may be compiled
+
+
+class TokenGap(StrEnum):
+    """Why a partial match of a complex event is not one token of compiled code."""
+
+    END_OF_WINDOW = "an absence up to the end of a window"
+    LONG_NOT = "NOT of more than one event"
+    OPEN_NOT = "NOT with a parameter that is bound later"
+    UNKEYED_NOT = "NOT without the common parameter"
+    NOT_IN_AND = "NOT in AND that compares an event of the match"
+    SEVERAL_WAYS = "an event that may bind different parameters"
+    SEVERAL_BEGINS = "a window that may begin at several events"
+    SEVERAL_ENDS = "different windows holdsFor that one event may end"
+    REPEATED_NAME = "a name that stands twice in one call"
+    MONTHS = "a window of months"
+    STATES = "too many states of a partial match"
+    UNKEYED = "events without the common parameter"
+    INHERITANCE = "types that inherit from each other"
+    TYPES = "too many types or parameters"
+    CHECK = "a check that is more than comparisons with constants"
+    VALUES = "a parameter whose type is not compared word by word"
+    ROWS = "rows that are not its parameters"
+
+
+class NotCompiled(Exception):
+    """What keeps a complex event from being compiled, what it is about, and where that stands."""
+
+    def __init__(self, gap: TokenGap, span: Span | None = None, subject: str | None = None) -> None:
+        super().__init__(gap if subject is None else f"{gap}: {subject}")
+        self.gap = gap
+        self.span = span
 
 
 def gaps(program: ResolvedProgram) -> list[Diagnostic]:

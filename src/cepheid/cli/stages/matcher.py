@@ -12,12 +12,16 @@ from cepheid.engines.common.intake import runnable, with_schemas
 from cepheid.errors import ProgramError
 from cepheid.matcher.compiling.listing import Code, ListedNode, ListedStatement, list_form
 from cepheid.matcher.compiling.machine_program import MachineProgram
-from cepheid.matcher.gaps import left_to_reference
+from cepheid.matcher.gaps import NotCompiled, left_to_reference
 from cepheid.matcher.lanes.chain_plan import Chain
-from cepheid.matcher.lanes.operator import lanes_of
+from cepheid.matcher.lanes.operator import LanePlan, lanes_of, uncompiled
+from cepheid.matcher.lanes.token_plan import Tokens
+from cepheid.matcher.lanes.window_plan import Window
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import Program
 from cepheid.verbs.pipeline import lower
+
+_KINDS: dict[type[LanePlan], str] = {Chain: "chain", Tokens: "token automaton", Window: "window"}
 
 
 def text(program: Program) -> Iterator[RenderableType]:
@@ -26,6 +30,9 @@ def text(program: Program) -> Iterator[RenderableType]:
     left = left_to_reference(resolved)
     for name, reasons in left.items():
         yield Text(f"{name} is left to the reference semantics: {', '.join(reasons)}")
+    for name, reason in _uncompiled(resolved).items():
+        place = "" if reason.span is None else f" at {reason.span.line}:{reason.span.column}"
+        yield Text(f"{name} does not take whole batches either: {reason}{place}")
     count = f"{len(left)} of {counted(len(resolved.statements), 'statement')}"
     yield Text(f"left to the reference semantics: {count}")
     if lanes := _lanes(resolved):
@@ -60,7 +67,11 @@ def machine_program(program: ResolvedProgram) -> MachineProgram | None:
 def _lanes(program: ResolvedProgram) -> dict[str, str]:
     """As what each statement takes whole batches; nothing if one of them cannot."""
     plans = lanes_of(program) if _can_run(program) else None
-    return {p.statement.name: "chain" if isinstance(p, Chain) else "window" for p in plans or ()}
+    return {plan.statement.name: _KINDS[type(plan)] for plan in plans or ()}
+
+
+def _uncompiled(program: ResolvedProgram) -> dict[str, NotCompiled]:
+    return uncompiled(program) if _can_run(program) else {}
 
 
 def _slots(form: MachineProgram) -> list[tuple[int, str, str]]:
@@ -98,6 +109,7 @@ def data(program: Program) -> dict[str, object]:
     return {
         "reference": left,
         "lanes": _lanes(resolved),
+        "uncompiled": {name: str(reason) for name, reason in _uncompiled(resolved).items()},
         "slots": [{"name": n, "type": t} for _, n, t in _slots(form)] if form else [],
         "statements": [_described(s, program) for s in list_form(form)] if form else [],
     }

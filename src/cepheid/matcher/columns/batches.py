@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +77,18 @@ def as_arrow(values: Values, type: DataType, pool: Pool) -> Array:
     if type == STRING:
         return pool.texts(values.words, values.nulls)
     return pa.array(values.words, arrow_type(type, {}), mask=values.nulls)
+
+
+def equal_lists(columns: Sequence[Words | int], count: int) -> Array:
+    """So many lists of the same length, place by place from columns, or from a number for all."""
+    import pyarrow as pa
+
+    words = np.empty((count, len(columns)), dtype=np.int64)
+    for place, column in enumerate(columns):
+        words[:, place] = column
+    places: Array = pa.array(np.arange(count + 1, dtype=np.int32) * len(columns))
+    values: Array = pa.array(words.ravel())
+    return pa.ListArray.from_arrays(places, values)
 
 
 class Repeated:

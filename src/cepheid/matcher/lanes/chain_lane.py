@@ -9,7 +9,7 @@ import numpy as np
 
 from cepheid.core.time import Instant
 from cepheid.core.types import STRING
-from cepheid.matcher.columns.batches import Batch, as_arrow
+from cepheid.matcher.columns.batches import Batch, as_arrow, equal_lists
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.columns.typed_columns import Array
@@ -258,16 +258,7 @@ class _Rows:
         ]
 
     def keys(self) -> Array:
-        import pyarrow as pa
-
-        columns = self._timed_key() if self._is_timed else self._event_key()
-        words = np.empty((len(self), len(columns)), dtype=np.int64)
-        for place, column in enumerate(columns):
-            words[:, place] = column
-        offsets = np.arange(len(self) + 1, dtype=np.int32) * len(columns)
-        places: Array = pa.array(offsets)
-        values: Array = pa.array(words.ravel())
-        return pa.ListArray.from_arrays(places, values)
+        return equal_lists(self._timed_key() if self._is_timed else self._event_key(), len(self))
 
     def _event_key(self) -> tuple[Words | int, ...]:
         rows = np.arange(len(self))

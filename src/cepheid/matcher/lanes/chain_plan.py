@@ -88,7 +88,7 @@ def _asked(chain: Chain) -> Iterator[tuple[str, str]]:
 
 def _chain(normal: NormalStatement, places: ColumnLookup) -> Chain | None:
     statement = normal.resolved
-    if not _is_plain(statement):
+    if not is_plain(statement):
         return None
     if isinstance(statement.pattern, Occurrence):
         return _occurrence(statement, statement.pattern, places)
@@ -104,7 +104,7 @@ def _chain(normal: NormalStatement, places: ColumnLookup) -> Chain | None:
     return Chain(statement, links, columns, shape.repeats_whole, shape.period, shape.ending)
 
 
-def _is_plain(statement: ResolvedStatement) -> bool:
+def is_plain(statement: ResolvedStatement) -> bool:
     """Whether each match is a row, at once."""
     is_row = statement.shape is Shape.ROW and not statement.group_by
     return is_row and statement.tree.window is None and tells_at_once(statement)

@@ -12,6 +12,7 @@ from cepheid.matcher.columns.interning import Words
 from cepheid.matcher.lanes.chain_plan import Chain
 from cepheid.matcher.lanes.predicates import Bits
 from cepheid.matcher.vm.lanes import chain_runs as vm
+from cepheid.matcher.vm.lanes.value_table import ValueEntry
 from cepheid.matcher.vm.memory.layout import NONE
 from cepheid.pattern.policy import CHRONICLE, IMMEDIATE, STRICT
 
@@ -43,7 +44,7 @@ class ChainState:
         self._head[vm.ChainHead.OTHERS :] = [
             NONE if link.other is None else link.other.link for link in chain.links
         ]
-        bits = (vm.ValueEntry.LISTS + links - 2).bit_length()
+        bits = (ValueEntry.LISTS + links - 2).bit_length()
         self._head[vm.ChainHead.ENTRY_BITS], self._entry_width = bits, 1 << bits
         self._runs = np.zeros(0, dtype=np.int64)
         self._table = self._empty_table(_FEW)
@@ -144,7 +145,7 @@ class ChainState:
     def _lists(self) -> Words:
         """Of all lists in which runs wait, the link and the first run."""
         vm.cut(self._head, self._runs, self._table)
-        firsts = self._table.reshape(-1, self._entry_width)[:, vm.ValueEntry.LISTS :]
+        firsts = self._table.reshape(-1, self._entry_width)[:, ValueEntry.LISTS :]
         entries, places = np.nonzero(firsts != NONE)
         return np.column_stack([places + 1, firsts[entries, places]])
 

@@ -21,16 +21,20 @@ from cepheid.matcher.columns.batches import Batch, Repeated, check_order
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.columns.typed_columns import Array, TypedColumns
-from cepheid.matcher.gaps import COMPLEX_EVENT, left_to_reference
+from cepheid.matcher.gaps import COMPLEX_EVENT, NotCompiled, left_to_reference
 from cepheid.matcher.lanes.chain_lane import ChainLane
 from cepheid.matcher.lanes.chain_plan import Chain, chain_of
+from cepheid.matcher.lanes.token_lane import TokenLane
+from cepheid.matcher.lanes.token_plan import Tokens, tokens_of
 from cepheid.matcher.lanes.window_lane import WindowLane
 from cepheid.matcher.lanes.window_plan import Window, window_of
 from cepheid.matcher.machine.saved_state import format_of
 from cepheid.matcher.operator import Operator, derived_types, rows_schema
 from cepheid.matcher.vm.lanes import chain_runs as chain
+from cepheid.matcher.vm.lanes import token_runs as token
 from cepheid.matcher.vm.lanes import window_rows as span
-from cepheid.program.normal import normalize
+from cepheid.pattern.algebra import Occurrence
+from cepheid.program.normal import NormalStatement, normalize
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.seal import Seal
 from cepheid.semantics.machine import late_event
@@ -40,7 +44,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 17  # events that are looked at together
 _SPARE = 1 << 19  # events that may be held beside what is needed
-LanePlan: TypeAlias = Chain | Window
+LanePlan: TypeAlias = Chain | Tokens | Window
 
 
 def lanes_of(program: ResolvedProgram) -> tuple[LanePlan, ...] | None:
@@ -53,14 +57,39 @@ def lanes_of(program: ResolvedProgram) -> tuple[LanePlan, ...] | None:
     places = ColumnLookup(program)
     found: list[LanePlan] = []
     for statement in normalize(program).statements:
-        plan = chain_of(statement, places) or window_of(statement, places)
+        try:
+            plan = _lane_of(statement, places, program)
+        except NotCompiled:
+            return None
         if plan is None or taken & lineage(statement.resolved.target, program.types):
             return None
-        is_complex = isinstance(plan, Chain) and plan.context is not None
+        is_complex = isinstance(statement.resolved.pattern, Occurrence)
         if left.get(statement.resolved.name, []) != [COMPLEX_EVENT] * is_complex:
             return None
         found.append(plan)
     return tuple(found)
+
+
+def uncompiled(program: ResolvedProgram) -> dict[str, NotCompiled]:
+    """Of each complex event that cannot take whole batches, why not."""
+    found: dict[str, NotCompiled] = {}
+    places = ColumnLookup(program)
+    for statement in normalize(program).statements:
+        try:
+            _lane_of(statement, places, program)
+        except NotCompiled as reason:
+            found[statement.resolved.name] = reason
+    return found
+
+
+def _lane_of(
+    statement: NormalStatement, places: ColumnLookup, program: ResolvedProgram
+) -> LanePlan | None:
+    """How a statement takes whole batches, if it can; NotCompiled if it is a complex event that cannot."""
+    found = chain_of(statement, places) or window_of(statement, places)
+    if found is None and isinstance(statement.resolved.pattern, Occurrence):
+        return tokens_of(statement.resolved, places, program.types)
+    return found
 
 
 class Rows(Protocol):
@@ -136,7 +165,7 @@ class LanesOperator(Operator):
         self._clock: Instant | None = None
         self._taken = 0  # events since everything was last restored
         self._rows = _RowMaker(program, keyed=keyed)
-        self._seal = Seal("lanes, form 3", format_of(chain, span), program)
+        self._seal = Seal("lanes, form 4", format_of(chain, token, span), program)
 
     # -- time --
 
@@ -250,8 +279,11 @@ def _from_bytes(saved: bytes) -> dict[str, Words]:
 
 def _lanes(plans: Sequence[LanePlan], places: ColumnLookup) -> list[Lane]:
     chains = [plan for plan in plans if isinstance(plan, Chain)]
-    windows = [plan for plan in plans if isinstance(plan, Window)]
-    lanes: list[Lane] = [WindowLane(window, places) for window in windows]
+    lanes: list[Lane] = [
+        WindowLane(plan, places) if isinstance(plan, Window) else TokenLane(plan, places)
+        for plan in plans
+        if not isinstance(plan, Chain)
+    ]
     return [*lanes, ChainLane(chains, places)] if chains else lanes
 
 

@@ -19,6 +19,7 @@ from enum import auto
 from numba import types
 
 from cepheid.matcher.vm.jit import COLUMN, WORDS, entry, inlined, words_of
+from cepheid.matcher.vm.lanes.value_table import ValueEntry, claim, entry_in
 from cepheid.matcher.vm.memory.declared import Declared
 from cepheid.matcher.vm.memory.layout import NONE
 
@@ -60,16 +61,8 @@ class RunRow(Declared):
     EVENTS = auto()
 
 
-class ValueEntry(Declared):
-    """An entry of the hash table; then the first run of each list, one for each link but the first.
-
-    It is filled up to a power of two, so that no entry lies in more lines of the cache than it must.
-    """
-
-    IS_USED = auto()  # NONE: it is free
-    VALUE = auto()
-    LISTS = auto()
-
+# In an entry of the hash table, behind its value: the first run of each list, one for each link but the
+# first.
 
 # A match: the numbers of its events, then either the place in the batch of the event that
 # completed it, or when it fell due and as which.
@@ -90,25 +83,14 @@ class ChainStatus(Declared):
 
 @inlined
 def entry_of(head, table, value):
-    """The entry of a value, or the free one where it belongs."""
-    mask = head[ChainHead.SIZE] - 1
-    mixed = value * 0x9E3779B97F4A7C1
-    place = (mixed ^ (mixed >> 32)) & mask
-    while True:
-        found = place << head[ChainHead.ENTRY_BITS]
-        if table[found + ValueEntry.IS_USED] == NONE or table[found + ValueEntry.VALUE] == value:
-            return found
-        place = (place + 1) & mask
+    return entry_in(table, head[ChainHead.SIZE], head[ChainHead.ENTRY_BITS], value)
 
 
 @inlined
 def claimed(head, table, value):
     """The entry of a value, which it has from now on if it had none."""
     entry = entry_of(head, table, value)
-    if table[entry + ValueEntry.IS_USED] == NONE:
-        table[entry + ValueEntry.IS_USED] = 1
-        table[entry + ValueEntry.VALUE] = value
-        head[ChainHead.ENTRIES] += 1
+    head[ChainHead.ENTRIES] += claim(table, entry, value)
     return entry
 
 
