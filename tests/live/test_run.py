@@ -292,7 +292,7 @@ def test_a_function_acts_at_the_time_of_its_rule() -> None:
 
 def test_an_action_that_fails_is_rolled_back_and_others_go_on() -> None:
     run = opened(
-        "rule broken on invalid(h) { set h.totalCpu = 99  set h.state = 'sideways' }\n"
+        "rule broken on invalid(h) { set h.totalCpu = 99  set h.state = 'side' || 'ways' }\n"
         "rule good on invalid(h) { set h.availableCpu = 1 }\n"
     )
     with pytest.raises(RunError) as failed:
@@ -307,7 +307,7 @@ def test_an_action_that_fails_is_rolled_back_and_others_go_on() -> None:
 
 
 def test_failures_can_be_skipped() -> None:
-    run = opened("rule broken on invalid(h) { set h.state = 'sideways' }", on_error="skip")
+    run = opened("rule broken on invalid(h) { set h.state = 'side' || 'ways' }", on_error="skip")
     new_host(run, availableCpu=10)
     assert [problem.code for problem in run.failures] == ["bad-value"]
 
@@ -449,6 +449,9 @@ def test_an_event_that_cannot_be_is_refused() -> None:
         ("rule r on invalid(h) { if h.load { } }", "type-mismatch", ""),
         ("rule r on invalid(h) { call f(h) }", "unknown-function", "no function 'f' is registered"),
         ("rule r on invalid(h) { emit invalid(h) }", "unsupported", "'invalid' happens by itself"),
+        ("rule r on told(h, w) { emit told(w, w) }", "type-mismatch", "'host' of told is Object"),
+        ("rule r on told(h, w) { emit told(h, 3) }", "type-mismatch", "'what' of told is string"),
+        ("rule r on invalid(h) { set h.state = 'sideways' }", "bad-value", "'h.state' cannot be"),
         (
             "rule r on invalid(h) { emit told(h) }",
             "wrong-arguments",

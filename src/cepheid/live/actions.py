@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TypeAlias
 
 from cepheid.core.event import Event, Value
 from cepheid.core.types import ANY, STRING, Attribute, DataType, EventRef, EventType, wider
+from cepheid.core.values import shown
 from cepheid.errors import Diagnostic, InputError, ProgramError, Span, error, suggest
 from cepheid.expr.evaluate import Frame, compile_condition, compile_expr
 from cepheid.expr.printing import print_expr
@@ -48,6 +50,8 @@ class ObjectOf:
 
 
 NameType: TypeAlias = "ObjectOf | DataType"
+# The attributes of events, each with what it stands for.
+Events: TypeAlias = Mapping[str, Sequence[tuple[str, NameType]]]
 Bound: TypeAlias = "dict[str, Object | Value]"
 Read: TypeAlias = "Callable[[Bound], Object | Value]"
 
@@ -97,15 +101,21 @@ def resolve_body(
     names: Mapping[str, NameType],
     classes: Classes,
     problems: list[Diagnostic],
+    events: Events = MappingProxyType({}),
 ) -> Body:
     """What does a body whose names stand for such things; problems are appended."""
-    return Body(_Resolver(classes, dict(names), problems).steps(body))
+    return Body(_Resolver(classes, dict(names), problems, events).steps(body))
 
 
 class _Resolver:
     def __init__(
-        self, classes: Classes, names: dict[str, NameType], problems: list[Diagnostic]
+        self,
+        classes: Classes,
+        names: dict[str, NameType],
+        problems: list[Diagnostic],
+        events: Events,
     ) -> None:
+        self.events = events
         self.classes = classes
         self.names = names
         self.problems = problems
@@ -125,7 +135,7 @@ class _Resolver:
             case MoveObject():
                 return self.move(action)
             case EmitEvent(name, arguments):
-                told = [self.value(expr)[0] for expr in arguments]
+                told = [self.argument(name, n, expr) for n, expr in enumerate(arguments)]
                 return lambda _, bound, effects: effects.append(
                     Emitted(name, tuple(read(bound) for read in told))
                 )
@@ -137,6 +147,24 @@ class _Resolver:
             case Choice():
                 return self.choice(action)
         raise TypeError(f"no way to do {type(action).__name__}")
+
+    def argument(self, event: str, place: int, expr: Expr) -> Read:
+        """What an event is told with, which its attribute must be able to hold."""
+        read, type = self.value(expr)
+        if place < len(self.events.get(event, ())):
+            name, expected = self.events[event][place]
+            if not self.can_be(type, expected):
+                fact = f"'{name}' of {event} is {expected}, and this is {type}"
+                self.report("type-mismatch", fact, expr.span)
+        return read
+
+    def can_be(self, type: NameType, expected: NameType) -> bool:
+        if isinstance(type, ObjectOf) and isinstance(expected, ObjectOf):
+            one, other = type.kind, expected.kind
+            return not one or not other or not self.classes.are_disjoint(one.name, other.name)
+        if isinstance(type, ObjectOf) or isinstance(expected, ObjectOf):
+            return ANY in (type, expected)
+        return wider(type, expected) is not None
 
     def set(self, action: SetFeature) -> Step:
         ref = action.target
@@ -346,6 +374,9 @@ class _Resolver:
         elif not feature.is_attribute and type != ANY:
             fact = f"{what} takes objects of {feature.target}, not {type}"
             self.report("type-mismatch", fact, expr.span)
+        elif isinstance(expr, Literal) and feature.literals and expr.value not in feature.literals:
+            hint = suggest(str(expr.value), feature.literals, "values")
+            self.report("bad-value", f"{what} cannot be {shown(expr.value)}", expr.span, hint)
         elif feature.type is not None and wider(feature.type, type) is None:
             fact = f"{what} is {feature.type}, and this is {type}"
             self.report("type-mismatch", fact, expr.span)

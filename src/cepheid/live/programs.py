@@ -14,7 +14,15 @@ from cepheid.errors import Diagnostic, Severity, Span, error, suggest
 from cepheid.expr.evaluate import Frame, compile_condition
 from cepheid.expr.scope import Scope
 from cepheid.expr.typing import resolve_condition
-from cepheid.live.actions import ANY_OBJECT, Body, NameType, ObjectOf, require, resolve_body
+from cepheid.live.actions import (
+    ANY_OBJECT,
+    Body,
+    Events,
+    NameType,
+    ObjectOf,
+    require,
+    resolve_body,
+)
 from cepheid.live.metamodel import Metamodel
 from cepheid.live.queries.resolve import resolve_queries
 from cepheid.live.queries.resolved import ObjectType, Queries, ResolvedQuery, VariableType
@@ -227,11 +235,18 @@ class _Resolver:
                 formal = [a.name for a in self.program.types[name].attributes]
                 names = names_of(trigger.arguments, formal)
                 types = {own: self.type_of(name, attribute) for own, attribute in names.items()}
-                body = resolve_body(rule.body, types, self.classes, self.problems)
+                body = resolve_body(rule.body, types, self.classes, self.problems, self.events())
                 objects = frozenset(n for n, type in types.items() if isinstance(type, ObjectOf))
                 reaction = Reaction(rule, place, names, objects, body)
                 found[name] = (*found.get(name, ()), reaction)
         return found
+
+    def events(self) -> Events:
+        """What the attributes of all events stand for."""
+        return {
+            name: [(a.name, self.type_of(name, a.name)) for a in type.attributes]
+            for name, type in self.program.types.items()
+        }
 
     def repairs(self) -> Iterator[Repair]:
         for fix in self.program.tree.fixes:
