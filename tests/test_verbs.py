@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -390,7 +391,7 @@ def test_an_engine_that_cannot_names_those_that_can(program: cep.Program) -> Non
     with pytest.raises(cep.UsageError) as refused:
         cep.open(program, engine="spark")
     (problem,) = refused.value.diagnostics
-    named = ENGINES.keys() & set(str(problem.hint).split())
+    named = ENGINES.keys() & set(re.findall(r"\w+", str(problem.hint)))
     assert named == set(engines_that(Offer.SESSION))
 
 

@@ -52,7 +52,7 @@ def test_auto_says_what_it_takes(cepheid: Run) -> None:
 def test_an_unknown_engine_is_wrong_use(cepheid: Run) -> None:
     outcome = cepheid("run", "p.epl", "-e", "e.jsonl", "--engine", "warp")
     assert outcome.code == 2
-    assert "hint: choose from auto, local, reference, petri, maude, spark" in outcome.err
+    assert "hint: choose from auto, local, reference, automaton, petri, maude, spark" in outcome.err
 
 
 def test_what_a_net_does_not_have_is_shown_at_its_place(cepheid: Run, write: Write) -> None:
@@ -68,7 +68,10 @@ def test_what_a_net_does_not_have_is_shown_at_its_place(cepheid: Run, write: Wri
 
 @pytest.mark.parametrize(
     ("option", "able"),
-    [("--why", "local or reference"), ("--timed-out", "local, reference or spark")],
+    [
+        ("--why", "local, reference or automaton"),
+        ("--timed-out", "local, reference, automaton or spark"),
+    ],
 )
 def test_a_net_refuses_what_it_does_not_keep(cepheid: Run, option: str, able: str) -> None:
     outcome = cepheid("run", "p.epl", "-e", "e.jsonl", "--engine", "petri", option)

@@ -43,6 +43,7 @@ def _maude(what: str, why: str, text: str) -> Gap:
     return Gap(("maude",), rf"{what} of '\w+' has no counterpart in Maude", why, text)
 
 
+_COMPLEX = "atomicEvent A(id: string)\natomicEvent B()\ncomplexEvent C() { as A -> B }"
 _PAIRS = "insert into P select * from pattern [every a=A];\n"
 GAPS = (
     _matcher("time windows of months", "select irstream id from A#time(1 month);"),
@@ -84,6 +85,27 @@ GAPS = (
         "the order of such timers depends on the whole way to them, which tokens do not carry",
         "create schema S (id string);\n"
         "insert into S select s.id as id from pattern [every s=S -> timer:interval(1 sec)];",
+    ),
+    Gap(
+        ("compiled", "compiled, in batches"),
+        "the complex event",
+        "lanes follow complex events batch by batch; event by event the reference does",
+        _COMPLEX,
+        "vepl",
+    ),
+    Gap(
+        ("petri",),
+        r"the complex event of '\w+' is not drawn as a net",
+        "contexts choose among partial matches by their age",
+        _COMPLEX,
+        "vepl",
+    ),
+    Gap(
+        ("maude",),
+        r"the complex event of '\w+' has no counterpart in Maude",
+        "contexts choose among partial matches by their age",
+        _COMPLEX,
+        "vepl",
     ),
     Gap(
         ("automaton", "automaton, restarted"),

@@ -42,7 +42,9 @@ def test_all_golden_programs_run_on_the_matcher() -> None:
 
 
 def test_all_examples_run_on_the_matcher() -> None:
-    assert [path for path in EXAMPLES if not is_matched(cep.load(path))] == []
+    """Those in EPL; complex events run compiled in batches only."""
+    examples = [path for path in EXAMPLES if path.suffix == ".epl"]
+    assert [path for path in examples if not is_matched(cep.load(path))] == []
 
 
 # The same rows.
