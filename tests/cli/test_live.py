@@ -175,3 +175,30 @@ def test_rules_that_were_undone_do_not_count(cepheid: Run, given: list[str], fol
     done = cepheid(*given, *options)
     assert "0 rules done, 2 skipped" in done.err
     assert "mend on invalid: undone" in done.out
+
+
+def test_who_is_interrupted_saves_what_there_is(
+    cepheid: Run, given: list[str], folder: Path
+) -> None:
+    """As by Ctrl-C, which is how to end changes that come without end."""
+    (folder / "p.vepl").write_text(VEPL + "rule stop on mended(h) { call stop() }")
+    (folder / "f.py").write_text("def stop(run): raise KeyboardInterrupt")
+    options = ("--functions", "f.py", "--save", "after.xmi", "--record", "events.jsonl")
+    done = cepheid(*given, "--changes", "c.jsonl", *options)
+    assert done.code == 130
+    assert "0 transactions" in done.err
+    assert "<hosts" in (folder / "after.xmi").read_text()
+    lines = (folder / "events.jsonl").read_text().splitlines()
+    assert [json.loads(line).get("@type") for line in lines] == ["invalid", "valid", None]
+
+
+def test_the_model_may_be_saved_in_its_place_but_not_over_a_recording(
+    cepheid: Run, given: list[str], folder: Path
+) -> None:
+    (folder / "m.xmi").write_text((FILES / "plant.xmi").read_text())
+    own = [*given[:-1], "m.xmi", "--changes", "c.jsonl"]
+    assert cepheid(*own, "--save", "m.xmi").code == 0
+    assert cepheid(*own, "--record", "m.xmi").code == 2
+    done = cepheid(*own, "--save", "x", "--record", "x")
+    assert done.code == 2
+    assert "the same file" in done.err

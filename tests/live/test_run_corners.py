@@ -198,3 +198,38 @@ def test_an_event_is_sent_by_its_type(given: Any) -> None:
 def test_a_run_is_opened_with_what_makes_sense(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         opened("", **options)
+
+
+def test_a_rule_is_undone_also_where_its_function_has_undone_what_it_did_itself() -> None:
+    def try_out(run: Run, host: live.Object) -> None:
+        with run.transaction() as change:
+            change.set(host, "availableCpu", 0)
+        assert change.commit is not None
+        run.model.revert(change.commit)
+        raise ValueError("no")
+
+    run = opened(
+        "rule r on invalid(h) { set h.totalCpu = 9  call try_out(h) }",
+        functions={"try_out": try_out},
+        on_error="skip",
+    )
+    host = new_host(run, availableCpu=10)
+    assert (host["totalCpu"], host["availableCpu"]) == (8, 10)
+    assert events(run) == ["invalid"]
+    assert len([entry for entry in run.entries if isinstance(entry, Changed)]) == 1
+
+
+def test_a_program_that_comes_from_no_text_tells_of_the_same_matches() -> None:
+    texts = [("p.vepl", EVENTS, "vepl"), ("q.vql", QUERIES, "vql")]
+    written = cep.Program.of_texts([Text(f, t, LANGUAGES[n]) for f, t, n in texts])
+    told = []
+    for program in (written, cep.Program.from_json(written.to_json())):
+        run = live.open(program, Model(PLANT))
+        new_host(run, availableCpu=10, load=0.1)
+        told.append([e.match.query for e in run.entries if isinstance(e, Matched)])
+    assert told == [["tooMuch", "idle"]] * 2
+
+
+def test_a_rule_cannot_make_the_rows_of_a_statement_happen() -> None:
+    with pytest.raises(cep.ProgramError, match="'Big' happens by itself"):
+        opened("rule r on told(h, w) { emit Big(w) }", "@Name('Big') select what as w from told;")

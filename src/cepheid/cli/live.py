@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -64,7 +63,9 @@ OnError = Annotated[
 ]
 Limit = Annotated[
     int,
-    typer.Option(min=1, help="How many rules may follow from one event, before it is an error."),
+    typer.Option(
+        metavar="N", min=1, help="How many rules may follow from one event, before it is an error."
+    ),
 ]
 Why = Annotated[bool, typer.Option("--why", help="Number everything, and tell what led to it.")]
 
@@ -94,14 +95,15 @@ def live(
     """
     from cepheid import live as models
     from cepheid.cli.terminal.live_log import LiveLog
+    from cepheid.cli.terminal.output import spare
     from cepheid.live.change_files import ChangeReader
 
     skips = one_of(("fail", "skip"), on_error, "--on-error") == "skip"
-    _spare(
-        [*programs, metamodel, changes, *([] if functions is None else [functions])], save, record
-    )
-    if record is not None and model is not None:
-        _spare([model], None, record)
+    read = [name for name in (*programs, metamodel, changes, functions) if name is not None]
+    for option, file, inputs in (("--save", save, read), ("--record", record, [*read, model])):
+        spare(option, filter(None, [file]), filter(None, inputs))  # a model may stay in its place
+    if save is not None and save == record:
+        raise UsageError(error("usage", "--save and --record name the same file"))
     program = load(programs)
     called = _functions(functions)
     run = models.open(
@@ -131,21 +133,6 @@ def live(
         raise KeyboardInterrupt
 
 
-def _spare(inputs: Sequence[str], save: str | None, record: str | None) -> None:
-    """What is read is not written; only a model may be saved in its own place."""
-    known = {os.path.realpath(name): name for name in inputs}
-    for option, name in (("--save", save), ("--record", record)):
-        if name is not None and os.path.realpath(name) in known:
-            fact = f"{option} would overwrite '{known[os.path.realpath(name)]}', which is read"
-            raise UsageError(error("usage", fact, hint="name another file"))
-    if (
-        save is not None
-        and record is not None
-        and os.path.realpath(save) == os.path.realpath(record)
-    ):
-        raise UsageError(error("usage", "--save and --record name the same file"))
-
-
 def _feed(reader: ChangeReader, changes: str, log: LiveLog, *, skips: bool) -> None:
     """All lines; where mistakes are skipped, they are shown and counted."""
 
@@ -170,8 +157,6 @@ def _records(changes: str, on_problem: Callable[[Diagnostic], None]) -> Iterator
 
     try:
         yield from read_records(changes, on_problem=on_problem)
-    except FileNotFoundError:
-        raise UsageError(error("missing-file", f"no file '{changes}'")) from None
     except OSError as problem:
         fact = f"cannot read '{changes}': {reason_of(problem)}"
         raise UsageError(error("bad-file", fact)) from None

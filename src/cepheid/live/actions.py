@@ -14,7 +14,7 @@ from typing import TypeAlias
 from cepheid.core.event import Event, Value
 from cepheid.core.types import ANY, STRING, Attribute, DataType, EventRef, EventType, wider
 from cepheid.core.values import shown
-from cepheid.errors import Diagnostic, InputError, ProgramError, Span, error, suggest
+from cepheid.errors import Diagnostic, InputError, Span, error, suggest
 from cepheid.expr.evaluate import Frame, compile_condition, compile_expr
 from cepheid.expr.printing import print_expr
 from cepheid.expr.scope import Scope
@@ -35,8 +35,7 @@ from cepheid.program.actions import (
     MoveObject,
     SetFeature,
 )
-
-ANY_OBJECT = "Object"  # the class of all objects
+from cepheid.program.tree import ANY_OBJECT
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,12 +391,6 @@ class _Resolver:
 
     def report(self, code: str, fact: str, span: Span | None, hint: str | None = None) -> None:
         self.problems.append(error(code, fact, span, hint))
-
-
-def require(problems: Sequence[Diagnostic]) -> None:
-    """ProgramError with all of them, if there are any."""
-    if problems:
-        raise ProgramError(*dict.fromkeys(problems))
 
 
 def _frame(inputs: Mapping[str, Read], bound: Bound) -> Frame:

@@ -10,25 +10,30 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cepheid.core.types import ANY, EventRef, EventType, wider
-from cepheid.errors import Diagnostic, Severity, Span, error, suggest
+from cepheid.errors import Diagnostic, ProgramError, Severity, Span, error, suggest
 from cepheid.expr.evaluate import Frame, compile_condition
 from cepheid.expr.scope import Scope
 from cepheid.expr.typing import resolve_condition
 from cepheid.live.actions import (
-    ANY_OBJECT,
     Body,
     Events,
     NameType,
     ObjectOf,
-    require,
     resolve_body,
 )
 from cepheid.live.metamodel import Metamodel
 from cepheid.live.queries.resolve import resolve_queries
 from cepheid.live.queries.resolved import ObjectType, Queries, ResolvedQuery, VariableType
-from cepheid.program.reactions import names_of
+from cepheid.program.reactions import happening_by_themselves, names_of
 from cepheid.program.resolved import ResolvedProgram
-from cepheid.program.tree import MatchChange, ProgramTree, QuickFix, ReactiveRule, Schema
+from cepheid.program.tree import (
+    ANY_OBJECT,
+    MatchChange,
+    ProgramTree,
+    QuickFix,
+    ReactiveRule,
+    Schema,
+)
 from cepheid.query.tree import Body as QueryBody
 from cepheid.query.tree import Constraint, Edge, IsA, Parameter, Query, QueryTree, Variable
 
@@ -78,7 +83,9 @@ class LiveProgram:
 def resolve_live(program: ResolvedProgram, metamodel: Metamodel) -> LiveProgram:
     """A program without errors over models of a metamodel; ProgramError with all that is wrong then."""
     found, problems = _resolve(program, metamodel)
-    require([p for p in problems if p.severity is Severity.ERROR])
+    errors = dict.fromkeys(p for p in problems if p.severity is Severity.ERROR)
+    if errors:
+        raise ProgramError(*errors)
     return found
 
 
@@ -100,7 +107,6 @@ def _resolve(
     tellings = tuple(resolver.tellings())
     reactions = resolver.reactions()
     repairs = tuple(resolver.repairs())
-    derived = frozenset(statement.target for statement in program.statements)
     live = LiveProgram(
         program,
         queries,
@@ -109,7 +115,7 @@ def _resolve(
         repairs,
         resolver.objects,
         dict(resolver.checks()),
-        derived | {telling.event_type for telling in tellings},
+        happening_by_themselves(program.tree),
     )
     return live, problems
 
@@ -229,13 +235,14 @@ class _Resolver:
 
     def reactions(self) -> dict[str, tuple[Reaction, ...]]:
         found: dict[str, tuple[Reaction, ...]] = {}
+        events = self.events()
         for place, rule in enumerate(self.program.tree.rules):
             for trigger in rule.triggers:
                 name = trigger.event_type
                 formal = [a.name for a in self.program.types[name].attributes]
                 names = names_of(trigger.arguments, formal)
                 types = {own: self.type_of(name, attribute) for own, attribute in names.items()}
-                body = resolve_body(rule.body, types, self.classes, self.problems, self.events())
+                body = resolve_body(rule.body, types, self.classes, self.problems, events)
                 objects = frozenset(n for n, type in types.items() if isinstance(type, ObjectOf))
                 reaction = Reaction(rule, place, names, objects, body)
                 found[name] = (*found.get(name, ()), reaction)

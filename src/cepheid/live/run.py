@@ -1,16 +1,16 @@
 """A program that lives with its model.
 
-A run begins with what there is: all matches are found. Then a *turn* begins with a transaction of a user, an
-event from outside, or a timer. What it does to the matches
-of queries becomes events, events become complex events, and rules wait for both. Rules are done one at a
-time, each in a transaction of its own, whose events may bring further rules; the turn ends when none waits.
-They are done by priority, then in the order of the events that they wait for, then of the text.
+A run begins with what there is: all matches are found. Then a *turn* begins with a transaction of a user,
+an event from outside, or a timer. What it does to the matches of queries becomes events, events become
+complex events, and rules wait for both. Rules are done one at a time, each in a transaction of its own,
+whose events may bring further rules; the turn ends when none waits. They are done by priority, then in the
+order of the events that they wait for, then of the text.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
@@ -26,7 +26,7 @@ from cepheid.engines.common.runners import Reference
 from cepheid.errors import CepheidError, Diagnostic, InputError, RunError, UsageError, error
 from cepheid.expr.evaluate import Frame
 from cepheid.io import Decoder, Record
-from cepheid.live.actions import ANY_OBJECT, Called, Effect, Emitted
+from cepheid.live.actions import Called, Emitted
 from cepheid.live.changes import ChangeKind, Commit
 from cepheid.live.fixes.search import SearchOptions, find_fixes
 from cepheid.live.fixes.solutions import Fixes
@@ -44,7 +44,7 @@ from cepheid.live.matching.matcher import Delta, Match, Matcher, Violation
 from cepheid.live.model import Model, Object
 from cepheid.live.programs import LiveProgram, Reaction, Telling
 from cepheid.live.transaction import Transaction
-from cepheid.program.tree import MatchChange
+from cepheid.program.tree import ANY_OBJECT, MatchChange
 
 _E = TypeVar("_E", bound=Entry)
 Function: TypeAlias = Callable[..., object]
@@ -101,6 +101,7 @@ class Run:
             self._runner.start(start)
         self._decoder = Decoder(program.program.types)
         self._tellings = _by_query(program.tellings)
+        self._patterns = {query.name for query in program.program.tree.queries}
         self._events: dict[SortKey, Entry] = {}  # of all events, where causes are asked for
         self._deltas: deque[tuple[Delta, Fired | Ran | None]] = deque()
         self._agenda: list[tuple[tuple[int, int, int], _Activation]] = []
@@ -279,7 +280,7 @@ class Run:
         told: list[tuple[int, Telling, Matched]] = []
         for match in matches:
             tellings = self._tellings.get((match.query, kind), ())
-            if tellings or (kind != "updated" and self._is_pattern(match)):
+            if tellings or (kind != "updated" and match.query in self._patterns):
                 entry = self._matched(kind, match, causes)
                 told += ((place, telling, entry) for place, telling in tellings)
         for _, telling, entry in sorted(told, key=itemgetter(0)):
@@ -287,10 +288,6 @@ class Run:
             self._happen(
                 telling.event_type, values, (entry,), is_led=is_led, match=(kind, entry.match)
             )
-
-    def _is_pattern(self, match: Match) -> bool:
-        """Whether a match is one of a pattern, not of a class or a feature."""
-        return self.program.queries.by_name[match.query].tree.span is not None
 
     def _matched(self, kind: MatchChange, match: Match, causes: tuple[Entry, ...]) -> Matched:
         has_rule = self.program.queries.by_name[match.query].tree.rule is not None
@@ -377,7 +374,15 @@ class Run:
         fired = self._note_fired(activation, Outcome.DONE)
         for place in range(waiting, len(self._deltas)):
             self._deltas[place] = (self._deltas[place][0], fired)
-        self._follow(activation, fired, change.commit, effects, waiting)
+        calls = [effect for effect in effects if isinstance(effect, Called)]
+        raised = self._call(calls, fired)
+        if raised is not None:
+            self._undo(activation, change.commit, waiting, *raised)
+            return
+        while self._deltas:
+            self._tell(*self._deltas.popleft())
+        for type, values in told:
+            self._happen(type, values, (fired,), is_led=True)
 
     def _is_over(self, activation: _Activation) -> bool:
         """Whether the match that a rule is about came back, or is gone, before it was done."""
@@ -398,61 +403,48 @@ class Run:
         found = self.model.named(name) if isinstance(name, str) else None
         return found if found is not None else self._deleted.get(str(name))
 
-    def _follow(
-        self,
-        activation: _Activation,
-        fired: Fired,
-        commit: Commit,
-        effects: list[Effect],
-        waiting: int,
-    ) -> None:
-        """Functions are called, then events happen; where a function raises, nothing was done."""
-        ran: Entry = fired
-        try:
-            for call in (e for e in effects if isinstance(e, Called)):
-                ran = self._note(Ran(*self._head((fired,)), call.function, call.arguments))
-                self._cause = ran
+    def _call(self, calls: Iterable[Called], fired: Fired) -> tuple[Ran, Exception] | None:
+        """Calls functions, up to one that raises."""
+        for call in calls:
+            ran = self._note(Ran(*self._head((fired,)), call.function, call.arguments))
+            self._cause = ran
+            try:
                 self._functions[call.function](self, *call.arguments)
-        except Exception as problem:  # whatever a user's function raises
-            self._undo(activation, commit, problem, waiting, ran)
-            return
-        finally:
-            self._cause = None
-        while self._deltas:
-            self._tell(*self._deltas.popleft())
-        for told in (e for e in effects if isinstance(e, Emitted)):
-            self._happen(told.event_type, self._named(told), (fired,), is_led=True)
+            except Exception as problem:  # whatever a user's function raises
+                return ran, problem
+            finally:
+                self._cause = None
+        return None
 
     def _named(self, told: Emitted) -> dict[str, object]:
         attributes = self.program.program.types[told.event_type].attributes
         return {a.name: value for a, value in zip(attributes, told.values, strict=True)}
 
     def _undo(
-        self,
-        activation: _Activation,
-        commit: Commit,
-        problem: Exception,
-        waiting: int,
-        cause: Entry,
+        self, activation: _Activation, commit: Commit, waiting: int, ran: Ran, problem: Exception
     ) -> None:
         """The rule's own transaction is undone, unless the function has changed the model after it."""
         if self.model.state == commit.after:
             self.model.revert(commit)
-            undone, done = self._deltas.pop()[0], self._deltas.pop()[0]
-            if left := _together(done, undone):
-                self._deltas.append((left, self._cause))
+            since = [self._deltas.pop()[0] for _ in range(len(self._deltas) - waiting)]
+            if left := _together(since[::-1]):
+                self._deltas.append((left, ran))
         found = (
             problem.diagnostics
             if isinstance(problem, CepheidError)
             else (error("rule-failed", f"it raised {type(problem).__name__}: {problem}"),)
         )
-        placed = tuple(map(self._placed(activation), found))
-        self._note_fired(activation, Outcome.UNDONE, placed, cause)
-        self._failed += placed
+        self._fail(activation, found, Outcome.UNDONE, ran)
 
-    def _fail(self, activation: _Activation, problems: tuple[Diagnostic, ...]) -> None:
+    def _fail(
+        self,
+        activation: _Activation,
+        problems: tuple[Diagnostic, ...],
+        outcome: Outcome = Outcome.FAILED,
+        cause: Entry | None = None,
+    ) -> None:
         placed = tuple(map(self._placed(activation), problems))
-        self._note_fired(activation, Outcome.FAILED, placed)
+        self._note_fired(activation, outcome, placed, cause)
         self._failed += placed
 
     def _placed(self, activation: _Activation) -> Callable[[Diagnostic], Diagnostic]:
@@ -500,13 +492,16 @@ def _by_query(tellings: tuple[Telling, ...]) -> _Tellings:
     return found
 
 
-def _together(done: Delta, undone: Delta) -> Delta | None:
-    """What is left of a transaction and of undoing it: readings stay read, and averages with them."""
-    lost, found = (*done.lost, *undone.lost), (*done.found, *undone.found)
+def _together(deltas: Sequence[Delta]) -> Delta | None:
+    """What is left of transactions that undo each other: readings stay read, and averages with them."""
+    counts: Counter[Match] = Counter()
+    for delta in deltas:
+        counts.update(delta.found)
+        counts.subtract(delta.lost)
     left = Delta(
-        replace(undone.commit, changes=()),
-        tuple(match for match in found if match not in lost),
-        tuple(match for match in lost if match not in found),
+        replace(deltas[-1].commit, changes=()),
+        tuple(match for match, count in counts.items() if count > 0),
+        tuple(match for match, count in counts.items() if count < 0),
     )
     return left if left else None
 

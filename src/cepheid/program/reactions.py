@@ -19,6 +19,7 @@ from cepheid.program.actions import (
     SetFeature,
     steps,
 )
+from cepheid.program.statements import statement_names, target_of
 from cepheid.program.tree import (
     Annotation,
     ProgramTree,
@@ -38,6 +39,13 @@ def names_of(arguments: Sequence[str | None] | None, formal: Sequence[str]) -> d
     return {name: parameter for name, parameter in pairs if name is not None}
 
 
+def happening_by_themselves(tree: ProgramTree) -> frozenset[str]:
+    """The types whose events statements derive or matches make: nobody else makes them happen."""
+    named = zip(statement_names(tree.statements), tree.statements, strict=True)
+    made = (schema.name for schema in tree.schemas if schema.query is not None)
+    return frozenset((*(target_of(*each) for each in named), *made))
+
+
 def reaction_problems(tree: ProgramTree, types: Mapping[str, EventType]) -> Iterator[Diagnostic]:
     """Everything that is wrong with the query events, rules and fixes of a program."""
     queries = {query.name: query for query in tree.queries}
@@ -46,9 +54,7 @@ def reaction_problems(tree: ProgramTree, types: Mapping[str, EventType]) -> Iter
             yield from _wrong_query_event(schema, schema.query, queries)
     yield from _twins("rule", tree.rules)
     yield from _twins("fix", tree.fixes)
-    told = {s.insert_into or "" for s in tree.statements} | {
-        s.name for s in tree.schemas if s.query is not None
-    }
+    told = happening_by_themselves(tree)
     for rule in tree.rules:
         yield from _wrong_annotations(rule.annotations)
         for trigger in rule.triggers:
@@ -151,7 +157,7 @@ def _wrong_fix(
     fix: QuickFix,
     queries: Mapping[str, Query],
     types: Mapping[str, EventType],
-    told: set[str],
+    told: frozenset[str],
 ) -> Iterator[Diagnostic]:
     yield from _wrong_query(fix.query, fix.arguments, queries, fix.span)
     query = queries.get(fix.query)
@@ -171,7 +177,7 @@ def _wrong_body(
     body: Sequence[Action],
     known: frozenset[str] | None,
     types: Mapping[str, EventType],
-    told: set[str],
+    told: frozenset[str],
 ) -> Iterator[Diagnostic]:
     """Names that nothing binds, and events that a rule cannot make happen."""
     bound = None if known is None else set(known)
@@ -197,7 +203,7 @@ def _wrong_body(
 
 
 def _wrong_event(
-    action: EmitEvent, types: Mapping[str, EventType], told: set[str]
+    action: EmitEvent, types: Mapping[str, EventType], told: frozenset[str]
 ) -> Iterator[Diagnostic]:
     type = types.get(action.event_type)
     if type is None:

@@ -49,6 +49,7 @@ def _is_writable(value: Scalar) -> bool:
     return not isinstance(value, int) or fits_long(value)
 
 
+ANY_OBJECT = "Object"  # the class of all objects of a live model
 # What happened to a match of a query in a transaction.
 MatchChange: TypeAlias = Literal["found", "lost", "updated"]
 

@@ -156,20 +156,39 @@ class Held(Rest):
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class InSequence(Rest):
-    """A part of a sequence; until its first event, guards watch over what comes between."""
+class OneAtATime(Rest):
+    """Parts of which one is at hand: what becomes of it says what is left of all."""
 
-    plan: SequencePlan
-    place: int
+    __slots__ = ()
     part: Rest
-    guards: Guards
+
+    @abstractmethod
+    def _go_on(self, ways: Iterator[Way]) -> Iterator[Way]:
+        """What is left where so much is left of the part."""
 
     def take(self, event: Event, env: Env) -> Iterator[Way]:
         yield from self._go_on(self.part.take(event, env))
 
     def wake(self, now: Instant, env: Env) -> Iterator[Way]:
         yield from self._go_on(self.part.wake(now, env))
+
+    @property
+    def due(self) -> Instant | None:
+        return self.part.due
+
+    @property
+    def last(self) -> Instant | None:
+        return self.part.last
+
+
+@dataclass(frozen=True, slots=True)
+class InSequence(OneAtATime):
+    """A part of a sequence; until its first event, guards watch over what comes between."""
+
+    plan: SequencePlan
+    place: int
+    part: Rest
+    guards: Guards
 
     def _go_on(self, ways: Iterator[Way]) -> Iterator[Way]:
         for rest, env in ways:
@@ -184,14 +203,6 @@ class InSequence(Rest):
         if watched is None or missed is None:
             return None
         return replace(self, part=missed[0], guards=watched[0]), missed[1]
-
-    @property
-    def due(self) -> Instant | None:
-        return self.part.due
-
-    @property
-    def last(self) -> Instant | None:
-        return self.part.last
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,18 +267,12 @@ class InBoth(Rest):
 
 
 @dataclass(frozen=True, slots=True)
-class InLoop(Rest):
+class InLoop(OneAtATime):
     """One of several rounds; so many are over."""
 
     plan: LoopPlan
     rounds: int
     part: Rest
-
-    def take(self, event: Event, env: Env) -> Iterator[Way]:
-        yield from self._go_on(self.part.take(event, env))
-
-    def wake(self, now: Instant, env: Env) -> Iterator[Way]:
-        yield from self._go_on(self.part.wake(now, env))
 
     def _go_on(self, ways: Iterator[Way]) -> Iterator[Way]:
         for rest, env in ways:
@@ -281,14 +286,6 @@ class InLoop(Rest):
     def miss(self, event: Event, env: Env) -> Way | None:
         missed = self.part.miss(event, env)
         return None if missed is None else (replace(self, part=missed[0]), missed[1])
-
-    @property
-    def due(self) -> Instant | None:
-        return self.part.due
-
-    @property
-    def last(self) -> Instant | None:
-        return self.part.last
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from cepheid.lang.vepl.forms import argument_names, form
 from cepheid.pattern.policy import CHRONICLE, CONTEXTS, Policy
 from cepheid.program.occurrences import deriving
 from cepheid.program.tree import (
+    ANY_OBJECT,
     Annotation,
     Declaration,
     MatchChange,
@@ -44,7 +45,6 @@ TYPES: Mapping[str, DataType] = {
     **dict.fromkeys(("double", "Double"), DOUBLE),
     **dict.fromkeys(("boolean", "Boolean"), BOOLEAN),
 }
-ANY_OBJECT = "Object"  # of a live model, whatever its class
 _GAPS = {"trait": "parameters can be repeated in each event instead"}
 
 
