@@ -62,6 +62,7 @@ INT = Scalar("int")  # 32 bit
 LONG = Scalar("long")  # 64 bit
 FLOAT = Scalar("float")  # 32 bit
 DOUBLE = Scalar("double")  # 64 bit
+TIMESTAMP = Scalar("timestamp")  # an instant; attributes of classes only
 NULL = Scalar("null")  # of what is always null: fits everything
 ANY = Scalar("any")  # of what nothing is known of yet: fits everything, and is null in a run
 

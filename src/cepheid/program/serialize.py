@@ -26,6 +26,7 @@ from cepheid.core.types import (
     NULL,
     SCALARS,
     STRING,
+    TIMESTAMP,
     ArrayType,
     Attribute,
     DataType,
@@ -39,15 +40,16 @@ from cepheid.pattern import algebra
 from cepheid.pattern import tree as pattern_tree
 from cepheid.pattern.policy import Policy
 from cepheid.pattern.schedule import Schedule
-from cepheid.program import actions
+from cepheid.program import actions, classes
 from cepheid.program import tree as program_tree
 from cepheid.program.tree import ProgramTree
 from cepheid.query import tree as query_tree
+from cepheid.sql.text import Sql
 
 FORMAT = 1
 _ARRAY = "[]"  # what follows the type of the elements
 _NODE = "node"  # the key under which an object names its class
-_SCALAR_TYPES: dict[str, DataType] = {**SCALARS, ANY.name: ANY, NULL.name: NULL}
+_SCALAR_TYPES: dict[str, DataType] = {**SCALARS, ANY.name: ANY, NULL.name: NULL, TIMESTAMP.name: TIMESTAMP}
 
 
 def to_json(tree: ProgramTree) -> dict[str, object]:
@@ -122,7 +124,7 @@ def _is_ambiguous(name: str) -> bool:
 @cache
 def _kept_fields(cls: type) -> dict[str, Field[Any]]:
     """The fields that make the node; a literal's type is part of it, others are inferred."""
-    inferred = {"span", "places"}
+    inferred = {"span", "places", "written"}
     if issubclass(cls, expr_tree.Expr) and cls is not expr_tree.Literal:
         inferred.add("type")
     return {field.name: field for field in fields(cls) if field.name not in inferred}
@@ -309,6 +311,7 @@ _ROOTS: tuple[type, ...] = (
     pattern_tree.Pattern,
     algebra.Form,
     actions.Action,
+    classes.EventClass,
     query_tree.Constraint,
     query_tree.QueryTree,
     program_tree.Window,
@@ -326,8 +329,8 @@ def _classes_of(module: ModuleType) -> dict[str, type]:
 
 def _node_classes() -> dict[str, type]:
     """Every dataclass of the trees, and what they hold, by name."""
-    found: dict[str, type] = {cls.__name__: cls for cls in (Attribute, Period, Schedule, Policy)}
-    for module in (expr_tree, pattern_tree, algebra, query_tree, actions, program_tree):
+    found: dict[str, type] = {cls.__name__: cls for cls in (Attribute, Period, Schedule, Policy, Sql)}
+    for module in (expr_tree, pattern_tree, algebra, query_tree, actions, classes, program_tree):
         found |= _classes_of(module)
     return {
         name: cls for name, cls in found.items() if cls not in _ROOTS and cls is not ProgramTree

@@ -18,6 +18,7 @@ from cepheid.pattern.algebra import Occurrence
 from cepheid.pattern.policy import EVERY, Policy
 from cepheid.pattern.tree import Pattern
 from cepheid.program.actions import Action
+from cepheid.program.classes import AnyClass, ComplexClass, SubscribedClass
 from cepheid.query.tree import Query
 
 Scalar: TypeAlias = str | bool | int | float | None
@@ -330,7 +331,7 @@ def _number_of(name: str, annotations: tuple[Annotation, ...], default: float) -
 
 
 Annotated: TypeAlias = Schema | Context | Statement | ReactiveRule | QuickFix
-Declaration: TypeAlias = Annotated | Query
+Declaration: TypeAlias = Annotated | Query | SubscribedClass | ComplexClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,6 +363,10 @@ class ProgramTree:
     @property
     def fixes(self) -> tuple[QuickFix, ...]:
         return tuple(d for d in self.declarations if isinstance(d, QuickFix))
+
+    @property
+    def classes(self) -> tuple[AnyClass, ...]:
+        return tuple(d for d in self.declarations if isinstance(d, SubscribedClass | ComplexClass))
 
     def __add__(self, other: ProgramTree) -> ProgramTree:
         return ProgramTree(self.declarations + other.declarations)

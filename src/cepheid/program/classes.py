@@ -1,0 +1,81 @@
+"""Classes of events that may change their mind: what is known of an event has versions.
+
+An event of a class is known by its key. It has an occurrence time `occ`, when it takes place, and a
+detection time `det`, when that was learnt. Subscribed classes are told of their events, complex
+ones derive them from others by a query. Reactions say what is done about what was learnt when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from cepheid.core.checks import need
+from cepheid.core.located import Located
+from cepheid.core.time import Period
+from cepheid.core.types import Attribute
+from cepheid.sql.text import Sql
+
+# What every event of a class has besides its attributes, and what its rows say of a version.
+IMPLICIT = ("occ", "det")
+RESERVED = (*IMPLICIT, "kind", "fired")
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction(Located):
+    """`ON condition DO action(argument, ...)`."""
+
+    condition: Sql
+    action: str
+    arguments: tuple[Sql, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventClass(Located):
+    """The root of both kinds of classes."""
+
+    name: str
+    attributes: tuple[Attribute, ...]
+    key: tuple[str, ...]
+    reactions: tuple[Reaction, ...] = ()
+
+    def __post_init__(self) -> None:
+        need(bool(self.key), "a class needs a key")
+
+    def key_of(self, values: dict[str, object]) -> tuple[object, ...]:
+        return tuple(values[name] for name in self.key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubscribedClass(EventClass):
+    """`CREATE MUTABLE SUBSCRIBED EVENT CLASS ... FREEZING TIME (2d)`: events from outside.
+
+    An event may change until its first occurrence time plus the freezing time.
+    """
+
+    freezing: Period
+    is_mutable: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComplexClass(EventClass):
+    """`CREATE COMPLEX EVENT CLASS ... OBSERVATION SPAN (2d) AS SELECT ... OCCURRING AT ...`.
+
+    The occurrence times of the events behind one of its events lie at most the span apart.
+    """
+
+    observation: Period
+    select: Sql
+    occurring: Sql
+
+
+AnyClass: TypeAlias = SubscribedClass | ComplexClass
+
+
+def sql_of(declared: AnyClass) -> Iterator[Sql]:
+    """All SQL of a class, in the order of the text."""
+    if isinstance(declared, ComplexClass):
+        yield from (declared.select, declared.occurring)
+    for reaction in declared.reactions:
+        yield from (reaction.condition, *reaction.arguments)
