@@ -215,7 +215,18 @@ def _counted(rng: Random, known: list[str]) -> str:
     )
 
 
-_SHAPES = (_one, _join, _join, _join_of_three, _without, _without, _member, _outer, _grouped, _counted)
+_SHAPES = (
+    _one,
+    _join,
+    _join,
+    _join_of_three,
+    _without,
+    _without,
+    _member,
+    _outer,
+    _grouped,
+    _counted,
+)
 
 
 # Histories ------------------------------------------------------------------------------------
@@ -224,30 +235,32 @@ _SHAPES = (_one, _join, _join, _join_of_three, _without, _without, _member, _out
 def history(rng: Random, text: str) -> list[dict[str, object]]:
     """Versions and retractions of few events, most of them near their occurrence."""
     names = [name for name in "ABC" if f"CLASS {name}(" in text]
-    events = {
-        (name, key): _time(rng, 4, 25) for name in names for key in KEYS if rng.random() < 0.8
-    }
     records: list[dict[str, object]] = []
-    for (name, key), occ in events.items():
-        det = occ + rng.choice((-4, -2, -1, 0, 0, 1, 3)) * MINUTE + rng.choice((0, 0, 20))
-        for _ in range(rng.choice((1, 1, 2, 3, 4))):
-            record: dict[str, object] = {"@type": name, "k": key, "@detected": max(det, 0)}
-            if rng.random() < 0.15 and records:
-                record["@retracted"] = True
-            else:
-                record |= {
-                    "@time": max(occ, 0),
-                    "x": rng.choice((0, 1, 2, 3, None)),
-                    "s": rng.choice(("a", "b", None)),
-                }
-            records.append(record)
-            if rng.random() < 0.2:
-                records.append({**record, "@detected": max(det, 0) + rng.choice((0, 60))})
-            det += rng.choice((0, 1, 1, 2, 5)) * MINUTE + rng.choice((0, 10))
-            occ += rng.choice((0, 0, 0, -3, 2, 5)) * MINUTE + rng.choice((0, 0, 40))
+    for name in names:
+        for key in KEYS:
+            if rng.random() < 0.8:
+                records += _versions(rng, name, key)
     rng.shuffle(records)
     return [*records, {"@time": rng.randint(25, 40) * MINUTE}]
 
 
-def _time(rng: Random, first: int, last: int) -> int:
-    return rng.randint(first, last) * MINUTE + rng.choice((0, 0, 15))
+def _versions(rng: Random, name: str, key: int) -> list[dict[str, object]]:
+    records: list[dict[str, object]] = []
+    occ = rng.randint(4, 25) * MINUTE + rng.choice((0, 0, 15))
+    det = occ + rng.choice((-4, -2, -1, 0, 0, 1, 3)) * MINUTE + rng.choice((0, 0, 20))
+    for _ in range(rng.choice((1, 1, 2, 3, 4))):
+        record: dict[str, object] = {"@type": name, "k": key, "@detected": max(det, 0)}
+        if rng.random() < 0.15:
+            record["@retracted"] = True
+        else:
+            record |= {
+                "@time": max(occ, 0),
+                "x": rng.choice((0, 1, 2, 3, None)),
+                "s": rng.choice(("a", "b", None)),
+            }
+        records.append(record)
+        if rng.random() < 0.2:
+            records.append({**record, "@detected": max(det, 0) + rng.choice((0, 60))})
+        det += rng.choice((0, 1, 1, 2, 5)) * MINUTE + rng.choice((0, 10))
+        occ += rng.choice((0, 0, 0, -3, 2, 5)) * MINUTE + rng.choice((0, 0, 40))
+    return records

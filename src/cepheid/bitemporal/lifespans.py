@@ -80,4 +80,3 @@ def _lifespan(
     above = [other for other, far in behind.items() if name in far]
     longest = max(freezing[other] for other in (name, *above))
     return longest + max((incept[other] for other in above), default=0)
-

@@ -38,14 +38,18 @@ def beside_classes(program: ResolvedProgram) -> ResolvedProgram:
     return program.part({s.name for s in program.statements if s.target not in names})
 
 
-def detected(rows: Iterable[Event], classes: Mapping[str, EventClass], first: int) -> list[Detection]:
+def detected(
+    rows: Iterable[Event], classes: Mapping[str, EventClass], first: int
+) -> list[Detection]:
     """What statements tell subscribed classes, each when it happened."""
     found = []
     for sequence, row in enumerate(rows, start=first):
         declared = classes.get(row.type)
         if declared is not None and not row.is_old:
             values = tuple(_taken(row[a.name], a.type == TIMESTAMP) for a in declared.attributes)
-            key = declared.key_of(dict(zip((a.name for a in declared.attributes), values, strict=True)))
+            key = declared.key_of(
+                dict(zip((a.name for a in declared.attributes), values, strict=True))
+            )
             now = row.instant
             found.append(Detection(declared.name, key, values, now, now, now, sequence))  # type: ignore[arg-type]
     return found
@@ -61,12 +65,12 @@ def stream_of(outcome: Outcome, classes: Mapping[str, EventClass]) -> list[Event
     for sequence, change in enumerate(outcome.changes):
         declared = classes[change.cls]
         values: dict[str, Value] = {
-            attribute.name: _told(value, attribute.type == TIMESTAMP)
+            attribute.name: _told(value, is_time=attribute.type == TIMESTAMP)
             for attribute, value in zip(declared.attributes, change.row.values, strict=True)
         }
         values |= {
-            "occ": _told(change.row.occ, True),
-            "det": _told(change.row.det, True),
+            "occ": _told(change.row.occ, is_time=True),
+            "det": _told(change.row.det, is_time=True),
             "kind": change.kind,
         }
         instant = outcome.rounds.instant(change.round)
@@ -74,6 +78,5 @@ def stream_of(outcome: Outcome, classes: Mapping[str, EventClass]) -> list[Event
     return found
 
 
-def _told(value: Value, is_time: bool) -> Value:
+def _told(value: Value, *, is_time: bool) -> Value:
     return value // _MILLISECOND if is_time and isinstance(value, int) else value
-

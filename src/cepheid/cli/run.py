@@ -190,11 +190,11 @@ def run(
     skips_errors = one_of(("fail", "skip"), on_error, "--on-error") == "skip"
     drops_late = one_of(("fail", "drop"), late, "--late") == "drop"
     asked = one_of((AUTO, *ENGINES), engine or AUTO, "--engine")
-    is_stream = events == [STANDARD_INPUT]
+    program = load(programs)
+    is_stream = events == [STANDARD_INPUT] and not program.tree.classes
     output = output_of(out, form, why=why, is_stream=is_stream)
     begin = None if start is None else time_of(start, "--start")
     finish = None if end is None else time_of(end, "--end")
-    program = load(programs)
     chosen = _chosen_types(program, type)
     is_known = [not is_table(name) for name in events]
     spare_inputs(output, chosen, [*programs, *expand(compress(events, is_known))])
