@@ -113,7 +113,7 @@ CATALOGUE: dict[str, str] = {
     "bad-model": "a file that is no model of its metamodel",
     "no-metamodel": "graph queries whose classes and features nothing declares",
     "no-ecore": "the library that reads and writes models is not installed",
-    "unknown-class": "a class that the metamodel does not have",
+    "unknown-class": "a class that the program or the metamodel does not have",
     "unknown-feature": "an attribute or a reference that a class does not have",
     "unknown-object": "an object that the model does not have",
     "bad-change": "a change of a model that its metamodel does not allow",
@@ -123,6 +123,14 @@ CATALOGUE: dict[str, str] = {
     "recursive-query": "a graph query that asks for itself",
     "rule-failed": "a function that a rule calls and that raises",
     "never-settles": "rules that lead to each other without end",
+    "unsupported-sql": "SQL that the engines do not have, or would not all compute equally",
+    "ambiguous-name": "a name that stands for several columns",
+    "missing-column": "an attribute of a class that its query does not select",
+    "not-grouped": "a column that has several values in a group of rows",
+    "misplaced-now": "NOW outside of a comparison of two times",
+    "misplaced-primitive": "a timing primitive outside of a condition",
+    "bad-format": "a format with a mark that does not exist",
+    "sql-failed": "SQL that fails on values: a division by zero, an overflow, a cast",
     "usage": "a command or call that makes no sense",
 }
 
