@@ -122,6 +122,8 @@ CATALOGUE: dict[str, str] = {
     "single-variable": "a variable of a graph query that is used once",
     "recursive-class": "a class that derives its events from its own",
     "recursive-query": "a graph query that asks for itself",
+    "missing-key": "an event of a class without its key, or without an occurrence time",
+    "ambiguous-key": "two events of a class that have one key at the same time",
     "rule-failed": "a function that a rule calls and that raises",
     "never-settles": "rules that lead to each other without end",
     "unsupported-sql": "SQL that the engines do not have, or would not all compute equally",
