@@ -10,10 +10,12 @@ from sqlglot import exp
 
 from cepheid.core.types import BOOLEAN, DOUBLE, STRING, DataType
 from cepheid.errors import RunError
+from cepheid.sql.queries import with_latest
 from cepheid.sql.tables import Table
 from cepheid.sql.transpile import to_sql
 from tests.sql.cases import AGGREGATES, EXPRESSIONS, FAILING, ROWS, TABLE
-from tests.sql.engines import Row, columns_of, database, ordered, run
+from tests.sql.engines import Row, columns_of, database, ordered, resolved, run
+from tests.sql.shapes import ROWS_A, ROWS_B, SHAPES, TARGET, A, B
 
 _ARROW: dict[DataType, pa.DataType] = {
     STRING: pa.string(),
@@ -91,3 +93,13 @@ def test_aggregates_give_the_same_as_on_sqlite(spark: SparkSession, rest: str) -
     connection = database([(TABLE, ROWS)])
     tree = columns_of(AGGREGATES, TABLE, rest, "max(v)")
     assert same(run(connection, tree), on_spark(spark, tree)) == []
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_queries_give_the_same_as_on_sqlite(spark: SparkSession, shape: str) -> None:
+    connection = database([(A, ROWS_A), (B, ROWS_B)])
+    show(spark, A, ROWS_A)
+    show(spark, B, ROWS_B)
+    query = resolved(*SHAPES[shape], [A, B], TARGET)
+    for tree in (query.tree, with_latest(query, ["det"])):
+        assert same(run(connection, tree), on_spark(spark, tree)) == []

@@ -15,6 +15,7 @@ from cepheid.core.types import (
     Attribute,
     DataType,
 )
+from cepheid.errors import Diagnostic
 from cepheid.sql import sqlite
 from cepheid.sql.nodes import type_of
 from cepheid.sql.queries import ResolvedQuery, resolve_query
@@ -52,7 +53,7 @@ def columns_of(expressions: Sequence[str], of: Table, rest: str = "", time: str 
 def _type_of(expression: str, of: Table, rest: str, time: str) -> DataType:
     """The narrowest type of an attribute that takes an expression."""
     select = Sql(f"SELECT ({expression}) AS x FROM {of.name} v {rest}")
-    problems = []
+    problems: list[Diagnostic] = []
     for type_ in (LONG, DOUBLE, STRING, BOOLEAN, TIMESTAMP):
         found, problems = resolve_query(select, Sql(time), {of.name: of}, declare("T", x=type_))
         if found:
