@@ -59,7 +59,7 @@ class Program:
         )
         if any(problem.severity is Severity.ERROR for problem in problems):
             found = [*problems, *_certain(program.resolve().problems)]
-            raise ProgramError(*_in_order(found, program.sources))
+            raise ProgramError(*_in_order(dict.fromkeys(found), program.sources))
         return program
 
     def resolve(self) -> ResolvedProgram:
@@ -174,7 +174,7 @@ def _certain(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
     ]
 
 
-_MISSING = {"unknown-type", "unknown-context", "bad-context"}
+_MISSING = {"unknown-type", "unknown-class", "unknown-context", "bad-context"}
 
 
 def _in_order(findings: Iterable[Diagnostic], files: Iterable[str]) -> list[Diagnostic]:

@@ -11,14 +11,13 @@ from cepheid.cli.stages.statements import context_of, window_of
 from cepheid.cli.stages.types import class_kind
 from cepheid.cli.terminal.console import counted
 from cepheid.cli.terminal.text_table import Column, TextTable
-from cepheid.program.classes import ComplexClass
 from cepheid.program.resolved import ResolvedClass, ResolvedProgram, ResolvedStatement
 from cepheid.verbs import Program
 
 
 def text(program: Program) -> Iterator[RenderableType]:
     resolved = program.resolve()
-    inputs = ", ".join(resolved.input_types) or "none"
+    inputs = ", ".join(_inputs(resolved)) or "none"
     sizes = [
         counted(len(resolved.statements), "statement"),
         *([counted(len(resolved.classes), "class", "classes")] if resolved.classes else []),
@@ -36,6 +35,10 @@ def text(program: Program) -> Iterator[RenderableType]:
     for statement, fact in zip(resolved.statements, facts, strict=True):
         table.add(statement.name, *(fact[label] for label in labels))
     yield table
+
+
+def _inputs(resolved: ResolvedProgram) -> list[str]:
+    return [name for name in resolved.input_types if class_kind(resolved, name) != "complex"]
 
 
 def _classes(resolved: ResolvedProgram) -> TextTable:
@@ -64,22 +67,23 @@ def _facts(statement: ResolvedStatement) -> dict[str, str]:
 
 def data(program: Program) -> dict[str, object]:
     resolved = program.resolve()
+    classes = [_described(c, class_kind(resolved, c.name)) for c in resolved.classes]
     return {
-        "inputs": list(resolved.input_types),
+        "inputs": _inputs(resolved),
         "types": list(resolved.types),
         "statements": [
             {**_facts(s), "name": s.name, "reads": list(s.inputs)} for s in resolved.statements
         ],
-        **({"classes": [_described(c) for c in resolved.classes]} if resolved.classes else {}),
+        **({"classes": classes} if classes else {}),
     }
 
 
-def _described(resolved: ResolvedClass) -> dict[str, object]:
-    declared = resolved.declared
+def _described(each: ResolvedClass, kind: str | None) -> dict[str, object]:
+    declared = each.declared
     return {
         "name": declared.name,
-        "kind": "complex" if isinstance(declared, ComplexClass) else "subscribed",
-        "reads": list(resolved.reads),
+        "kind": kind,
+        "reads": list(each.reads),
         "key": list(declared.key),
         "actions": list(dict.fromkeys(reaction.action for reaction in declared.reactions)),
     }

@@ -30,7 +30,9 @@ def _type(cursor: BiceplCursor) -> DataType:
         cursor.unexpected("a type", hint=suggest(token.text, TYPE_NAMES, "types"))
     cursor.advance()
     if cursor.token.is_symbol("("):
-        cursor.refuse("types have no length here", cursor.token.span, f"write {print_type(found)}")
+        hint = f"write {print_type(found)}"
+        cursor.report("syntax", "types have no length here", cursor.token.span, hint)
+        cursor.skip_group()
     return found
 
 
