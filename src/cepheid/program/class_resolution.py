@@ -15,7 +15,8 @@ from cepheid.errors import Diagnostic, Span, declared_twice, error, suggest
 from cepheid.program.classes import (
     IMPLICIT,
     RESERVED,
-    TYPES,
+    TYPE_NAMES,
+    USUAL_TYPES,
     AnyClass,
     ComplexClass,
     Reaction,
@@ -114,9 +115,9 @@ def _wrong_attribute(
         fact = f"'{attribute.name}' cannot be the name of an attribute"
         hint = f"every event of a class has {', '.join(RESERVED)} already"
         yield error("bad-name", fact, span, hint)
-    if attribute.type not in TYPES:
+    if attribute.type not in TYPE_NAMES:
         fact = f"attribute '{attribute.name}' of {declared.name} is {attribute.type}"
-        hint = f"attributes of classes are {', '.join(map(str, TYPES))}"
+        hint = f"attributes of classes are {', '.join(USUAL_TYPES)}"
         yield error("unsupported", fact, span, hint)
 
 
