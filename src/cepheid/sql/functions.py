@@ -112,6 +112,18 @@ def sign(value: float) -> float:
     return float((value > 0) - (value < 0))
 
 
+def length(text: str) -> int:
+    return len(text)
+
+
+def lower(text: str) -> str:
+    return text.lower()
+
+
+def upper(text: str) -> str:
+    return text.upper()
+
+
 def substring(text: str, start: int, length: int | None = None) -> str:
     """Places count from one, negative ones from the end."""
     for value in (start, length):
@@ -222,9 +234,9 @@ FUNCTIONS: dict[str, Function] = {
             "floor": floor,
             "ceil": ceil,
             "sign": sign,
-            "length": len,
-            "lower": str.lower,
-            "upper": str.upper,
+            "length": length,
+            "lower": lower,
+            "upper": upper,
             "substring": substring,
             "like": like,
             "to_number": to_number,
