@@ -78,7 +78,7 @@ class _Misread(ParseError):
         self.before = before
 
 
-class BiCEPL(Dialect):
+class ClassSql(Dialect):
     """The dialect; `Sql` texts are read and printed with it."""
 
     class Tokenizer(tokens.Tokenizer):
@@ -248,7 +248,7 @@ def _upper(node: exp.Expr) -> exp.Expr:
 
 
 def _dialect() -> Dialect:
-    return Dialect.get_or_raise(BiCEPL)
+    return Dialect.get_or_raise(ClassSql)
 
 
 def too_deep(places: Places) -> Diagnostic:

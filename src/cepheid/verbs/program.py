@@ -158,8 +158,9 @@ class Program:
         return self.to_text()
 
     def __repr__(self) -> str:
-        count = len(self.tree.statements)
-        return f"<Program: {count} statement{'' if count == 1 else 's'}>"
+        count, classes = len(self.tree.statements), len(self.tree.classes)
+        beside = f", {classes} class{'' if classes == 1 else 'es'}" if classes else ""
+        return f"<Program: {count} statement{'' if count == 1 else 's'}{beside}>"
 
 
 def _certain(findings: Iterable[Diagnostic]) -> list[Diagnostic]:

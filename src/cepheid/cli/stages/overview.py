@@ -18,23 +18,27 @@ from cepheid.verbs import Program
 def text(program: Program) -> Iterator[RenderableType]:
     resolved = program.resolve()
     inputs = ", ".join(_inputs(resolved)) or "none"
+    statements, classes = len(resolved.statements), len(resolved.classes)
     sizes = [
-        counted(len(resolved.statements), "statement"),
-        *([counted(len(resolved.classes), "class", "classes")] if resolved.classes else []),
+        *([counted(statements, "statement")] if statements or not classes else []),
+        *([counted(classes, "class", "classes")] if classes else []),
         counted(len(resolved.types), "event type"),
     ]
     yield Text(", ".join(sizes))
     yield Text.assemble(("input: ", "bold"), inputs)
-    if resolved.classes:
+    if classes:
         yield _classes(resolved)
-    if resolved.classes and not resolved.statements:
-        return
+    if statements or not classes:
+        yield _statements(resolved)
+
+
+def _statements(resolved: ResolvedProgram) -> TextTable:
     facts = [_facts(statement) for statement in resolved.statements]
     labels = [label for label in _LABELS if any(fact[label] for fact in facts)]
     table = TextTable([Column("statement"), *map(Column, labels)])
     for statement, fact in zip(resolved.statements, facts, strict=True):
         table.add(statement.name, *(fact[label] for label in labels))
-    yield table
+    return table
 
 
 def _inputs(resolved: ResolvedProgram) -> list[str]:

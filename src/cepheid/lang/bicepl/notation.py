@@ -13,7 +13,7 @@ from cepheid.program.classes import TYPE_NAMES, USUAL_TYPES
 
 # What a word means inside of SQL is the business of SQL; a quote doubled in a string is a quote.
 _SPELLING = Spelling(
-    symbols=("<=>", "==", "::", "&", "|", "^", "~", "!", "?"),
+    symbols=("<=>", "==", "::", "||", "&", "|", "^", "~", "!", "?"),
     comment="--|//",
     suffix=r"[\w$]*",
     string=r"""'(?:[^'\\\n]|\\[^\n]|'')*'|"(?:[^"\\\n]|\\[^\n]|"")*\"""",
