@@ -189,8 +189,8 @@ class _Versions:
         found = self.table.find(node.name)
         if found is None:
             fact = f"'{self.table.name}' has no attribute '{node.name}'"
-            hint = suggest(node.name, self.table.columns)
-            return typer.report("unknown-attribute", fact, node.this, hint)
+            known = suggest(node.name, self.table.columns)
+            return typer.report("unknown-attribute", fact, node.this, known)
         return column(*found, node.table.lower()), found[1]
 
     def _word(self, typer: Typer, node: exp.Column) -> Typed:

@@ -20,12 +20,13 @@ from cepheid.sql.names import (
     recast,
 )
 from cepheid.sql.nodes import PERIOD, column, name, projected, type_of, words
-from cepheid.sql.places import Places
+from cepheid.sql.places import Places, at_place_of
 from cepheid.sql.tables import Table
 from cepheid.sql.text import Sql
 from cepheid.sql.typer import Typer, seconds
 
-_OCCURRING = "@occ"  # no column of a user has this name
+_UNNAMED = "@"  # no name of a user begins with it
+_OCCURRING = "@occ"
 _PARTS = frozenset(
     {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_"}
 )
@@ -90,9 +91,22 @@ class _Resolver:
 
     def top(self, query: exp.Query, time: exp.Expr, target: Table) -> exp.Query:
         found = self.query(query, None, time)
+        self.check_labels(found)
         if not self.problems:
-            _Fit(self, query, target).fit(found)
+            _Fit(self, target).fit(found)
         return found
+
+    def check_labels(self, query: exp.Query) -> None:
+        """Columns that others name need names of their own."""
+        typer, labels = self.typer(Names(self)), set[str]()
+        for projection in next(branches(query)).selects:
+            label = projection.alias.lower()
+            if label in labels:
+                fact = f"'{projection.alias}' is selected twice"
+                typer.report("duplicate-name", fact, projection, "rename one with AS")
+            elif label.startswith(_UNNAMED) and label != _OCCURRING:
+                typer.report("syntax", "this column needs a name", projection, "write ... AS name")
+            labels.add(label)
 
     def inner(self, query: exp.Query, outer: Names, *, asks_rows_only: bool) -> exp.Query:
         return self.query(query, outer, asks_rows_only=asks_rows_only)
@@ -144,7 +158,7 @@ class _Resolver:
     def _union(self, node: exp.Union, left: exp.Query, right: exp.Query, typer: Typer) -> exp.Query:
         refuse_order(node, typer)
         typer.knows_parts(node, _UNION_PARTS | _ORDERS.keys())
-        sizes = [len(_labels(side)) for side in (left, right)]
+        sizes = [len(side.selects) for side in (left, right)]
         if sizes[0] != sizes[1]:
             fact = f"one side of UNION has {sizes[0]} columns, the other {sizes[1]}"
             typer.report("wrong-arguments", fact, node.expression)
@@ -158,11 +172,9 @@ class _Resolver:
                 continue
             for side in (left, right):
                 recast(side, place, common)
+            for select in branches(right):
+                select.selects[place].set("alias", name(one.alias))
         return exp.Union(this=left, expression=right, distinct=bool(node.args.get("distinct")))
-
-
-def _labels(query: exp.Query) -> list[str]:
-    return [p.alias for p in query.selects if p.alias != _OCCURRING]
 
 
 def refuse_order(query: exp.Expr, typer: Typer) -> None:
@@ -174,51 +186,59 @@ def refuse_order(query: exp.Expr, typer: Typer) -> None:
 class _Fit:
     """Gives the query the columns of its class."""
 
-    def __init__(self, resolver: _Resolver, query: exp.Query, target: Table) -> None:
-        self.resolver = resolver
-        self.written = list(branches(query))
+    def __init__(self, resolver: _Resolver, target: Table) -> None:
+        self.places = resolver.places
+        self.problems = resolver.problems
         self.target = target
 
     def fit(self, tree: exp.Query) -> None:
         """Orders and names the projections; reports what is missing, too much, or of a wrong type."""
-        wanted, labels = self.target.attributes, _labels(tree)
-        low = [label.lower() for label in labels]
-        missing = [n for n in wanted if n.lower() not in low]
-        if missing:
-            listed = ", ".join(f"'{n}'" for n in missing)
-            fact = f"the query selects no {listed}, which '{self.target.name}' has"
-            self._report("missing-column", fact, 0, f"it selects {', '.join(labels)}")
-        known = {n.lower() for n in wanted}
-        extra = [(place, label) for place, label in enumerate(labels) if label.lower() not in known]
-        for place, label in extra:
-            fact = f"'{self.target.name}' has no attribute '{label}'"
-            self._report("unknown-attribute", fact, place, suggest(label, wanted))
-        if not missing and not extra:
-            for number, select in enumerate(branches(tree)):
-                self._fit(select, number, low)
+        columns = [p for p in tree.selects if p.alias != _OCCURRING]
+        wanted = {label.lower() for label in self.target.attributes}
+        extra = [p for p in columns if p.alias.lower() not in wanted]
+        for column_ in extra:
+            fact = f"'{self.target.name}' has no attribute '{column_.alias}'"
+            hint = suggest(column_.alias, self.target.attributes)
+            self._report("unknown-attribute", fact, column_, hint)
+        if self._misses(columns) or extra:
+            return
+        for select in branches(tree):
+            self._fit(select)
 
-    def _fit(self, select: exp.Select, number: int, labels: list[str]) -> None:
+    def _misses(self, columns: list[exp.Expr]) -> bool:
+        labels = [p.alias for p in columns]
+        low = {label.lower() for label in labels}
+        missing = [f"'{label}'" for label in self.target.attributes if label.lower() not in low]
+        if missing:
+            fact = f"the query does not select {', '.join(missing)} of '{self.target.name}'"
+            hint = f"it selects {', '.join(labels)}" if labels else None
+            place = columns[0] if columns else exp.Select()
+            self._report("missing-column", fact, place, hint)
+        return bool(missing)
+
+    def _fit(self, select: exp.Select) -> None:
+        found = {p.alias.lower(): (place, p) for place, p in enumerate(select.selects)}
         columns = []
         for attribute, wanted in self.target.attributes.items():
-            place = labels.index(attribute.lower())
-            found = type_of(select.selects[place])
-            if not (is_open(found) or found == wanted or (found, wanted) == (LONG, DOUBLE)):
-                fact = (
-                    f"'{attribute}' is {words(wanted)} in '{self.target.name}', not {words(found)}"
-                )
-                to_whole = (found, wanted) == (DOUBLE, LONG)
-                hint = "write CAST(... AS INTEGER), or floor(...)" if to_whole else None
-                self._report("type-mismatch", fact, place, hint, number)
-                continue
-            recast(select, place, wanted)
-            columns.append(projected(select.selects[place].this, attribute, wanted))
+            place, projection = found[attribute.lower()]
+            if self._fits(projection, attribute, wanted):
+                recast(select, place, wanted)
+                columns.append(projected(projection.this, attribute, wanted))
         columns.append(projected(select.selects[-1].this, "occ", TIMESTAMP))
         select.set("expressions", columns)
 
-    def _report(self, code: str, fact: str, place: int, hint: str | None, number: int = 0) -> None:
-        written = self.written[number].expressions
-        node = written[place] if len(written) > place else written[0]
-        self.resolver.problems.append(error(code, fact, self.resolver.places.of(node), hint))
+    def _fits(self, projection: exp.Expr, attribute: str, wanted: DataType) -> bool:
+        found = type_of(projection)
+        if is_open(found) or found == wanted or (found, wanted) == (LONG, DOUBLE):
+            return True
+        fact = f"'{attribute}' is {words(wanted)} in '{self.target.name}', not {words(found)}"
+        is_whole = (found, wanted) == (DOUBLE, LONG)
+        hint = "write CAST(... AS INTEGER), or floor(...)" if is_whole else None
+        self._report("type-mismatch", fact, projection, hint)
+        return False
+
+    def _report(self, code: str, fact: str, node: exp.Expr, hint: str | None) -> None:
+        self.problems.append(error(code, fact, self.places.of(node), hint))
 
 
 class _Selecting:
@@ -322,6 +342,7 @@ class _Selecting:
             hint = "write (SELECT ...) AS name"
             self.typer.report("syntax", "a derived table needs a name", node, hint)
         found = self.resolver.query(bare, self.names.outer)
+        self.resolver.check_labels(found)
         columns = {p.alias: type_of(p) for p in found.selects}
         self._add(Source(alias, columns, tuple(columns)), node)
         return exp.Subquery(this=found, alias=exp.TableAlias(this=name(alias)))
@@ -381,27 +402,23 @@ class _Selecting:
 
     def _projections(self) -> list[exp.Expr]:
         self.names.clause = "SELECT"
-        found: dict[str, exp.Expr] = {}
+        found: list[exp.Expr] = []
         for node in self.select.expressions:
-            for projection in self._star(node) if _is_star(node) else self._projection(node):
-                label = projection.alias
-                if label.lower() in found:
-                    fact = f"'{label}' is selected twice"
-                    self.typer.report("duplicate-name", fact, node, "rename one with AS")
-                found[label.lower()] = projection
-        return list(found.values())
+            columns = self._star(node) if _is_star(node) else [self._projection(node, len(found))]
+            for projection in columns:
+                at_place_of(projection, node)
+                found.append(projection)
+        return found
 
-    def _projection(self, node: exp.Expr) -> Iterator[exp.Expr]:
+    def _projection(self, node: exp.Expr, place: int) -> exp.Expr:
         inner = node.unalias()
         found, type_ = self.typer.read(inner)
         label = node.alias if isinstance(node, exp.Alias) else ""
         if not label and isinstance(inner, exp.Column):
             label = inner.name
-        if not label:
-            self.typer.report("syntax", "this column needs a name", node, "write ... AS name")
         if type_ == PERIOD:
             found, type_ = seconds(found), DOUBLE
-        yield projected(found, label, type_)
+        return projected(found, label or f"{_UNNAMED}{place}", type_)
 
     def _star(self, node: exp.Expr) -> Iterator[exp.Expr]:
         """All attributes: the implicit times are named where they are wanted."""
