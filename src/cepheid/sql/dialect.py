@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from sqlglot import exp, generator, parser, tokens
 from sqlglot.dialects.dialect import Dialect, DialectType
@@ -106,6 +106,12 @@ class ClassSql(Dialect):
         def raise_error(self, message: str, token: Token | None = None) -> None:
             """At once, with the token at which the text goes wrong, or the last one."""
             raise _Misread(message, token or self._curr or None, self._prev or None)
+
+        def parse_into(
+            self, expression_types: Any, raw_tokens: list[Token], sql: str | None = None
+        ) -> list[exp.Expr | None]:
+            """One type is asked for, and what is wrong with the text is raised as it is."""
+            return self._parse(self.EXPRESSION_PARSERS[expression_types], raw_tokens, sql)
 
         def expression(
             self, instance: Node, token: Token | None = None, comments: list[str] | None = None
