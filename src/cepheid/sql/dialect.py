@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from sqlglot import exp, generator, parser, tokens
 from sqlglot.dialects.dialect import Dialect, DialectType
@@ -78,7 +78,7 @@ class _Misread(ParseError):
         self.before = before
 
 
-class BiCEPL(Dialect):
+class ClassSql(Dialect):
     """The dialect; `Sql` texts are read and printed with it."""
 
     class Tokenizer(tokens.Tokenizer):
@@ -106,6 +106,12 @@ class BiCEPL(Dialect):
         def raise_error(self, message: str, token: Token | None = None) -> None:
             """At once, with the token at which the text goes wrong, or the last one."""
             raise _Misread(message, token or self._curr or None, self._prev or None)
+
+        def parse_into(
+            self, expression_types: Any, raw_tokens: list[Token], sql: str | None = None
+        ) -> list[exp.Expr | None]:
+            """One type is asked for, and what is wrong with the text is raised as it is."""
+            return self._parse(self.EXPRESSION_PARSERS[expression_types], raw_tokens, sql)
 
         def expression(
             self, instance: Node, token: Token | None = None, comments: list[str] | None = None
@@ -248,7 +254,7 @@ def _upper(node: exp.Expr) -> exp.Expr:
 
 
 def _dialect() -> Dialect:
-    return Dialect.get_or_raise(BiCEPL)
+    return Dialect.get_or_raise(ClassSql)
 
 
 def too_deep(places: Places) -> Diagnostic:
