@@ -123,6 +123,11 @@ CATALOGUE: dict[str, str] = {
     "recursive-query": "a graph query that asks for itself",
     "rule-failed": "a function that a rule calls and that raises",
     "never-settles": "rules that lead to each other without end",
+    "bad-action": "a row that is no action, or a key that would stand for two actions",
+    "bad-outbox": "a folder that is no outbox, is damaged, or in use by another process",
+    "bad-executor": "settings of an executor that make no sense",
+    "no-executor": "actions that wait, since no executor has their name",
+    "dead-letter": "an action that could not be done",
     "usage": "a command or call that makes no sense",
 }
 

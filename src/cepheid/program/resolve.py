@@ -7,7 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from cepheid.core.types import EventType
-from cepheid.errors import Diagnostic, declared_twice, error, warning
+from cepheid.errors import Diagnostic, Severity, declared_twice, error, warning
+from cepheid.program.action_annotations import action_problems, misplaced_actions
 from cepheid.program.contexts import declared_contexts
 from cepheid.program.derive import Named, derive_types
 from cepheid.program.occurrences import checked_types, occurrence_forms
@@ -46,6 +47,9 @@ def resolve_program(
     statements = tuple(resolver.resolve(name, statement) for name, statement in named)
     problems += reaction_problems(tree, types)
     conformed = tuple(conform(s, types, s.target in known, problems) for s in statements)
+    problems += misplaced_actions(tree)
+    is_sound = all(problem.severity is not Severity.ERROR for problem in problems)
+    problems += action_problems(conformed, are_columns_known=is_sound)
     return ResolvedProgram(tree, types, _ranked(conformed), tuple(dict.fromkeys(problems)), given)
 
 
