@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
-from types import MappingProxyType
 from typing import TypeAlias
 from urllib.parse import quote
 
@@ -38,8 +37,8 @@ class Action:
     name: str
     instant: Instant
     key: str
-    cause: Json = MappingProxyType({})
-    arguments: Json = MappingProxyType({})
+    cause: Json = field(default_factory=dict)
+    arguments: Json = field(default_factory=dict)
 
     def row(self) -> dict[str, object]:
         head = {"@type": self.name, "@time": format_instant(self.instant), "@key": self.key}

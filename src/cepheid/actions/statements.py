@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cepheid.actions.action import Action, Repeats, action_of_row, digest_of, key_of
 from cepheid.actions.outbox import Outbox
 from cepheid.core.event import Event
-from cepheid.core.templates import template
+from cepheid.core.templates import UnknownPlace, template
 from cepheid.core.time import Instant, format_instant
+from cepheid.errors import RunError, error
 from cepheid.io.encode import encode
 
 if TYPE_CHECKING:
@@ -65,7 +66,10 @@ def _action(
     columns = [value for name, value in cause.items() if name != "@type"]
     arguments = {f"p{number}": value for number, value in enumerate(columns, 1)}
     names = Action(declared.name, instant, key, cause, arguments).names
-    own = {name: _filled(value, names) for name, value in declared.arguments}
+    try:
+        own = {name: _filled(value, names) for name, value in declared.arguments}
+    except UnknownPlace as problem:
+        raise RunError(error("bad-action", f"@Action('{declared.name}'): {problem}")) from None
     return Action(declared.name, instant, key, cause, {**arguments, **own})
 
 

@@ -83,9 +83,11 @@ def _joined(parts: list[str | Place]) -> list[str | Place]:
 
 
 def found(place: Place, names: Names) -> object:
-    """The value of a place; UnknownPlace where there is none."""
+    """The value of a place, null where it leads through null; UnknownPlace where there is none."""
     value: object = names
     for part in place.path:
+        if value is None:
+            return None
         if not isinstance(value, Mapping) or part not in value:
             known = value if isinstance(value, Mapping) else ()
             hint = suggest(part, map(str, known), "there are")

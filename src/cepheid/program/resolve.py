@@ -49,7 +49,8 @@ def resolve_program(
     conformed = tuple(conform(s, types, s.target in known, problems) for s in statements)
     problems += misplaced_actions(tree)
     is_sound = all(problem.severity is not Severity.ERROR for problem in problems)
-    problems += action_problems(conformed, are_columns_known=is_sound)
+    are_known = is_sound and all(name in types for s in conformed for name in s.inputs)
+    problems += action_problems(conformed, are_columns_known=are_known)
     return ResolvedProgram(tree, types, _ranked(conformed), tuple(dict.fromkeys(problems)), given)
 
 
