@@ -40,15 +40,20 @@ class Feed:
 
     def rows(self) -> Iterator[Event]:
         for record in self.records():
-            try:
-                rows = self.session.feed(record)
-                self.on_rows(rows)
-                yield from rows
-                self.taken += record.type is not None
-            except LateEvent as late:
-                self.drop(late)
-            except InputError as refused:
-                self.skip(*refused.diagnostics)
+            rows = self.feed(record)
+            self.on_rows(rows)
+            yield from rows
+
+    def feed(self, record: Record) -> Sequence[Event]:
+        try:
+            rows = self.session.feed(record)
+            self.taken += record.type is not None
+            return rows
+        except LateEvent as late:
+            self.drop(late)
+        except InputError as refused:
+            self.skip(*refused.diagnostics)
+        return ()
 
     def records(self) -> Iterator[Record]:
         try:
