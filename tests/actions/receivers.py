@@ -88,7 +88,7 @@ class Mails:
     recipients: list[list[str]] = field(default_factory=list)
     refusal: str = "550 nobody of that name"
 
-    async def handle_RCPT(
+    async def handle_RCPT(  # noqa: N802 (the name that is asked for)
         self, server: Any, session: Any, envelope: Any, address: str, options: list[str]
     ) -> str:
         if address.startswith("refuse"):
@@ -96,7 +96,7 @@ class Mails:
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
-    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:  # noqa: N802
         message = message_from_bytes(envelope.content, policy=policy.default)
         assert isinstance(message, EmailMessage)
         self.messages.append(message)
@@ -121,13 +121,17 @@ def mails(password: str | None = None) -> Iterator[Mails]:
         if password
         else {}
     )
-    controller = Controller(received, hostname="127.0.0.1", port=0, **login)
-    # A free port is found by the system, and known only when the server listens.
-    controller._trigger_server = lambda: None  # type: ignore[method-assign]
+    controller = _OnAnyPort(received, hostname="127.0.0.1", port=0, **login)
     controller.start()
     try:
-        assert controller.server is not None
-        received.port = controller.server.sockets[0].getsockname()[1]
+        received.port = controller.port
         yield received
     finally:
         controller.stop()
+
+
+class _OnAnyPort(Controller):  # type: ignore[misc]  # its base has no types
+    def _trigger_server(self) -> None:
+        """The system finds a free port, which is known when the server listens."""
+        self.port = self.server.sockets[0].getsockname()[1]
+        super()._trigger_server()

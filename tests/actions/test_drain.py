@@ -127,7 +127,9 @@ def test_following_goes_on_with_what_comes_later(box: Path) -> None:
         def sleep(self, seconds: float) -> None:
             super().sleep(seconds)
             if len(self.slept) == 2:
-                actions.enqueue([actions.Action("a", 0, "late"), actions.Action("n", 0, "new")], box)
+                actions.enqueue(
+                    [actions.Action("a", 0, "late"), actions.Action("n", 0, "new")], box
+                )
 
     clock, executor = Later(patience=5), Flaky()
     found = actions.Drained()
@@ -193,7 +195,6 @@ def test_secrets_are_hidden_in_what_is_told_and_kept(box: Path) -> None:
 
 
 def test_a_rehearsal_does_nothing(box: Path) -> None:
-    before = {path: path.read_bytes() for path in box.rglob("*") if path.is_file()}
     executor = Flaky()
     drained(box, Hand(), once=True, b=Delivery(Flaky(None, failed())))
     before = {path: path.read_bytes() for path in box.rglob("*") if path.is_file()}

@@ -89,7 +89,7 @@ def test_values_are_as_they_were(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), object(), {1, 2}])
 def test_what_json_cannot_hold_is_refused(tmp_path: Path, value: object) -> None:
-    with pytest.raises(InputError, match="bad-action.*JSON"):
+    with pytest.raises(InputError, match=r"bad-action.*JSON"):
         actions.enqueue([Action("a", 0, "k", {}, {"p1": value})], tmp_path / "box")
 
 

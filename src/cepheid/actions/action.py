@@ -109,6 +109,8 @@ def actions_of_rows(rows: Iterable[Json]) -> Iterator[Action]:
 
 def _action_of_row(row: Json, repeats: Repeats) -> Action:
     name, cause = row.get("@type"), row.get("@cause", {})
+    if name is None:
+        raise ValueError("a row without '@type' is no action")
     if not isinstance(name, str) or not name:
         raise ValueError(f"an action has a name as its '@type', not {shown(name)}")
     if not isinstance(cause, Mapping):

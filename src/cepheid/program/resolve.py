@@ -49,7 +49,7 @@ def resolve_program(
     conformed = tuple(conform(s, types, s.target in known, problems) for s in statements)
     problems += misplaced_actions(tree)
     is_sound = all(problem.severity is not Severity.ERROR for problem in problems)
-    are_known = is_sound and all(name in types for s in conformed for name in s.inputs)
+    are_known = is_sound and not any(type.is_open for type in types.values())
     problems += action_problems(conformed, are_columns_known=are_known)
     return ResolvedProgram(tree, types, _ranked(conformed), tuple(dict.fromkeys(problems)), given)
 
