@@ -116,7 +116,7 @@ def mails(password: str | None = None) -> Iterator[Mails]:
         is_right = data == LoginPassword(b"me", (password or "").encode())
         return AuthResult(success=is_right, handled=False)
 
-    login = (
+    login: dict[str, Any] = (
         {"authenticator": authenticate, "auth_required": True, "auth_require_tls": False}
         if password
         else {}
@@ -130,8 +130,9 @@ def mails(password: str | None = None) -> Iterator[Mails]:
         controller.stop()
 
 
-class _OnAnyPort(Controller):  # type: ignore[misc]  # its base has no types
+class _OnAnyPort(Controller):
     def _trigger_server(self) -> None:
         """The system finds a free port, which is known when the server listens."""
-        self.port = self.server.sockets[0].getsockname()[1]
-        super()._trigger_server()
+        server: Any = self.server
+        self.port = server.sockets[0].getsockname()[1]
+        super()._trigger_server()  # type: ignore[no-untyped-call]

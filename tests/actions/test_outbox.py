@@ -73,7 +73,7 @@ def test_names_of_classes_can_be_anything(tmp_path: Path) -> None:
     actions.enqueue(some(*names), box)
     assert {path.parent for path in box.rglob("actions.jsonl")} == set((box / "queues").iterdir())
     executor = Flaky()
-    drained(box, Hand(), **{name: Delivery(executor) for name in names})
+    actions.drain(box, {name: Delivery(executor) for name in names}, clock=Hand())
     assert sorted(action.name for action in executor.done) == sorted(names)
 
 
