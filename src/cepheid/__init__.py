@@ -28,6 +28,7 @@ from cepheid.errors import (
 )
 
 if TYPE_CHECKING:
+    from cepheid import actions as actions
     from cepheid import live as live
     from cepheid import spark as spark
     from cepheid.build.declarations import context as context
@@ -135,6 +136,7 @@ __all__ = [  # noqa: PLE0604
     "RunError",
     "Severity",
     "UsageError",
+    "actions",
     "live",
     "spark",
     *_HOMES,
@@ -144,7 +146,7 @@ __all__ = [  # noqa: PLE0604
 if not TYPE_CHECKING:  # type checkers know all names from above, and refuse others
 
     def __getattr__(name: str) -> object:
-        if name in ("live", "spark"):
+        if name in ("actions", "live", "spark"):
             return import_module(f"cepheid.{name}")
         home = _HOMES.get(name)
         if home is None:
