@@ -134,6 +134,11 @@ CATALOGUE: dict[str, str] = {
     "misplaced-primitive": "a timing primitive outside of a condition",
     "bad-format": "a format with a mark that does not exist",
     "sql-failed": "SQL that fails on values: a division by zero, an overflow, a cast",
+    "bad-action": "a row that is no action, or a key that would stand for two actions",
+    "bad-outbox": "a folder that is no outbox, is damaged, or in use by another process",
+    "bad-executor": "settings of an executor that make no sense",
+    "no-executor": "actions that wait, since no executor has their name",
+    "dead-letter": "an action that could not be done",
     "usage": "a command or call that makes no sense",
 }
 
