@@ -44,11 +44,10 @@ from cepheid.sql.places import Places
 Typed: TypeAlias = tuple[exp.Expr, DataType]
 Reader: TypeAlias = Callable[["Typer", exp.Expr], Typed]
 
-FUNCTIONS = (
-    "abs", "avg", "cast", "ceil", "coalesce", "concat", "count", "floor", "greatest", "least",
-    "length", "lower", "max", "min", "mod", "nullif", "replace", "round", "sign", "substring",
-    "sum", "trim", "upper",
-)  # fmt: skip
+FUNCTIONS = tuple(
+    "abs avg cast ceil coalesce concat count floor greatest least length lower max min mod nullif"
+    " replace round sign substring sum trim upper".split()
+)
 
 _NUMBERS = (LONG, DOUBLE)
 _MOST_DIGITS = 15
