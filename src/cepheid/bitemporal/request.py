@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from cepheid.bitemporal.detections import History
-from cepheid.bitemporal.lifespans import lifespans
+from cepheid.analysis.lifespans import lifespans
 from cepheid.bitemporal.repository import Admission, AfterFreeze
 from cepheid.bitemporal.rounds import Rounds
 from cepheid.program.classes import SubscribedClass

@@ -29,10 +29,19 @@ class Places:
 
     def of(self, node: exp.Expr) -> Span:
         """Of a node, from its first token to its last one, closing parentheses aside."""
+        found = self._range(node)
+        return self.span(*found) if found else self.whole
+
+    def text_of(self, node: exp.Expr) -> str:
+        """A node as it is written, on one line."""
+        found = self._range(node)
+        return " ".join(self.text[slice(*found)].split()) if found else self.text
+
+    def _range(self, node: exp.Expr) -> tuple[int, int] | None:
         metas = [m for n in node.walk() if (m := n.meta).get("start") is not None]
-        if not metas:
-            return self.of(node.parent) if node.parent else self.whole
-        return self.span(min(m["start"] for m in metas), max(m["end"] for m in metas) + 1)
+        if metas:
+            return min(m["start"] for m in metas), max(m["end"] for m in metas) + 1
+        return self._range(node.parent) if node.parent else None
 
     def word(self, node: exp.Expr) -> str:
         """The word that a node begins with, as written: the name of a function."""
