@@ -38,7 +38,10 @@ def branches(tree: exp.Expr) -> Iterator[exp.Select]:
 def sources(select: exp.Select) -> list[Source]:
     begin = select.args.get("from_")
     found = [Source(begin.this.alias_or_name, begin.this, None)] if begin is not None else []
-    joins = [*((begin.this.args.get("joins") or ()) if begin else ()), *(select.args.get("joins") or ())]
+    joins = [
+        *((begin.this.args.get("joins") or ()) if begin else ()),
+        *(select.args.get("joins") or ()),
+    ]
     return [*found, *(Source(join.this.alias_or_name, join.this, join) for join in joins)]
 
 
@@ -76,3 +79,42 @@ def is_grouped(select: exp.Select) -> bool:
         for part in parts
         for node in part.walk(prune=lambda inner: isinstance(inner, exp.Query))
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """A query inside of a condition or a value, and the smallest part of that which asks for it.
+
+    Where it is not negated more rows of it make more conditions true.
+    """
+
+    query: exp.Expr
+    node: exp.Expr
+    is_negated: bool
+
+
+def subqueries(select: exp.Select) -> Iterator[Asked]:
+    """The queries in conditions and values of a query, not those that it reads from."""
+    for source in sources(select):
+        if source.join is not None:
+            yield from _asked(source.join.args.get("on"))
+    where, having = select.args.get("where"), select.args.get("having")
+    yield from _asked(where.this if where else None)
+    for part in select.expressions:
+        yield from _asked(part)
+    yield from _asked(having.this if having else None)
+
+
+def _asked(node: exp.Expr | None) -> Iterator[Asked]:
+    bare = node.unnest() if node is not None else None
+    if isinstance(bare, exp.And | exp.Or):
+        yield from _asked(bare.this)
+        yield from _asked(bare.expression)
+    elif isinstance(bare, exp.Exists):
+        yield Asked(bare.this, bare, is_negated=False)
+    elif isinstance(bare, exp.In) and bare.args.get("query"):
+        yield Asked(bare.args["query"], bare, is_negated=False)
+    elif bare is not None:
+        for inner in bare.walk(prune=lambda n: isinstance(n, exp.Query)):
+            if isinstance(inner, exp.Select | exp.SetOperation):
+                yield Asked(inner, bare, is_negated=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from cepheid.analysis.classes.written import text_of
 from cepheid.errors import Diagnostic, warning
 from cepheid.program.classes import AnyClass, ComplexClass
 from cepheid.program.graph import Graph
@@ -41,12 +42,12 @@ def _compared(places: Places, tree: exp.Expr) -> Iterator[Diagnostic]:
         if any(isinstance(side.unnest(), exp.Null) for side in sides):
             value = next((s for s in sides if not isinstance(s.unnest(), exp.Null)), sides[0])
             test = "IS NOT NULL" if isinstance(node, exp.NEQ) else "IS NULL"
-            fact = f"'{places.text_of(node)}' is never true: nothing compares with NULL"
-            hint = f"write {places.text_of(value)} {test}"
+            fact = f"'{text_of(places, node)}' is never true: nothing compares with NULL"
+            hint = f"write {text_of(places, value)} {test}"
             yield warning("null-comparison", fact, places.of(node), hint)
-    for node in tree.find_all(exp.In):
-        if any(isinstance(value.unnest(), exp.Null) for value in node.expressions):
-            is_negated = isinstance(node.parent, exp.Not)
+    for choice in tree.find_all(exp.In):
+        if any(isinstance(value.unnest(), exp.Null) for value in choice.expressions):
+            is_negated = isinstance(choice.parent, exp.Not)
             what = "makes NOT IN never true" if is_negated else "is in the list in vain"
-            hint = f"ask for {places.text_of(node.this)} IS {'NOT ' if is_negated else ''}NULL beside it"
-            yield warning("null-comparison", f"NULL {what}", places.of(node), hint)
+            hint = f"ask for {text_of(places, choice.this)} IS {'NOT ' if is_negated else ''}NULL beside it"
+            yield warning("null-comparison", f"NULL {what}", places.of(choice), hint)
