@@ -116,5 +116,5 @@ def _asked(node: exp.Expr | None) -> Iterator[Asked]:
         yield Asked(bare.args["query"], bare, is_negated=False)
     elif bare is not None:
         for inner in bare.walk(prune=lambda n: isinstance(n, exp.Query)):
-            if isinstance(inner, exp.Select | exp.SetOperation):
-                yield Asked(inner, bare, is_negated=True)
+            if isinstance(inner, exp.Query):
+                yield Asked(inner.unnest(), bare, is_negated=True)

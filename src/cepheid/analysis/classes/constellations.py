@@ -326,7 +326,7 @@ def _is_decided(node: exp.Expr) -> bool:
     is_simple = all(isinstance(side, exp.Column | exp.Literal) for side in sides)
     is_order = not isinstance(node, exp.EQ | exp.NEQ)
     is_text = any(side.is_type(exp.DataType.Type.TEXT) for side in sides)
-    return is_simple and len(names) == 1 and names != {"det"} and not (is_order and is_text)
+    return is_simple and len(names) <= 1 and names != {"det"} and not (is_order and is_text)
 
 
 def _is_sum(node: exp.Expr) -> bool:

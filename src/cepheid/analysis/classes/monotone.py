@@ -25,9 +25,9 @@ from cepheid.errors import Diagnostic, Span, note
 from cepheid.program.classes import ComplexClass
 from cepheid.program.graph import Graph
 from cepheid.program.resolved import ResolvedClass
-from cepheid.sql.dialect import parse_select
+from cepheid.sql.dialect import parse_select, parse_time
 from cepheid.sql.places import Places
-from cepheid.sql.selects import branches, is_aggregate, is_grouped, sources
+from cepheid.sql.selects import branches, is_aggregate, is_grouped, sources, subqueries
 
 _HINT = "buffering is not affected; with windows use sliding-actions, which leaves out what they make up"
 
@@ -64,6 +64,8 @@ class _Reasons:
         said: dict[str, Span] = {}
         for reason, node in self._of_query(written):
             said.setdefault(reason, span_of(self._places, node))
+        for reason, span in self._of_groups(written):
+            said.setdefault(reason, span)
         for reason, span in self._of_attributes(written):
             said.setdefault(reason, span)
         yield from said.items()
@@ -79,29 +81,16 @@ class _Reasons:
         for source in sources(select):
             if isinstance(source.node, exp.Subquery):
                 yield from self._of_query(source.node.this)
+                yield from self._aggregates(source.node.this)
             if source.table is not None and source.table.lower() in self._open:
                 yield f"'{source.table}' is not", source.node.this
             if source.is_outer:
                 yield f"what LEFT JOIN fills up when '{source.alias}' is missing", source.node
-            if source.join is not None and (on := source.join.args.get("on")) is not None:
-                yield from self._of_condition(on)
-        if where := select.args.get("where"):
-            yield from self._of_condition(where.this)
-        for part in (*select.expressions, select.args.get("having")):
-            if part is not None:
-                yield from self._of_value(part)
-
-    def _of_condition(self, node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
-        bare = node.unnest()
-        if isinstance(bare, exp.And | exp.Or):
-            yield from self._of_condition(bare.this)
-            yield from self._of_condition(bare.expression)
-        elif isinstance(bare, exp.Exists):
-            yield from self._of_query(bare.this)
-        elif isinstance(bare, exp.In) and bare.args.get("query"):
-            yield from self._of_query(bare.args["query"])
-        elif bare.find(exp.Query):
-            yield self._negation(bare), bare
+        for asked in subqueries(select):
+            if asked.is_negated:
+                yield self._negation(asked.node), asked.node
+            else:
+                yield from self._of_query(asked.query)
 
     def _negation(self, node: exp.Expr) -> str:
         inner = node.this.unnest() if isinstance(node, exp.Not) else node
@@ -114,10 +103,28 @@ class _Reasons:
     def _read(self, node: exp.Expr) -> str:
         return listed(list(dict.fromkeys(table.name for table in node.find_all(exp.Table))))
 
-    def _of_value(self, node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
-        for part in node.walk(prune=lambda inner: isinstance(inner, exp.Subquery)):
-            if is_aggregate(part) or isinstance(part, exp.Subquery):
-                yield f"'{text_of(self._places, part)}' depends on all rows of a group", part
+    def _aggregates(self, query: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
+        for select in branches(query):
+            for part in (*select.expressions, select.args.get("having")):
+                for node in part.walk(prune=_is_query) if part is not None else ():
+                    if is_aggregate(node):
+                        yield _of_all_rows(text_of(self._places, node)), node
+
+    def _of_groups(self, written: exp.Query) -> Iterator[tuple[str, Span]]:
+        """Aggregates, where a group may have several rows."""
+        declared, query = self._resolved.declared, self._resolved.query
+        assert isinstance(declared, ComplexClass)
+        assert query is not None
+        for tree, text in zip(branches(query.tree), branches(written), strict=True):
+            group = tree.args.get("group")
+            told = Determined(tree, self._classes, group.expressions if group else ())
+            if not is_grouped(tree) or not told.open_sources:
+                continue
+            for reason, node in self._aggregates(text):
+                yield reason, span_of(self._places, node)
+            places = Places(declared.occurring)
+            for node in filter(is_aggregate, parse_time(declared.occurring).walk()):
+                yield _of_all_rows(text_of(places, node)), span_of(places, node)
 
     def _of_attributes(self, written: exp.Query) -> Iterator[tuple[str, Span]]:
         assert self._resolved.query is not None
@@ -141,6 +148,14 @@ class _Reasons:
             if node.alias_or_name.lower() == name.lower():
                 return self._places.of(node)
         return self._places.of(select.expressions[min(place, len(select.expressions) - 1)])
+
+
+def _is_query(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Query)
+
+
+def _of_all_rows(text: str) -> str:
+    return f"'{text}' depends on all rows of a group"
 
 
 def _open_key(
