@@ -260,7 +260,7 @@ class _Subqueries:
 
 def _column_type(query: exp.Query) -> DataType:
     found = query.selects[0].meta.get("cepheid_type", ANY) if query.selects else ANY
-    return of_type("DataType", found)
+    return of_type(DataType, found)
 
 
 def _common(a: DataType, b: DataType) -> DataType | None:
@@ -284,7 +284,7 @@ def _branches(query: exp.Expr) -> Iterator[exp.Select]:
 def _recast(select: exp.Select, place: int, wanted: DataType) -> None:
     """Makes a projection one of a type that holds it."""
     projection = select.selects[place]
-    found = of_type("DataType", projection.meta["cepheid_type"])
+    found = of_type(DataType, projection.meta["cepheid_type"])
     inner = projection.this
     if found == NULL and not is_open(wanted):
         projection.set("this", cast(inner, wanted))
@@ -459,7 +459,7 @@ class _Resolver:
 
     def _projection(self, query: exp.Query, place: int) -> exp.Expr:
         selects = next(_branches(query)).expressions
-        return of_type("exp.Expr", selects[min(place, len(selects) - 1)])
+        return of_type(exp.Expr, selects[min(place, len(selects) - 1)])
 
     def _fit_branch(
         self, branch: exp.Select, source: exp.Select, low: list[str], target: Table
@@ -468,7 +468,7 @@ class _Resolver:
         for attribute, wanted in target.attributes.items():
             place = low.index(attribute.lower())
             projection = branch.selects[place]
-            found = of_type("DataType", projection.meta["cepheid_type"])
+            found = of_type(DataType, projection.meta["cepheid_type"])
             if not (
                 is_open(found) or found == wanted or (found in (LONG, PERIOD) and wanted == DOUBLE)
             ):
@@ -543,7 +543,7 @@ class _Selects:
         found.set("expressions", projections)
         if is_grouped:
             self._check_groups(found, groups)
-        columns = {p.alias: of_type("DataType", p.meta["cepheid_type"]) for p in projections}
+        columns = {p.alias: of_type(DataType, p.meta["cepheid_type"]) for p in projections}
         columns.pop(_OCCURRING, None)
         return _Found(found, columns)
 
@@ -661,7 +661,7 @@ class _Selects:
             return node
         for projection in self.select.expressions:
             if isinstance(projection, exp.Alias) and projection.alias.lower() == node.name.lower():
-                return of_type("exp.Expr", projection.this)
+                return of_type(exp.Expr, projection.this)
         return node
 
     def _projections(self, any_columns: bool) -> list[exp.Expr]:
