@@ -204,6 +204,12 @@ def test_live_models_load_no_library() -> None:
     assert not loaded & {"pyarrow", "pandas", "numpy", "pyspark", "pyecore", "lxml"}
 
 
+def test_actions_load_neither_a_library_nor_what_only_some_executors_need() -> None:
+    loaded = loaded_after("import cepheid.actions")
+    assert not loaded & {"pyarrow", "pandas", "numpy", "smtplib", "ssl", "http.client", "sqlite3"}
+    assert not any(name.startswith(("cepheid.program", "cepheid.engines")) for name in loaded)
+
+
 def test_the_spark_namespace_loads_no_pyspark() -> None:
     assert "pyspark" not in loaded_after("import cepheid as cep; cep.spark")
 

@@ -122,6 +122,8 @@ CATALOGUE: dict[str, str] = {
     "single-variable": "a variable of a graph query that is used once",
     "recursive-class": "a class that derives its events from its own",
     "recursive-query": "a graph query that asks for itself",
+    "missing-key": "an event of a class without its key, or without an occurrence time",
+    "ambiguous-key": "two events of a class that have one key at the same time",
     "rule-failed": "a function that a rule calls and that raises",
     "never-settles": "rules that lead to each other without end",
     "null-comparison": "a comparison with NULL, which is never true",
@@ -142,6 +144,11 @@ CATALOGUE: dict[str, str] = {
     "misplaced-primitive": "a timing primitive outside of a condition",
     "bad-format": "a format with a mark that does not exist",
     "sql-failed": "SQL that fails on values: a division by zero, an overflow, a cast",
+    "bad-action": "a row that is no action, or a key that would stand for two actions",
+    "bad-outbox": "a folder that is no outbox, is damaged, or in use by another process",
+    "bad-executor": "settings of an executor that make no sense",
+    "no-executor": "actions that wait, since no executor has their name",
+    "dead-letter": "an action that could not be done",
     "usage": "a command or call that makes no sense",
 }
 

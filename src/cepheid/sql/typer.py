@@ -32,6 +32,7 @@ from cepheid.sql.nodes import (
     Type,
     both,
     cast,
+    microseconds,
     number,
     typed,
     whole,
@@ -185,11 +186,6 @@ def seconds(node: exp.Expr) -> exp.Expr:
     return number(microseconds(node) / SECOND)
 
 
-def microseconds(node: exp.Expr) -> int:
-    """Of a constant length of time, as this module leaves it."""
-    return int(node.unnest().name)
-
-
 def _hint(a: DataType, b: DataType) -> str | None:
     if {a, b} == {TIMESTAMP, STRING}:
         return "write a time as TIMESTAMP '2026-01-31T12:00:00Z'"
@@ -223,11 +219,11 @@ def _time_literal(typer: Typer, node: exp.Expr) -> Typed:
     return whole(node.microseconds, PERIOD), PERIOD
 
 
-def _null(typer: Typer, node: exp.Expr) -> Typed:
-    return exp.Null(), NULL
+def _null(_: Typer, node: exp.Expr) -> Typed:
+    return node.copy(), NULL
 
 
-def _boolean(typer: Typer, node: exp.Expr) -> Typed:
+def _boolean(_: Typer, node: exp.Expr) -> Typed:
     return exp.Boolean(this=node.this), BOOLEAN
 
 
@@ -272,7 +268,7 @@ def _sum(typer: Typer, node: exp.Expr) -> Typed:
             a,
             b,
         ) else NULL
-    if a == TIMESTAMP or b == TIMESTAMP:
+    if TIMESTAMP in (a, b):
         return _time_sum(typer, node, (left, a), (right, b))
     if a == b == PERIOD:
         sign = 1 if operator is exp.Add else -1
@@ -288,15 +284,15 @@ def _time_sum(typer: Typer, node: exp.Expr, left: Typed, right: Typed) -> Typed:
         operator is exp.Add and types == (PERIOD, TIMESTAMP)
     )
     if is_shift or any(map(is_open, types)):
-        parts = (as_shift(found, type_) for found, type_ in (left, right))
-        return both(*parts, operator, TIMESTAMP), TIMESTAMP
+        one, other = (_as_shift(found, type_) for found, type_ in (left, right))
+        return both(one, other, operator, TIMESTAMP), TIMESTAMP
     sign = "+" if operator is exp.Add else "-"
     fact = f"{words(types[0])} {sign} {words(types[1])} makes no sense"
     hint = "lengths of time are written 30s, 5m, 2h, 1d"
     return typer.report("type-mismatch", fact, node, hint)
 
 
-def as_shift(node: exp.Expr, type_: DataType) -> exp.Expr:
+def _as_shift(node: exp.Expr, type_: DataType) -> exp.Expr:
     return whole(microseconds(node), TIMESTAMP) if type_ == PERIOD else node
 
 
@@ -307,17 +303,18 @@ def difference(left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 
 def _arithmetic(typer: Typer, node: exp.Expr, left: Typed, right: Typed) -> Typed:
-    values = []
-    for part, (found, type_) in ((node.this, left), (node.expression, right)):
-        if type_ == PERIOD:
-            found, type_ = seconds(found), DOUBLE
-        if not typer.expect(type_, _NUMBERS, part):
-            return exp.Null(), ANY
-        values.append((found, type_))
-    parts, common = typer.alike((node.this, node.expression), values)
+    values = [_as_number(left), _as_number(right)]
+    nodes = (node.this, node.expression)
+    if not all(typer.expect(v[1], _NUMBERS, n) for v, n in zip(values, nodes, strict=True)):
+        return exp.Null(), ANY
+    (one, other), common = typer.alike(nodes, values)
     if isinstance(node, exp.Div) and common == LONG:
-        parts, common = [cast(part, DOUBLE) for part in parts], DOUBLE
-    return both(*parts, type(node), common), common
+        one, other, common = cast(one, DOUBLE), cast(other, DOUBLE), DOUBLE
+    return both(one, other, type(node), common), common
+
+
+def _as_number(value: Typed) -> Typed:
+    return (seconds(value[0]), DOUBLE) if value[1] == PERIOD else value
 
 
 def _product(typer: Typer, node: exp.Expr) -> Typed:
@@ -332,8 +329,8 @@ def _comparison(typer: Typer, node: exp.Expr) -> Typed:
     if found:
         return found
     nodes = (node.this, node.expression)
-    parts, _ = typer.alike(nodes, [typer.read(part) for part in nodes])
-    return both(*parts, type(node), BOOLEAN), BOOLEAN
+    (left, right), _ = typer.alike(nodes, [typer.read(part) for part in nodes])
+    return both(left, right, type(node), BOOLEAN), BOOLEAN
 
 
 def _connective(typer: Typer, node: exp.Expr) -> Typed:
@@ -523,8 +520,8 @@ def _cast(typer: Typer, node: exp.Expr) -> Typed:
     if type_ == PERIOD:
         found, type_ = seconds(found), DOUBLE
     if type_ == TIMESTAMP or (type_ == DOUBLE and target == STRING):
-        hint = "format(...) writes numbers and times" if target == STRING else None
-        return typer.refuse(f"CAST of {words(type_)} to {words(target)}", node, hint)
+        advice = "format(...) writes numbers and times" if target == STRING else None
+        return typer.refuse(f"CAST of {words(type_)} to {words(target)}", node, advice)
     if type_ == target:
         return found, target
     return cast(found, target), target
