@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from cepheid.analysis.lifespans import spans_of
 from cepheid.bitemporal.derivation import view_of
 from cepheid.bitemporal.detections import Detection, Key
-from cepheid.bitemporal.lifespans import spans_of
 from cepheid.bitemporal.local.agenda import Agenda
 from cepheid.bitemporal.local.maintenance import Maintenance, maintenance_of
 from cepheid.bitemporal.local.store import ClassStore, Delta, Marks
