@@ -120,6 +120,7 @@ CATALOGUE: dict[str, str] = {
     "unknown-query": "a graph query that nothing declares",
     "unbound-variable": "a variable of a graph query that nothing gives a value",
     "single-variable": "a variable of a graph query that is used once",
+    "recursive-class": "a class that derives its events from its own",
     "recursive-query": "a graph query that asks for itself",
     "rule-failed": "a function that a rule calls and that raises",
     "never-settles": "rules that lead to each other without end",
