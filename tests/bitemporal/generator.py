@@ -210,7 +210,7 @@ def _united(rng: Random, known: list[str]) -> str:
 def _counted(rng: Random, known: list[str]) -> str:
     a, b = rng.choice(known), rng.choice(known)
     return (
-        f"SELECT a.k, (SELECT COUNT(*) FROM {b} b WHERE b.x = a.x) AS x, a.s FROM {a} a"
+        f"SELECT a.k, (SELECT COUNT(*) AS n FROM {b} b WHERE b.x = a.x) AS x, a.s FROM {a} a"
         f" OCCURRING AT {_when(rng, 'a')}"
     )
 

@@ -22,10 +22,10 @@ from cepheid.bitemporal.statements import Pair, Statements, is_kept
 from cepheid.bitemporal.tables import HIDDEN, definition, fill, quoted, row_of
 from cepheid.program.classes import ComplexClass
 from cepheid.program.resolved import ResolvedClass
+from cepheid.sql.atoms import Atom, atoms
 from cepheid.sql.sqlite import connect
 
 Views = Mapping[str, View]  # of all classes
-Atom = tuple[str, tuple[int, int] | None]  # a primitive, and the bounds of LATE(min, max)
 
 
 def run(request: RoundsRequest) -> Outcome:
@@ -128,14 +128,14 @@ class Reactions:
             if self._freezing is None or is_kept(answer.pair, self._freezing[name], now, self._rounds):
                 for firing in answer.firings:
                     self._recorder.fire(firing)
-        atoms = {atom for reaction in resolved.reactions for atom in reaction.condition.atoms}
+        found = {atom for reaction in resolved.reactions for atom in atoms(reaction.condition)}
         for pair in pairs:
-            self._toggle(name, pair, atoms, now)
+            self._toggle(name, pair, found, now)
 
-    def _toggle(self, name: str, pair: Pair, atoms: Set[Atom], now: Number) -> None:
+    def _toggle(self, name: str, pair: Pair, found: Set[Atom], now: Number) -> None:
         """Atoms set and clear toggles, whatever else their conditions say."""
         constellation = constellation_of(pair, now, self._rounds)
-        held = {name for name, bounds in atoms if self._holds(name, bounds, pair, constellation)}
+        held = {name for name, bounds in found if self._holds(name, bounds, pair, constellation)}
         if held & {"ONTIME", "LATE"}:
             self._set(now, name, pair.key, is_set=True)
         elif held & {"CANCELLATION", "POSTPONE"}:

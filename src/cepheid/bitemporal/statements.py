@@ -74,7 +74,12 @@ class Statements:
         self._select = f"SELECT {asked} FROM {self._relation}"
 
     def _asked(self) -> Iterator[str]:
-        from cepheid.sql.conditions import clears_toggle_tree, condition_tree, sets_toggle_tree
+        from cepheid.sql.conditions import (
+            argument_tree,
+            clears_toggle_tree,
+            condition_tree,
+            sets_toggle_tree,
+        )
         from cepheid.sql.transpile import to_sql
 
         chronon = self._rounds.chronon
@@ -83,7 +88,8 @@ class Statements:
             yield "0" if tree is None else to_sql(tree, "sqlite")
         for reaction in self._class.reactions:
             yield to_sql(condition_tree(reaction.condition, chronon), "sqlite")
-            yield from (to_sql(argument.tree, "sqlite") for argument in reaction.arguments)
+            for argument in reaction.arguments:
+                yield to_sql(argument_tree(argument, chronon), "sqlite")
 
     def answers(self, pairs: Sequence[Pair], now: Number) -> Iterator[Answer]:
         """What they say of each event in a round, in the order of the events."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -51,6 +51,9 @@ class _Class:
         return self.resolved.declared.name
 
 
+_Changed = Callable[["_Class"], Delta]
+
+
 class LocalRounds:
     """A program in rounds, one after the other; each knows the number of the one before."""
 
@@ -85,7 +88,21 @@ class LocalRounds:
         return found
 
     def round(self, number: Number, detections: Iterable[Detection] = ()) -> list[Firing]:
-        """One round: what was learnt since the last one, and the actions that it calls for."""
+        """One round: what was learnt since the last one, and the actions that it calls for.
+
+        A round that fails leaves everything as it was.
+        """
+        self._connection.execute("BEGIN")
+        try:
+            firings = self._round(number, detections)
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+        self.last = number
+        return firings
+
+    def _round(self, number: Number, detections: Iterable[Detection]) -> list[Firing]:
         silent = self._purge(number)
         waiting: dict[str, list[Detection]] = {}
         for detection in detections:
@@ -97,17 +114,12 @@ class LocalRounds:
             for firing in self._react(each, deltas[each.name], silent.get(each.name, {}), number)
         ]
         self._settle()
-        self.last = number
         return firings
 
     def next_due(self) -> Number | None:
         """By when a round has something to do, even if nothing is learnt."""
         found = (each.store.next_due() for each in self._classes.values())
         return min((due for due in found if due is not None), default=None)
-
-    def preload(self, detections: Iterable[Detection]) -> None:
-        """Takes what was known before the first round, without reacting to it."""
-        raise NotImplementedError
 
     # What changes
 
@@ -186,7 +198,6 @@ class LocalRounds:
         deltas = self._propagated(number, lambda each: self._expired(each, end - lifespans[each.name]))
         self._settle()
         for each in self._classes.values():
-            self._note(each, deltas[each.name], number)
             for key in each.store.drop_marks_before(end):
                 if self._notes:
                     self._notes.unset(number, each.name, key)
@@ -203,7 +214,7 @@ class LocalRounds:
     def _react(
         self, each: _Class, delta: Delta, silent: Delta, number: Number
     ) -> Iterator[Firing]:
-        self._note(each, delta, number)
+        self._note(each, _both(silent, delta), number)
         marks: dict[Key, Marks] = {}
         pairs = list(self._pairs(each, delta, silent, number, marks))
         if self._notes:
@@ -250,4 +261,18 @@ class LocalRounds:
 
 def _delta(known: Mapping[Key, Row | None], view: View, keys: Iterable[Key]) -> Delta:
     found = {key: (known.get(key), view.get(key)) for key in keys}
+    return {key: pair for key, pair in found.items() if pair[0] != pair[1]}
+
+
+def _both(first: Delta, second: Delta) -> Delta:
+    """What two changes, one after the other, come to."""
+    if not first:
+        return second
+    found = {
+        key: (
+            first[key][0] if key in first else second[key][0],
+            second[key][1] if key in second else first[key][1],
+        )
+        for key in {**first, **second}
+    }
     return {key: pair for key, pair in found.items() if pair[0] != pair[1]}
