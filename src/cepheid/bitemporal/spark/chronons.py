@@ -33,22 +33,28 @@ class Chronons:
         return f"({self.begin(instant)} div {self.rounds.chronon}L)"
 
     def at_or_after(self, number: str) -> str:
-        """The first round at or after the number in a column."""
-        bounded = f"least(greatest({number}, {self.rounds.first}L), {self.never})"
-        outages = [(a, b) for a, b in self.rounds.outages if b > self.rounds.first]
-        outages = [(a, b) for a, b in outages if a <= self.rounds.last]
+        """The first round at or after the number in a column; null stays null."""
+        first, last = self.rounds.first, self.rounds.last
+        bounded = (
+            f"CASE WHEN {number} < {first}L THEN {first}L "
+            f"WHEN {number} > {last}L THEN {self.never} ELSE {number} END"
+        )
+        outages = [
+            (max(begin, first), min(end, last + 1))
+            for begin, end in self.rounds.outages
+            if end > first and begin <= last
+        ]
         if not outages:
             return bounded
-        ends = [(a, f"least({b}L, {self.never})") for a, b in outages]
         if len(outages) <= _FEW:
-            branches = (
-                f"WHEN {bounded} >= {begin}L AND {bounded} < {outage[1]}L THEN {end}"
-                for outage, (begin, end) in zip(outages, ends, strict=True)
+            before = f"WHEN {number} < {outages[0][1]}L THEN {outages[0][1]}L" if outages[0][0] <= first else ""
+            branches = " ".join(
+                f"WHEN {number} >= {begin}L AND {number} < {end}L THEN {end}L" for begin, end in outages
             )
-            return f"CASE {' '.join(branches)} ELSE {bounded} END"
-        spans = ", ".join(f"struct({a}L AS a, {b}L AS b)" for a, b in outages)
+            return f"CASE {before} {branches} ELSE {bounded} END"
+        spans = ", ".join(f"struct({begin}L AS a, {end}L AS b)" for begin, end in outages)
         within = f"filter(array({spans}), o -> {bounded} >= o.a AND {bounded} < o.b)"
-        return f"least(coalesce(try_element_at({within}, 1).b, {bounded}), {self.never})"
+        return f"coalesce(try_element_at({within}, 1).b, {bounded})"
 
     def is_round(self, number: str) -> str:
         return f"({number} = {self.at_or_after(number)})"
