@@ -19,9 +19,10 @@ from cepheid.bitemporal.spark.reactions import (
     actions_of,
     argument_name,
     changes_of,
+    fired_of,
     toggles_of,
 )
-from cepheid.bitemporal.spark.steps import quoted, with_clause
+from cepheid.bitemporal.spark.steps import quoted
 from cepheid.bitemporal.spark.subscribed import input_of
 from cepheid.bitemporal.statements import argument_value
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, STRING, DataType
@@ -49,20 +50,36 @@ class Histories:
         known = {name for name, frame in detections.items() if "@known" in frame.columns}
         self._plan = plan_of(classes, rounds, after_freeze=after_freeze, with_known=known)
         self._frames = {input_of(name): frame for name, frame in detections.items()}
+        self._fired = {fired_of(each.declared.name) for each in classes}
 
     def table(self, name: str) -> DataFrame:
         """The rows of a step."""
-        inputs = self._plan.inputs(name)
-        frames = {f"input{place}": self._frames[each] for place, each in enumerate(inputs)}
+        if name not in self._frames:
+            self._frames[name] = self._frame(name)
+        return self._frames[name]
+
+    def keep(self, name: str) -> None:
+        """Works out all that is known of a class, for everything that follows."""
+        self._frames[fired_of(name)] = self.table(fired_of(name)).localCheckpoint()
+
+    def _frame(self, name: str) -> DataFrame:
+        """Classes are analysed one by one: as one text, a program may be too deep for Spark."""
+        steps = self._plan.needed(name, self._is_given)
+        own = {step.name for step in steps}
+        read = dict.fromkeys(each for step in steps for each in step.reads if each not in own)
+        frames = {f"frame{place}": self.table(each) for place, each in enumerate(read)}
         parts = [
-            f"{quoted(each)} AS (SELECT * FROM {{input{place}}})"
-            for place, each in enumerate(inputs)
+            f"{quoted(each)} AS (SELECT * FROM {{frame{place}}})" for place, each in enumerate(read)
         ]
-        steps = (part.replace("{", "{{").replace("}", "}}") for part in with_clause(self._plan.needed(name)))
-        parts += steps
-        text = f"WITH {', '.join(parts)}\nSELECT * FROM {quoted(name)}"
+        for step in steps:
+            sql = step.sql.replace("{", "{{").replace("}", "}}")
+            parts.append(f"{quoted(step.name)} AS ({sql})")
         [first, *_] = frames.values()
+        text = f"WITH {', '.join(parts)} SELECT * FROM {quoted(name)}"
         return first.sparkSession.sql(text, **frames)
+
+    def _is_given(self, name: str) -> bool:
+        return name in self._frames or name in self._fired
 
 
 def run(request: RoundsRequest) -> Outcome:
@@ -93,6 +110,7 @@ def _outcome(request: RoundsRequest, histories: Histories) -> Outcome:
     toggles: list[Toggle] = []
     for each in request.classes:
         name = each.declared.name
+        histories.keep(name)
         versions += _versions(each.declared, _rows(histories, name), request.rounds)
         changes += _changes(each.declared, _rows(histories, changes_of(name)))
         toggles += _toggles(each.declared, _rows(histories, toggles_of(name)))

@@ -40,8 +40,9 @@ class Derived:
         ):
             yield Step(f"{self._name}@{label}", sql(quoted(source)), (source,))
             source = f"{self._name}@{label}"
-        yield Step(self._name, self._versions(quoted(source)), (source,))
-        yield timeline(self.resolved, self.chronons)
+        versions = f"{self._name}@versions"
+        yield Step(versions, self._versions(quoted(source)), (source,))
+        yield Step(timeline_of(self._name), self._timeline(quoted(versions)), (versions,))
 
     @property
     def _name(self) -> str:
@@ -141,26 +142,25 @@ class Derived:
             f"coalesce(lead(`@before`) OVER ({window}), `@end`) AS `@to` FROM {source}"
         )
 
-
-def timeline(resolved: ResolvedClass, chronons: Chronons) -> Step:
-    """Each version beside the one before it, and whether it ends in nothing."""
-    name = resolved.declared.name
-    columns = [*(a.name for a in resolved.declared.attributes), "occ", "det"]
-    key = listed(resolved.declared.key)
-    window = f"(PARTITION BY {key} ORDER BY `@from`)"
-    new = ", ".join(f"{quoted(c)} AS {quoted(f'new_{c}')}" for c in columns)
-    lagged = ", ".join(f"lag({quoted(c)}) OVER {window} AS {quoted(f'old_{c}')}" for c in columns)
-    rows = (
-        f"SELECT {key}, {new}, {lagged}, `@from`, `@to`, "
-        f"coalesce(lag(`@to`) OVER {window} = `@from`, FALSE) AS has_old, "
-        f"(`@to` < {chronons.never} AND NOT coalesce(lead(`@from`) OVER {window} = `@to`, FALSE)) "
-        f"AS `@gone` FROM {quoted(name)}"
-    )
-    old = ", ".join(
-        f"CASE WHEN has_old THEN {quoted(f'old_{c}')} END AS {quoted(f'old_{c}')}" for c in columns
-    )
-    found = f"SELECT {key}, {listed(columns, 'new_')}, {old}, has_old, `@from`, `@to`, `@gone`"
-    return Step(timeline_of(name), f"{found} FROM ({rows})", (name,))
+    def _timeline(self, source: str) -> str:
+        """Each version beside the one before it, and whether it ends in nothing."""
+        columns = [*self._values, "det"]
+        key = listed(self.resolved.declared.key)
+        window = f"({self._window('`@from`')})"
+        new = ", ".join(f"{quoted(c)} AS {quoted(f'new_{c}')}" for c in columns)
+        old = ", ".join(f"lag({quoted(c)}) OVER {window} AS {quoted(f'old_{c}')}" for c in columns)
+        rows = (
+            f"SELECT {key}, {new}, {old}, `@from`, `@to`, "
+            f"coalesce(lag(`@to`) OVER {window} = `@from`, FALSE) AS has_old, "
+            f"(`@to` < {self.chronons.never} AND "
+            f"NOT coalesce(lead(`@from`) OVER {window} = `@to`, FALSE)) AS `@gone` FROM {source}"
+        )
+        kept = ", ".join(
+            f"CASE WHEN has_old THEN {quoted(f'old_{c}')} END AS {quoted(f'old_{c}')}"
+            for c in columns
+        )
+        rest = f"{listed(columns, 'new_')}, {kept}, has_old, `@from`, `@to`, `@gone`"
+        return f"SELECT {key}, {rest} FROM ({rows})"
 
 
 def _text(text: str) -> str:

@@ -41,6 +41,11 @@ def actions_of(name: str) -> str:
     return f"{name}@actions"
 
 
+def fired_of(name: str) -> str:
+    """The table of all that is known of a class, from which the others are made."""
+    return f"{name}@fired"
+
+
 def changes_of(name: str) -> str:
     return f"{name}@changes"
 
@@ -67,10 +72,12 @@ class Reacting:
             ("instants", self._instants),
             ("bounds", self._bounds),
             ("effects", self._effects),
-            ("fired", self._fired),
         ):
             yield Step(f"{name}@{label}", sql(quoted(source)), (source,))
             source = f"{name}@{label}"
+        yield Step(fired_of(name), self._fired(quoted(source)), (source,))
+        source = fired_of(name)
+        yield Step(name, self._versions(quoted(source)), (source,))
         yield Step(changes_of(name), self._changes(quoted(source)), (source,))
         yield Step(toggles_of(name), self._toggles(quoted(source)), (source,))
         if self.resolved.reactions:
@@ -287,7 +294,12 @@ class Reacting:
         )
         return f"SELECT {self._key}, now AS `@round`, `@statement`{arguments} FROM ({rows})"
 
-    # Changes and toggles ----------------------------------------------------------------------
+    # Versions, changes and toggles ----------------------------------------------------------------------
+
+    def _versions(self, source: str) -> str:
+        """The table that queries read."""
+        values = ", ".join(f"{quoted(f'new_{c}')} AS {quoted(c)}" for c in self._columns)
+        return f"SELECT {values}, `@from`, `@to` FROM {source}"
 
     def _changes(self, source: str) -> str:
         """Announcements, changes and cancellations, each with the toggle at its round's beginning."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 
@@ -28,24 +28,18 @@ class Plan:
     def __contains__(self, name: str) -> bool:
         return name in self._steps
 
-    def needed(self, *names: str) -> list[Step]:
-        """The steps behind some of them, each after those that it reads."""
+    def needed(self, name: str, given: Callable[[str], bool]) -> list[Step]:
+        """A step and those behind it, each after what it reads; some are given and left out."""
         found: dict[str, Step] = {}
-        for name in names:
-            self._collect(name, found)
+        self._collect(name, given, found)
         return list(found.values())
 
-    def _collect(self, name: str, found: dict[str, Step]) -> None:
-        step = self._steps.get(name)
-        if step is not None and name not in found:
-            for read in step.reads:
-                self._collect(read, found)
-            found[name] = step
-
-    def inputs(self, *names: str) -> list[str]:
-        """The inputs behind some steps."""
-        read = (each for step in self.needed(*names) for each in step.reads)
-        return list(dict.fromkeys(name for name in read if name not in self))
+    def _collect(self, name: str, given: Callable[[str], bool], found: dict[str, Step]) -> None:
+        if name not in found:
+            for read in self._steps[name].reads:
+                if read in self._steps and not given(read):
+                    self._collect(read, given, found)
+            found[name] = self._steps[name]
 
 
 def quoted(name: str) -> str:
@@ -56,7 +50,3 @@ def listed(names: Iterable[str], side: str = "") -> str:
     """Columns, one after the other."""
     return ", ".join(quoted(f"{side}{name}") for name in names)
 
-
-def with_clause(steps: Iterable[Step]) -> Iterator[str]:
-    for step in steps:
-        yield f"{quoted(step.name)} AS (\n{step.sql}\n)"

@@ -63,7 +63,6 @@ class Subscribed:
             yield Step(step, makers[name](quoted(source)), (source,))
             source = step
         yield Step(timeline_of(self._name), self._timeline(quoted(source)), (source,))
-        yield Step(self._name, self._versions(quoted(source)), (source,))
 
     def _arriving(self, source: str) -> str:
         """The round in which each counts; what is known after all rounds never does."""
@@ -140,10 +139,3 @@ class Subscribed:
         )
         rest = f"{listed(self._columns, 'new_')}, {empty}, has_old, `@from`, `@to`, `@gone`"
         return f"SELECT {key}, {rest} FROM ({rows}) WHERE NOT `@retracted`"
-
-    def _versions(self, source: str) -> str:
-        end = f"lead(`@from`, 1, {self.chronons.never}) OVER ({self._window})"
-        rows = f"SELECT *, {end} AS `@to` FROM {source}"
-        return (
-            f"SELECT {listed(self._columns)}, `@from`, `@to` FROM ({rows}) WHERE NOT `@retracted`"
-        )
