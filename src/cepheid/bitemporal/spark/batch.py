@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cepheid.bitemporal.detections import Detection, Key, by_class
 from cepheid.bitemporal.outcome import Change, Firing, Outcome, Toggle, Version
-from cepheid.bitemporal.repository import AfterFreeze, Row
+from cepheid.bitemporal.repository import AfterFreeze, Refusal, Row
 from cepheid.bitemporal.request import RoundsRequest
 from cepheid.bitemporal.rounds import Rounds
 from cepheid.bitemporal.spark.program import plan_of
@@ -23,7 +23,7 @@ from cepheid.bitemporal.spark.reactions import (
     toggles_of,
 )
 from cepheid.bitemporal.spark.steps import quoted
-from cepheid.bitemporal.spark.subscribed import input_of
+from cepheid.bitemporal.spark.subscribed import input_of, refused_of
 from cepheid.bitemporal.statements import argument_value
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, STRING, DataType
 from cepheid.engines.spark.session.failures import failure_of
@@ -67,7 +67,9 @@ class Histories:
         steps = self._plan.needed(name, self._is_given)
         own = {step.name for step in steps}
         read = dict.fromkeys(each for step in steps for each in step.reads if each not in own)
-        frames = {f"frame{place}": self.table(each) for place, each in enumerate(read)}
+        frames: dict[str, Any] = {
+            f"frame{place}": self.table(each) for place, each in enumerate(read)
+        }
         parts = [
             f"{quoted(each)} AS (SELECT * FROM {{frame{place}}})" for place, each in enumerate(read)
         ]
@@ -76,7 +78,8 @@ class Histories:
             parts.append(f"{quoted(step.name)} AS ({sql})")
         [first, *_] = frames.values()
         text = f"WITH {', '.join(parts)} SELECT * FROM {quoted(name)}"
-        return first.sparkSession.sql(text, **frames)
+        found: DataFrame = first.sparkSession.sql(text, **frames)
+        return found
 
     def _is_given(self, name: str) -> bool:
         return name in self._frames or name in self._fired
@@ -87,10 +90,14 @@ def run(request: RoundsRequest) -> Outcome:
     from pyspark.errors import PySparkException
 
     running = session()
-    subscribed = [each.declared for each in request.classes if isinstance(each.declared, SubscribedClass)]
+    subscribed = [
+        each.declared for each in request.classes if isinstance(each.declared, SubscribedClass)
+    ]
     told = dict(by_class(request.history.detections))
     frames = {
-        declared.name: running.createDataFrame(detection_table(declared, told.get(declared.name, [])))
+        declared.name: running.createDataFrame(
+            detection_table(declared, told.get(declared.name, []))
+        )
         for declared in subscribed
     }
     histories = Histories(
@@ -108,6 +115,7 @@ def _outcome(request: RoundsRequest, histories: Histories) -> Outcome:
     versions: list[Version] = []
     changes: list[Change] = []
     toggles: list[Toggle] = []
+    refused: dict[tuple[str, Refusal], int] = {}
     for each in request.classes:
         name = each.declared.name
         histories.keep(name)
@@ -116,6 +124,9 @@ def _outcome(request: RoundsRequest, histories: Histories) -> Outcome:
         toggles += _toggles(each.declared, _rows(histories, toggles_of(name)))
         if each.reactions:
             firings += _firings(each, _rows(histories, actions_of(name)))
+        if isinstance(each.declared, SubscribedClass):
+            for row in _rows(histories, refused_of(name)):
+                refused[name, Refusal[row["reason"]]] = row["count"]
     return Outcome(
         rounds=request.rounds,
         firings=sorted(firings, key=lambda f: (f.round, rank[f.cls], f.key, f.statement)),
@@ -123,6 +134,7 @@ def _outcome(request: RoundsRequest, histories: Histories) -> Outcome:
         changes=sorted(changes, key=lambda c: (c.round, rank[c.cls], c.key)),
         toggles=sorted(toggles, key=lambda t: (t.set_in, rank[t.cls], t.key)),
         taken=len(request.history.detections),
+        refused=refused,
     )
 
 

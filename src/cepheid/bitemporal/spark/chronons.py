@@ -47,9 +47,14 @@ class Chronons:
         if not outages:
             return bounded
         if len(outages) <= _FEW:
-            before = f"WHEN {number} < {outages[0][1]}L THEN {outages[0][1]}L" if outages[0][0] <= first else ""
+            before = (
+                f"WHEN {number} < {outages[0][1]}L THEN {outages[0][1]}L"
+                if outages[0][0] <= first
+                else ""
+            )
             branches = " ".join(
-                f"WHEN {number} >= {begin}L AND {number} < {end}L THEN {end}L" for begin, end in outages
+                f"WHEN {number} >= {begin}L AND {number} < {end}L THEN {end}L"
+                for begin, end in outages
             )
             return f"CASE {before} {branches} ELSE {bounded} END"
         spans = ", ".join(f"struct({begin}L AS a, {end}L AS b)" for begin, end in outages)

@@ -16,7 +16,6 @@ from cepheid.bitemporal.spark.subscribed import timeline_of
 from cepheid.core.types import TIMESTAMP
 from cepheid.program.resolved import ResolvedClass
 from cepheid.sql.queries import with_latest
-from cepheid.sql.transpile import to_sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,9 @@ class Derived:
         """Ends the run where a key is not whole, or of two events."""
         missing = " OR ".join(f"{quoted(k)} IS NULL" for k in self.resolved.declared.key)
         name = _text(self._name)
-        keyless = _failure("missing-key", f"{name}, ' has an event without a whole key: ', {self._shown()}")
+        keyless = _failure(
+            "missing-key", f"{name}, ' has an event without a whole key: ', {self._shown()}"
+        )
         timeless = _failure(
             "missing-key", f"{name}, ' has an event without an occurrence time: ', {self._shown()}"
         )
@@ -108,10 +109,14 @@ class Derived:
         """Equal rows that are known in the same rounds: pieces with the latest detection time."""
         overlaps = "(coalesce(`@reach` > `@from`, FALSE) OR coalesce(`@next` < greatest(`@reach`, `@to`), FALSE))"
         marked = f"SELECT *, {overlaps} AS `@crowded` FROM {source}"
-        crowd = "collect_list(CASE WHEN `@crowded` THEN struct(`@from` AS f, `@to` AS t, det AS d) END)"
+        crowd = (
+            "collect_list(CASE WHEN `@crowded` THEN struct(`@from` AS f, `@to` AS t, det AS d) END)"
+        )
         key = listed(self.resolved.declared.key)
         crowded = f"SELECT *, {crowd} OVER (PARTITION BY {key}) AS `@crowd` FROM ({marked})"
-        bounds = "array_distinct(concat(transform(`@crowd`, x -> x.f), transform(`@crowd`, x -> x.t)))"
+        bounds = (
+            "array_distinct(concat(transform(`@crowd`, x -> x.f), transform(`@crowd`, x -> x.t)))"
+        )
         bounded = f"SELECT *, CASE WHEN `@crowded` THEN {bounds} END AS `@bounds` FROM ({crowded})"
         latest = "array_max(transform(filter(`@crowd`, x -> x.f <= b AND x.t > b), x -> x.d))"
         piece = f"struct(b AS f, array_min(filter(`@bounds`, c -> c > b)) AS t, {latest} AS d)"

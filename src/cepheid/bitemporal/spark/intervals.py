@@ -16,10 +16,10 @@ the query around it can ask for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from sqlglot import exp
 
@@ -56,8 +56,8 @@ class Intervals:
             return self.query(tree.this)
         if isinstance(tree, exp.Union):
             if tree.args.get("distinct"):
-                plain = exp.Union(this=tree.this, expression=tree.expression, distinct=False)
-                return self._grouped(_distinct(plain))
+                united = exp.Union(this=tree.this, expression=tree.expression, distinct=False)
+                return self._grouped(_distinct(united))
             sides = (self.query(tree.this), self.query(tree.expression))
             return exp.Union(this=sides[0], expression=sides[1], distinct=False)
         if not isinstance(tree, exp.Select):
@@ -113,8 +113,7 @@ class Intervals:
 
     def _source(self, source: exp.Expr) -> exp.Expr:
         if isinstance(source, exp.Subquery) and not source.meta.get(_DONE):
-            found = exp.Subquery(this=self.query(source.this), alias=source.args["alias"].copy())
-            return found
+            return exp.Subquery(this=self.query(source.this), alias=source.args["alias"].copy())
         return source.copy()
 
     # Groups -----------------------------------------------------------------------------------
@@ -152,7 +151,9 @@ class Intervals:
         """The aggregates of each group in each of its pieces; with `is_whole` in all rounds."""
         rounds = [f"{quoted(FROM)}", quoted(TO), *([self.chronons.first] if is_whole else [])]
         keyed = f"{listed(keys)}, " if keys else ""
-        points = f"SELECT DISTINCT {keyed}explode(array({', '.join(rounds)})) AS t FROM {quoted(source)}"
+        points = (
+            f"SELECT DISTINCT {keyed}explode(array({', '.join(rounds)})) AS t FROM {quoted(source)}"
+        )
         if is_whole and not keys:
             points = f"SELECT {self.chronons.first} AS t UNION {points}"
         partition = f"PARTITION BY {listed(keys)} " if keys else ""
@@ -213,7 +214,9 @@ class Intervals:
         )
         partition = f"PARTITION BY {listed(keys)} " if keys else ""
         window = f"({partition}ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
-        running = ", ".join(f"sum(d{n}) OVER {window} AS {quoted(f'@v{n}')}" for n in range(len(ones)))
+        running = ", ".join(
+            f"sum(d{n}) OVER {window} AS {quoted(f'@v{n}')}" for n in range(len(ones))
+        )
         end = f"lead(t, 1, {self.chronons.never}) OVER ({partition}ORDER BY t)"
         sql = f"SELECT {keyed}t AS {quoted(FROM)}, {end} AS {quoted(TO)}, {running} FROM ({summed})"
         return self.step(sql, reads=[source])
@@ -286,9 +289,12 @@ class _Lookups:
         else:
             local = [c for c in conditions if c not in tied]
             found = [pair for pair in pairs if pair is not None]
-            local += [not_(typed(exp.Is(this=key.copy(), expression=exp.Null()), BOOLEAN)) for key, _ in found]
+            local += [
+                not_(typed(exp.Is(this=key.copy(), expression=exp.Null()), BOOLEAN))
+                for key, _ in found
+            ]
             inner = _with_conditions(select, local)
-            ties: list[_Tie] = [(key, outer, exp.EQ) for key, outer in found]
+            ties = [(key, outer, exp.EQ) for key, outer in found]
         return self._joined(inner, ties, values)
 
     def _asked(
@@ -306,7 +312,7 @@ class _Lookups:
             raise Unrewritable("a subquery names columns of a query that is not the next around it")
         self._intervals._count += 1
         alias = f"@asked{self._intervals._count}"
-        labels = {c: f"@c{n}" for n, c in enumerate(columns)}
+        labels: dict[exp.Expr, str] = {c: f"@c{n}" for n, c in enumerate(columns)}
         asked = exp.Select(
             expressions=[
                 *(_named(c.copy(), label) for c, label in labels.items()),
@@ -322,21 +328,14 @@ class _Lookups:
             asked.set("where", exp.Where(this=all_of(*(c.copy() for c in self._conditions))))
         source = _aliased(self._intervals.table(asked), alias)
 
-        def put(node: exp.Expr) -> exp.Expr:
-            if isinstance(node, exp.Column) and node in labels:
-                found = exp.Column(this=name(labels[node]), table=name(alias))
-                found.type = node.type
-                return found
-            return node
-
         inner = select.copy()
         inner.set("where", None)
         if conditions:
             inner.set("where", exp.Where(this=all_of(*(c.copy() for c in conditions))))
-        inner = inner.transform(put)
+        inner = cast("exp.Select", _put(inner, labels, alias))
         inner.append("joins", exp.Join(this=source, kind="CROSS"))
-        ties: list[_Tie] = [(put(c), c, exp.NullSafeEQ) for c in columns]
-        return inner, [value.copy().transform(put) for value in values], ties
+        ties: list[_Tie] = [(_put(c, labels, alias), c, exp.NullSafeEQ) for c in columns]
+        return inner, [_put(value, labels, alias) for value in values], ties
 
     def _joined(
         self,
@@ -358,10 +357,12 @@ class _Lookups:
             other = join.this.alias_or_name
             missing = typed(exp.Is(this=_bound(FROM, other), expression=exp.Null()), BOOLEAN)
             conditions.append(any_of(missing, all_of(*overlapping(other, alias))))
-        self.joins.append(exp.Join(this=_aliased(label, alias), side="LEFT", on=all_of(*conditions)))
-        found = []
+        self.joins.append(
+            exp.Join(this=_aliased(label, alias), side="LEFT", on=all_of(*conditions))
+        )
+        found: list[exp.Expr] = []
         for n, value in enumerate(values):
-            said = exp.Column(this=name(f"@v{n}"), table=name(alias))
+            said: exp.Expr = exp.Column(this=name(f"@v{n}"), table=name(alias))
             said.type = value.type
             if isinstance(value, exp.Count):
                 said = typed(exp.Coalesce(this=typed(said, LONG), expressions=[whole(0)]), LONG)
@@ -405,9 +406,8 @@ def has_query(node: exp.Expr) -> bool:
 
 def _queries_in(node: exp.Expr) -> Iterator[exp.Expr]:
     """The outermost subqueries in an expression."""
-    if isinstance(node, exp.Exists) or isinstance(node, exp.Query):
-        yield node
-    elif isinstance(node, exp.In) and node.args.get("query"):
+    is_member = isinstance(node, exp.In) and node.args.get("query")
+    if is_member or isinstance(node, (exp.Exists, exp.Query)):
         yield node
     else:
         for part in node.iter_expressions():
@@ -508,7 +508,7 @@ def _parted(select: exp.Select, outer: exp.Join) -> tuple[exp.Select, exp.Select
     def without(node: exp.Expr) -> exp.Expr:
         return _null(node) if isinstance(node, exp.Column) and node.table == alias else node
 
-    missing = missing.transform(without)
+    missing = cast("exp.Select", missing.transform(without))
     inner = exp.Select(
         expressions=[_named(whole(1), "one")],
         from_=exp.From(this=outer.this.copy()),
@@ -536,7 +536,38 @@ def _with_conditions(select: exp.Select, conditions: Iterable[exp.Expr]) -> exp.
 
 
 def _inlined(select: exp.Select, values: list[exp.Expr]) -> tuple[exp.Select, list[exp.Expr]]:
-    raise Unrewritable("a left join inside of a subquery")
+    """Joins as a table of their own, beside what is asked of its rows."""
+    where = select.args.get("where")
+    asked = [*([where.this] if where else []), *values]
+    own = {source.alias_or_name for source in sources_of(select)}
+    read = dict.fromkeys(c for e in asked for c in e.find_all(exp.Column) if c.table in own)
+    labels: dict[exp.Expr, str] = {found: f"@j{n}" for n, found in enumerate(read)}
+    inner = select.copy()
+    inner.set("where", None)
+    inner.set("expressions", [_named(c, label) for c, label in labels.items()] or [_one()])
+    source = exp.Subquery(this=inner, alias=exp.TableAlias(this=name("@joined")))
+    outer = exp.Select(expressions=[_one()], from_=exp.From(this=source))
+    if where is not None:
+        outer.set("where", exp.Where(this=_put(where.this, labels, "@joined")))
+    return outer, [_put(value, labels, "@joined") for value in values]
+
+
+def _one() -> exp.Expr:
+    return _named(whole(1), "@one")
+
+
+def _put(tree: exp.Expr, labels: Mapping[exp.Expr, str], alias: str) -> exp.Expr:
+    """An expression in which columns of a table stand for some of its parts."""
+
+    def put(node: exp.Expr) -> exp.Expr:
+        label = None if isinstance(node, exp.Alias) else labels.get(node.unnest())
+        if label is None:
+            return node
+        found = exp.Column(this=name(label), table=name(alias))
+        found.type = node.type
+        return found
+
+    return tree.copy().transform(put)
 
 
 # Groups ---------------------------------------------------------------------------------------
@@ -565,11 +596,11 @@ def _is_grouped(select: exp.Select) -> bool:
 
 def _argument(aggregate: exp.Expr) -> exp.Expr | None:
     """What an aggregate is of; None: of rows."""
-    inner = aggregate.this
+    inner = cast("exp.Expr", aggregate.this)
     if isinstance(inner, exp.Distinct):
         if len(inner.expressions) != 1:
             raise Unrewritable("an aggregate of several columns")
-        return inner.expressions[0]
+        return cast("exp.Expr", inner.expressions[0])
     return None if isinstance(inner, exp.Star) else inner
 
 
@@ -590,21 +621,13 @@ def _replaced_groups(
     select: exp.Select, keys: Sequence[exp.Expr], aggregates: Sequence[exp.Expr]
 ) -> exp.Select:
     """The rest of a grouped query: over its keys and aggregates as columns of `@p`."""
-    labels = {key.unnest(): f"@g{n}" for n, key in enumerate(keys)}
+    labels: dict[exp.Expr, str] = {key.unnest(): f"@g{n}" for n, key in enumerate(keys)}
     labels |= {aggregate: f"@v{n}" for n, aggregate in enumerate(aggregates)}
 
-    def put(node: exp.Expr) -> exp.Expr:
-        label = labels.get(node.unnest()) if not isinstance(node, exp.Alias) else None
-        if label is None:
-            return node
-        found = exp.Column(this=name(label), table=name("@p"))
-        found.type = node.type
-        return found
-
-    found = exp.Select(expressions=[p.copy().transform(put) for p in select.expressions])
+    found = exp.Select(expressions=[_put(p, labels, "@p") for p in select.expressions])
     having = select.args.get("having")
     if having is not None:
-        found.set("where", exp.Where(this=having.this.copy().transform(put)))
+        found.set("where", exp.Where(this=_put(having.this, labels, "@p")))
     return found
 
 

@@ -260,7 +260,9 @@ class Reacting:
             for c in self._columns
         )
         later = "coalesce(`@at_once`, `@fired`)"
-        fired = f"CASE WHEN {begins} THEN `@fired` WHEN `@now` > `@later` THEN TRUE ELSE {later} END"
+        fired = (
+            f"CASE WHEN {begins} THEN `@fired` WHEN `@now` > `@later` THEN TRUE ELSE {later} END"
+        )
         until = "" if self._is_edged else ", `@until`"
         return (
             f"SELECT {self._key}, {new}, {old}, NOT ({ends}) AS has_new, "
@@ -275,7 +277,8 @@ class Reacting:
             for reaction in reactions
         ]
         holding = ", ".join(
-            f"CASE WHEN {condition} THEN {number} END" for number, condition in enumerate(conditions)
+            f"CASE WHEN {condition} THEN {number} END"
+            for number, condition in enumerate(conditions)
         )
         rows = f"SELECT *, explode(array({holding})) AS `@statement` FROM {source}"
         rows = f"SELECT * FROM ({rows}) WHERE `@statement` IS NOT NULL"

@@ -49,4 +49,3 @@ def quoted(name: str) -> str:
 def listed(names: Iterable[str], side: str = "") -> str:
     """Columns, one after the other."""
     return ", ".join(quoted(f"{side}{name}") for name in names)
-

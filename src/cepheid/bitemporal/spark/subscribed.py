@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cepheid.bitemporal.repository import AfterFreeze
+from cepheid.bitemporal.repository import AfterFreeze, Refusal
 from cepheid.bitemporal.spark.chronons import Chronons
 from cepheid.bitemporal.spark.steps import Step, listed, quoted
 from cepheid.program.classes import SubscribedClass
@@ -19,6 +19,11 @@ from cepheid.program.classes import SubscribedClass
 def input_of(name: str) -> str:
     """The table of the detections of a class."""
     return f"{name}@detections"
+
+
+def refused_of(name: str) -> str:
+    """The table of the reasons for which detections of a class do not count: `reason`, `count`."""
+    return f"{name}@refused"
 
 
 def timeline_of(name: str) -> str:
@@ -49,7 +54,13 @@ class Subscribed:
         return f"PARTITION BY {key} ORDER BY `@from`, det, `@sequence`"
 
     def steps(self) -> Iterator[Step]:
-        names = ("arriving", "first", "admitted", *(["ordered"] if self.has_known else []), "counting")
+        names = (
+            "arriving",
+            "first",
+            "admitted",
+            *(["ordered"] if self.has_known else []),
+            "counting",
+        )
         makers = {
             "arriving": self._arriving,
             "first": self._first,
@@ -63,6 +74,8 @@ class Subscribed:
             yield Step(step, makers[name](quoted(source)), (source,))
             source = step
         yield Step(timeline_of(self._name), self._timeline(quoted(source)), (source,))
+        first = f"{self._name}@first"
+        yield Step(refused_of(self._name), self._refused(quoted(first)), (first,))
 
     def _arriving(self, source: str) -> str:
         """The round in which each counts; what is known after all rounds never does."""
@@ -139,3 +152,33 @@ class Subscribed:
         )
         rest = f"{listed(self._columns, 'new_')}, {empty}, has_old, `@from`, `@to`, `@gone`"
         return f"SELECT {key}, {rest} FROM ({rows}) WHERE NOT `@retracted`"
+
+    # What does not count ----------------------------------------------------------------------
+
+    def _refused(self, source: str) -> str:
+        before = f"({self._window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+        admitted = self._is_admitted()
+        latest = f"max(CASE WHEN {admitted} THEN struct(det, `@sequence`) END) OVER {before}"
+        outdated = f"coalesce(`@count` > 0 AND struct(det, `@sequence`) < {latest}, FALSE)"
+        rows = (
+            f"SELECT *, {outdated if self.has_known else 'FALSE'} AS `@outdated`, "
+            f"{admitted} AS `@admitted` FROM {source}"
+        )
+        values = [c for c in self._columns if c != "det"]
+        version = f"struct(`@retracted`, {listed(values)})"
+        counting = f"CASE WHEN `@admitted` AND NOT `@outdated` THEN {version} END"
+        last = f"last_value({counting}) IGNORE NULLS OVER {before}"
+        beside = f"SELECT *, {last} AS `@last` FROM ({rows})"
+        same = " AND ".join(f"{quoted(c)} <=> `@last`.{quoted(c)}" for c in values)
+        said_again = f"NOT `@retracted` AND NOT `@last`.`@retracted` AND {same}"
+        change = Refusal.FROZEN if self.declared.is_mutable else Refusal.IMMUTABLE
+        reason = (
+            f"CASE WHEN `@count` = 0 THEN '{Refusal.UNKNOWN.name}' "
+            f"WHEN `@last` IS NULL THEN NULL "
+            f"WHEN `@outdated` THEN '{Refusal.OUTDATED.name}' "
+            f"WHEN `@retracted` AND `@last`.`@retracted` THEN '{Refusal.UNKNOWN.name}' "
+            f"WHEN `@admitted` THEN NULL "
+            f"WHEN {said_again} THEN '{Refusal.CONFIRMED.name}' ELSE '{change.name}' END"
+        )
+        reasons = f"SELECT {reason} AS reason FROM ({beside})"
+        return f"SELECT reason, count(*) AS count FROM ({reasons}) WHERE reason IS NOT NULL GROUP BY reason"
