@@ -305,6 +305,11 @@ SELECTS: dict[tuple[str, str], str] = {
         "50:17:[misplaced-now]: NOW cannot stand in the query of a class (conditions of statements may compare with NOW)",
     ("SELECT count(*) AS id, 'x' AS name, 1 AS value FROM A a", "a"): "50:17:[not-grouped]: 'a.occ' may have several values in a group"
         " (add it to GROUP BY, or use an aggregate such as max(...))",
+    ("SELECT count(*) AS id, a.g AS name, (SELECT count(*) FROM B b WHERE b.g = a.g) AS value FROM A a GROUP BY a.g", "max(a)"):
+        "10:49:[unsupported-sql]: a subquery that names columns of a group is not supported"
+        " (group in a derived table, and select from that)",
+    ("SELECT a.k AS id, a.g AS name, a.x AS value FROM A a JOIN A c ON c.k = (SELECT max(b.k) FROM B b)", "a"):
+        "10:84:[unsupported-sql]: a subquery in ON is not supported (write it in WHERE)",
     ("WITH RECURSIVE c AS (SELECT 1 AS x FROM A) SELECT a.k AS id, a.g AS name, a.x AS value FROM A a", "a"):
         "10:20:[unsupported-sql]: WITH RECURSIVE is not supported",
 }  # fmt: skip

@@ -249,7 +249,7 @@ class _Selecting:
     def __init__(self, resolver: _Resolver, select: exp.Select, outer: Names | None) -> None:
         self.resolver = resolver
         self.select = select
-        self.names = Names(resolver, outer)
+        self.names = Names(resolver, outer, is_grouped=self.is_grouped)
         self.typer = resolver.typer(self.names)
 
     def resolve(self, time: exp.Expr | None, *, asks_rows_only: bool) -> exp.Select:
