@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
 
-from benchmarks.peace_workloads import CHRONON, Detection, Workload
-
-Action: TypeAlias = tuple[object, ...]  # its name, the class and key behind it, its arguments
+from benchmarks.measure import cpu_seconds
+from benchmarks.peace_workloads import CHRONON, Action, Detection, Workload
 
 _COLUMNS = "(id TEXT PRIMARY KEY, link TEXT, amount REAL, occ INTEGER, det INTEGER) WITHOUT ROWID"
 _NEW, _OLD = "n.id, n.amount", "o.id, o.amount"
@@ -62,28 +60,19 @@ class PaperSqlite:
         self._run("COMMIT")
         self._run("ANALYZE")
 
-    def round(self, number: int, detections: Sequence[Detection]) -> list[Action]:
+    def round(self, number: int, detections: Sequence[Detection]) -> tuple[float, list[Action]]:
+        actions: list[Action] = []
+        return cpu_seconds(lambda: self._round(number, detections, actions)), actions
+
+    def _round(self, number: int, detections: Sequence[Detection], actions: list[Action]) -> None:
         self._run("BEGIN")
         self._collect(detections)
-        actions: list[Action] = []
         for name in self._workload.complex:
             actions += self._react(name, number)
         for name in self._workload.complex:
             self._run(f"DELETE FROM old_{name}")
             self._run(f"INSERT INTO old_{name} SELECT * FROM new_{name}")
         self._run("COMMIT")
-        return actions
-
-    def actions(self, told: list[Action]) -> list[Action]:
-        return sorted(told, key=repr)
-
-    def rows(self) -> int:
-        """How many events are in the database, with what is known of them."""
-        tables = [f"{kind}_{name}" for name in self._workload.complex for kind in ("old", "fired")]
-        return sum(
-            self._database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-            for table in (*self._workload.subscribed, *tables)
-        )
 
     def close(self) -> None:
         self._database.close()
@@ -97,14 +86,18 @@ class PaperSqlite:
                 for one in own
                 if one.occ is not None
             ]
-            self._database.executemany(f"INSERT OR REPLACE INTO {name} VALUES (?,?,?,?,?)", versions)
+            self._database.executemany(
+                f"INSERT OR REPLACE INTO {name} VALUES (?,?,?,?,?)", versions
+            )
             self._database.executemany(f"DELETE FROM {name} WHERE id = ?", gone)
 
     def _react(self, name: str, number: int) -> Iterator[Action]:
         """Statements read the toggle as it is at the begin of the round."""
         instants = {"now": number * CHRONON, "next": (number + 1) * CHRONON}
         found = {
-            primitive: self._database.execute(_STATEMENTS[primitive].format(c=name), instants).fetchall()
+            primitive: self._database.execute(
+                _STATEMENTS[primitive].format(c=name), instants
+            ).fetchall()
             for primitive in self._workload.primitives
         }
         for primitive, rows in found.items():

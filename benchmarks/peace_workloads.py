@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 CHRONON = 3_000_000  # microseconds
 FIRST = 500_000_000  # the number of the first round that is not preloaded, in 2017
@@ -32,6 +33,8 @@ ARGUMENTS = {
     "CANCELLATION": OF_OLD,
     "CHANGE": f"{OF_NEW}, OLD.amount",
 }
+
+Action: TypeAlias = tuple[str | float, ...]  # its name, the class and key behind it, its arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +171,7 @@ def _changes_of_mind(one: Detection, event: int) -> Iterator[Detection]:
         yield replace(soon, amount=one.amount + 1_000)
     elif 385 <= place < 393:
         yield replace(soon, occ=None)
-    elif 393 <= place:
+    elif place >= 393:
         yield replace(soon, occ=None, det=one.det + 2 * CHRONON)
 
 
