@@ -10,12 +10,13 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from cepheid.errors import UsageError, error
+from cepheid.lang.bicepl.language import BICEPL
 from cepheid.lang.epl.language import EPL
 from cepheid.lang.language import Language
 from cepheid.lang.queries.language import QUERIES
 from cepheid.lang.vepl.language import VEPL
 
-LANGUAGES = {language.name: language for language in (EPL, VEPL, QUERIES)}
+LANGUAGES = {language.name: language for language in (EPL, VEPL, QUERIES, BICEPL)}
 DEFAULT = EPL
 OF_FORMS = VEPL  # has words for complex events that come from no text
 

@@ -8,13 +8,14 @@ ones derive them from others by a query. Reactions say what is done about what w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from cepheid.core.checks import need
 from cepheid.core.located import Located
 from cepheid.core.time import Period
 from cepheid.core.types import Attribute
+from cepheid.errors import Span
 from cepheid.sql.text import Sql
 
 # What every event of a class has besides its attributes, and what its rows say of a version.
@@ -39,6 +40,8 @@ class EventClass(Located):
     attributes: tuple[Attribute, ...]
     key: tuple[str, ...]
     reactions: tuple[Reaction, ...] = ()
+    # Of the attributes, then of the key; empty where the class was not read from a text.
+    places: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         need(bool(self.key), "a class needs a key")

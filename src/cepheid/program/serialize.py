@@ -49,7 +49,12 @@ from cepheid.sql.text import Sql
 FORMAT = 1
 _ARRAY = "[]"  # what follows the type of the elements
 _NODE = "node"  # the key under which an object names its class
-_SCALAR_TYPES: dict[str, DataType] = {**SCALARS, ANY.name: ANY, NULL.name: NULL, TIMESTAMP.name: TIMESTAMP}
+_SCALAR_TYPES: dict[str, DataType] = {
+    **SCALARS,
+    ANY.name: ANY,
+    NULL.name: NULL,
+    TIMESTAMP.name: TIMESTAMP,
+}
 
 
 def to_json(tree: ProgramTree) -> dict[str, object]:
@@ -329,7 +334,9 @@ def _classes_of(module: ModuleType) -> dict[str, type]:
 
 def _node_classes() -> dict[str, type]:
     """Every dataclass of the trees, and what they hold, by name."""
-    found: dict[str, type] = {cls.__name__: cls for cls in (Attribute, Period, Schedule, Policy, Sql)}
+    found: dict[str, type] = {
+        cls.__name__: cls for cls in (Attribute, Period, Schedule, Policy, Sql)
+    }
     for module in (expr_tree, pattern_tree, algebra, query_tree, actions, classes, program_tree):
         found |= _classes_of(module)
     return {

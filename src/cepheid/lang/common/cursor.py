@@ -31,6 +31,10 @@ class Cursor:
         self.problems: list[Diagnostic] = []
         self.starts: dict[str, Span] = {}  # where the clauses of the current declaration start
 
+    def shown(self, word: str) -> str:
+        """A keyword as people write it."""
+        return word
+
     @property
     def token(self) -> Token:
         return self.tokens[self.index]
@@ -70,7 +74,8 @@ class Cursor:
         return self.advance() if self.token.is_symbol(*symbols) else None
 
     def expect_word(self, word: str, where: str = "") -> Token:
-        return self.take_word(word) or self.unexpected(f"'{word}'{where}", (word,))
+        shown = self.shown(word)
+        return self.take_word(word) or self.unexpected(f"'{shown}'{where}", (word,))
 
     def expect_symbol(self, symbol: str, where: str = "") -> Token:
         return self.take_symbol(symbol) or self.unexpected(f"'{symbol}'{where}")
@@ -186,5 +191,5 @@ class Cursor:
                 continue
             close = get_close_matches(str(token.value), words, n=1, cutoff=0.65)
             if close:
-                return f"did you mean '{close[0]}' instead of '{token.text}'?"
+                return f"did you mean '{self.shown(close[0])}' instead of '{token.text}'?"
         return None

@@ -62,30 +62,52 @@ class Tokens:
 
 _TOKEN = r"""
       (?P<space>[\s\ufeff]+)
-    | (?P<comment>//[^\n]*|/\*.*?\*/)
+    | (?P<comment>(?:{comment})[^\n]*|/\*.*?\*/)
     | (?P<open_comment>/\*)
-    | (?P<number>(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?:[lLfFdD](?![\w$]))?)
+    | (?P<number>(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?{suffix})
     | (?P<word>every-distinct(?![\w$])|[^\W\d][\w$]*)
     | (?P<quoted>`[^`\n]+`)
-    | (?P<string>'(?:[^'\\\n]|\\[^\n])*'|"(?:[^"\\\n]|\\[^\n])*")
+    | (?P<string>{string})
     | (?P<open_string>['"`][^\n]*)
     | (?P<symbol>{own}->|<=|>=|!=|<>|\|\||[-+*/%=<>()\[\]{},;:.@\#])
     | (?P<unknown>.)
     """
+_STRING = r"""'(?:[^'\\\n]|\\[^\n])*'|"(?:[^"\\\n]|\\[^\n])*\""""
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """What languages spell differently; patterns are those of regular expressions."""
+
+    symbols: tuple[str, ...] = ()  # besides those that all have
+    comment: str = "//"  # begins one that ends with its line
+    suffix: str = r"(?:[lLfFdD](?![\w$]))?"  # of numbers
+    string: str = _STRING
+    escapes: bool = True  # whether strings are read here, not where they are used
+
+
+_USUAL = Spelling()
+_DIGITS = re.compile(r"(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "'": "'", '"': '"', "\\": "\\"}
 _LOOKALIKES = {"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u2192": "->"}
 
 
 @cache
-def _pattern(symbols: tuple[str, ...]) -> re.Pattern[str]:
-    own = "".join(f"{re.escape(symbol)}|" for symbol in symbols)
-    return re.compile(_TOKEN.replace("{own}", own), re.VERBOSE | re.DOTALL | re.IGNORECASE)
+def _pattern(spelling: Spelling) -> re.Pattern[str]:
+    own = {
+        "own": "".join(f"{re.escape(symbol)}|" for symbol in spelling.symbols),
+        "comment": spelling.comment,
+        "suffix": spelling.suffix,
+        "string": spelling.string,
+    }
+    pattern = re.sub(r"\{(\w+)\}", lambda slot: own[slot[1]], _TOKEN)
+    return re.compile(pattern, re.VERBOSE | re.DOTALL | re.IGNORECASE)
 
 
-def tokenize(text: str, file: str | None = None, symbols: tuple[str, ...] = ()) -> Tokens:
-    """All tokens; what is no token is reported and left out. A language may have more symbols."""
-    return _Lexer(text, file, _pattern(symbols)).run()
+def tokenize(text: str, file: str | None = None, spelling: Spelling = _USUAL) -> Tokens:
+    """All tokens; what is no token is reported and left out."""
+    return _Lexer(text, file, spelling).run()
 
 
 def _shorten(text: str) -> str:
@@ -93,10 +115,10 @@ def _shorten(text: str) -> str:
 
 
 class _Lexer:
-    def __init__(self, text: str, file: str | None, pattern: re.Pattern[str]) -> None:
+    def __init__(self, text: str, file: str | None, spelling: Spelling) -> None:
         self.text = text
         self.file = file
-        self.pattern = pattern
+        self.spelling = spelling
         self.line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
         self.comments: list[Comment] = []
         self.problems: list[Diagnostic] = []
@@ -106,7 +128,7 @@ class _Lexer:
         return Tokens(tokens, tuple(self.comments), tuple(self.problems))
 
     def _tokens(self) -> Iterator[Token]:
-        for match in self.pattern.finditer(self.text):
+        for match in _pattern(self.spelling).finditer(self.text):
             group = match.lastgroup or ""
             if group == "space":
                 continue
@@ -148,6 +170,9 @@ class _Lexer:
         return Token(kind, text, text[1:], span)
 
     def _unescape(self, body: str, span: Span) -> str:
+        if not self.spelling.escapes:
+            return body
+
         def replace(match: re.Match[str]) -> str:
             escape = match[1]
             if len(escape) == 5:
@@ -176,7 +201,9 @@ class _Lexer:
 
 
 def _number(text: str) -> int | float:
-    digits = text.rstrip("lLfFdD")
+    found = _DIGITS.match(text)
+    assert found is not None
+    digits = found[0]
     # No type holds integers of so many digits; as floats they are refused later, or infinite.
     return int(digits) if digits.isdecimal() and len(digits) < 300 else float(digits)
 

@@ -13,6 +13,7 @@ from cepheid.expr.tree import And, Expr, Or
 from cepheid.lang.common.printing import print_annotation
 from cepheid.lang.epl.layout import Clause, Piece, render
 from cepheid.lang.epl.print_patterns import chain_parts, print_pattern
+from cepheid.program.classes import ComplexClass, SubscribedClass
 from cepheid.program.tree import (
     Context,
     Declaration,
@@ -53,6 +54,9 @@ def layout(declaration: Declaration, starts: Starts | None = None) -> list[Claus
     """The clauses in their order; `starts` are the places the parser found them at."""
     if isinstance(declaration, Query | ReactiveRule | QuickFix):
         fact = f"EPL has no words for {declaration.name!r}, which is about a live model"
+        raise UsageError(error("unsupported", fact))
+    if isinstance(declaration, SubscribedClass | ComplexClass):
+        fact = f"EPL has no words for {declaration.name!r}, whose events may change"
         raise UsageError(error("unsupported", fact))
     notes = [(Piece(print_annotation(a), a.span),) for a in declaration.annotations]
     return [*notes, *_LAYOUTS[type(declaration)](declaration, starts or {})]

@@ -1,23 +1,16 @@
-"""Rewrites the text of queries in canonical form: tokens and comments stay, the space between them does not.
-
-A text is cut into the lines that it should have, and each comment hangs on one of them: behind it,
-if it stood behind its last token, else before it. Both stay true of the text that comes out, so
-formatting it changes nothing.
-"""
+"""Rewrites the text of queries in canonical form: tokens and comments stay, the space between them does not."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from cepheid.errors import ProgramError, Severity
 from cepheid.expr.notation import RESERVED
-from cepheid.lang.common.lexer import Comment, Kind, Token
+from cepheid.lang.common.commented_lines import INDENT, Line, join_lines
+from cepheid.lang.common.lexer import Kind, Token
 from cepheid.lang.queries.parser import parse, tokens_of
 
 _VALUES = frozenset({"true", "false", "null"})  # words that stand for values, not between them
-_INDENT = "    "
 
 
 def format_text(text: str, file: str | None = None) -> str:
@@ -26,38 +19,13 @@ def format_text(text: str, file: str | None = None) -> str:
     if errors:
         raise ProgramError(*errors)
     found = tokens_of(text, file)
-    lines = list(_lines(found.tokens[:-1]))
-    tail = _place(found.comments, lines)
-    paragraphs = "".join("\n" * line.is_apart + line.text() for line in lines)
-    return (paragraphs + "\n" * bool(tail) + "".join(tail)).strip("\n") + "\n" * bool(lines or tail)
-
-
-@dataclass(slots=True)
-class _Line:
-    """A line that the text should have; semicolons are not among its tokens."""
-
-    tokens: list[Token]
-    depth: int = 0
-    end: str = ""
-    is_apart: bool = False  # whether a blank line precedes it
-    last_line: int = 0  # of the text that was read
-    before: list[str] = field(default_factory=list)
-    behind: list[str] = field(default_factory=list)
-
-    def text(self) -> str:
-        shown = _spaced(self.tokens)
-        depth = self.depth or shown.startswith("}")  # a comment before `}` belongs to the body
-        leading = "".join(
-            f"{_INDENT * depth}{comment}\n" if comment else "\n" for comment in self.before
-        )
-        trailing = "".join(f"  {comment}" for comment in self.behind)
-        return f"{leading}{_INDENT * self.depth}{shown}{self.end}{trailing}\n"
+    return join_lines(list(_lines(found.tokens[:-1])), found.comments)
 
 
 # Lines.
 
 
-def _lines(tokens: Sequence[Token]) -> Iterator[_Line]:
+def _lines(tokens: Sequence[Token]) -> Iterator[Line]:
     """Annotations, the heads of queries, constraints, and the ends of bodies."""
     index, is_annotated, in_body = 0, False, False
     while index < len(tokens):
@@ -67,24 +35,37 @@ def _lines(tokens: Sequence[Token]) -> Iterator[_Line]:
             continue
         if in_body and not token.is_symbol("}"):
             stop = _end_of_constraint(tokens, index)
-            line = _Line(list(tokens[index:stop]), depth=1, end=";")
+            line = _line(tokens[index:stop], indent=INDENT, end=";")
         elif in_body:
             in_body = index + 1 < len(tokens) and tokens[index + 1].is_word("or")
             stop = index + (3 if in_body else 1)  # `} or {`, or `}`
-            line = _Line(list(tokens[index:stop]))
+            line = _line(tokens[index:stop], comment_indent=INDENT)
         elif token.is_symbol("@"):
             stop = _end_of_annotation(tokens, index)
-            line = _Line(list(tokens[index:stop]), is_apart=not is_annotated)
+            line = _line(tokens[index:stop], is_apart=not is_annotated)
             is_annotated = True
         else:
             stop = next(n for n in range(index, len(tokens)) if tokens[n].is_symbol("{")) + 1
-            line = _Line(list(tokens[index:stop]), is_apart=not is_annotated)
+            line = _line(tokens[index:stop], is_apart=not is_annotated)
             is_annotated, in_body = False, True
         index = stop
         while index < len(tokens) and tokens[index].is_symbol(";"):
             index += 1
         line.last_line = tokens[index - 1].span.end_line
         yield line
+
+
+def _line(
+    tokens: Sequence[Token],
+    *,
+    indent: str = "",
+    end: str = "",
+    is_apart: bool = False,
+    comment_indent: str | None = None,
+) -> Line:
+    """Semicolons are not among its tokens. A comment before `}` belongs to the body."""
+    shown = _spaced(tokens) + end
+    return Line(list(tokens), shown, indent, is_apart, comment_indent=comment_indent)
 
 
 def _end_of_constraint(tokens: Sequence[Token], index: int) -> int:
@@ -103,49 +84,6 @@ def _end_of_annotation(tokens: Sequence[Token], index: int) -> int:
         index += 1
         if not depth:
             return index
-
-
-# Comments.
-
-
-def _place(comments: Sequence[Comment], lines: Sequence[_Line]) -> list[str]:
-    """Hangs comments on lines; those that follow all of them are given back."""
-    tail: list[str] = []
-    starts = [_start(line.tokens[0]) for line in lines]
-    for number, comment in enumerate(comments):
-        place = (comment.span.line, comment.span.column)
-        begun = bisect_left(starts, place)  # as many lines begin before it
-        line = lines[begun - 1] if begun else None
-        if line is not None and place < _start(line.tokens[-1]):
-            line.before.append(comment.text)  # in the midst of a line
-        elif line is not None and comment.span.line == line.last_line and _is_open(line):
-            line.behind.append(comment.text)
-            line.last_line = comment.span.end_line
-        else:
-            following = lines[begun] if begun < len(lines) else None
-            leading = following.before if following else tail
-            blank = _is_followed_by_blank(number, comments, following)
-            leading.append(comment.text if following else f"{comment.text}\n")
-            if blank and (following is None or following.is_apart):
-                leading.append("" if following else "\n")
-    return tail
-
-
-def _is_open(line: _Line) -> bool:
-    """Whether another comment can stand behind it."""
-    return not line.behind or not line.behind[-1].startswith("//")
-
-
-def _is_followed_by_blank(
-    number: int, comments: Sequence[Comment], following: _Line | None
-) -> bool:
-    upcoming = [following.tokens[0].span.line] if following else []
-    upcoming += [comments[number + 1].span.line] if number + 1 < len(comments) else []
-    return bool(upcoming) and min(upcoming) > comments[number].span.end_line + 1
-
-
-def _start(token: Token) -> tuple[int, int]:
-    return token.span.line, token.span.column
 
 
 # Spaces.

@@ -9,12 +9,15 @@ from cepheid.errors import Diagnostic, ProgramError, Span, declared_twice
 from cepheid.expr.notation import RESERVED
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import name_text
-from cepheid.lang.common.lexer import Comment, Kind, Token, Tokens, tokenize
+from cepheid.lang.common.lexer import Comment, Kind, Spelling, Token, Tokens, tokenize
 from cepheid.lang.queries.constraints import constraint
 from cepheid.lang.queries.rules import rule_of
 from cepheid.query.tree import Body, Constraint, Parameter, Query, QueryTree, Rule
 
 _KEYWORDS = ("pattern", "private", "find", "neg", "count", "check", "eval", "or")
+
+
+_SPELLING = Spelling(symbols=("==",))
 
 
 class QueryCursor(Cursor):
@@ -60,7 +63,7 @@ def parse(text: str, file: str | None = None) -> Parsed:
 
 
 def tokens_of(text: str, file: str | None = None) -> Tokens:
-    return tokenize(text, file, symbols=("==",))
+    return tokenize(text, file, _SPELLING)
 
 
 def _refuse_twins(cursor: Cursor, queries: list[Query]) -> None:

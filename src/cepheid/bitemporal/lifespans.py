@@ -1,0 +1,85 @@
+"""How long a sliding window keeps the events of subscribed classes, as section 4.5 derives it.
+
+    freezing(C)  = the longest freezing time of the classes behind C
+    spread(C)    = 2 * the largest spread of its constituents + observation span + offset
+    incept(C)    = spread(C) + 2 * freezing(C)
+    lifespan(E)  = the largest freezing(C) of E itself and all C that it is behind
+                   + the largest incept(C) of these C, or nothing
+where the offset of a class is how far `OCCURRING AT` shifts its occurrence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cepheid.core.time import Period
+from cepheid.program.classes import ComplexClass, SubscribedClass
+from cepheid.program.resolved import ResolvedClass
+
+
+@dataclass(frozen=True, slots=True)
+class ClassSpans:
+    """What section 4.5 says of a class, in microseconds; of subscribed ones spread is nothing."""
+
+    name: str
+    freezing: int
+    spread: int
+    offset: int
+    incept_spread: int
+    lifespan: int | None  # of subscribed classes
+
+
+def spans_of(classes: Sequence[ResolvedClass]) -> dict[str, ClassSpans]:
+    """The spans of all classes, which come after those that they are made of."""
+    freezing: dict[str, int] = {}
+    spread: dict[str, int] = {}
+    incept: dict[str, int] = {}
+    behind: dict[str, set[str]] = {}  # the classes behind each class, near and far
+    offsets: dict[str, int] = {}
+    for each in classes:
+        name = each.declared.name
+        behind[name] = {far for near in each.reads for far in (near, *behind[near])}
+        offsets[name] = each.offset
+        match each.declared:
+            case SubscribedClass(freezing=period):
+                freezing[name], spread[name] = microseconds(period), 0
+            case ComplexClass(observation=period):
+                freezing[name] = max((freezing[far] for far in behind[name]), default=0)
+                inner = max((spread[near] for near in each.reads), default=0)
+                spread[name] = 2 * inner + microseconds(period) + each.offset
+        is_complex = isinstance(each.declared, ComplexClass)
+        incept[name] = spread[name] + 2 * freezing[name] if is_complex else 0
+    return {
+        name: ClassSpans(
+            name,
+            freezing[name],
+            spread[name],
+            offsets[name],
+            incept[name],
+            None if behind[name] else _lifespan(name, behind, freezing, incept),
+        )
+        for name in freezing
+    }
+
+
+def lifespans(classes: Sequence[ResolvedClass]) -> dict[str, int]:
+    """The life spans of the subscribed classes."""
+    found = spans_of(classes).values()
+    return {spans.name: spans.lifespan for spans in found if spans.lifespan is not None}
+
+
+def _lifespan(
+    name: str,
+    behind: Mapping[str, set[str]],
+    freezing: Mapping[str, int],
+    incept: Mapping[str, int],
+) -> int:
+    above = [other for other, far in behind.items() if name in far]
+    longest = max(freezing[other] for other in (name, *above))
+    return longest + max((incept[other] for other in above), default=0)
+
+
+def microseconds(period: Period) -> int:
+    """The length of a period without months, which classes have."""
+    return period.microseconds

@@ -1,0 +1,253 @@
+"""Rounds that touch what a change can reach, and what its time has come for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from cepheid.bitemporal.derivation import view_of
+from cepheid.bitemporal.detections import Detection, Key
+from cepheid.bitemporal.lifespans import spans_of
+from cepheid.bitemporal.local.agenda import Agenda
+from cepheid.bitemporal.local.maintenance import Maintenance, maintenance_of
+from cepheid.bitemporal.local.store import ClassStore, Delta, Marks
+from cepheid.bitemporal.outcome import Firing
+from cepheid.bitemporal.repository import Admission, Known, Refusal, Row, View
+from cepheid.bitemporal.request import RoundsRequest
+from cepheid.bitemporal.rounds import Number
+from cepheid.bitemporal.statements import Answer, Pair, Statements, is_kept
+from cepheid.bitemporal.tables import row_of
+from cepheid.program.classes import ComplexClass, SubscribedClass
+from cepheid.program.resolved import ResolvedClass
+from cepheid.sql.sqlite import connect
+
+MEMORY = ":memory:"
+
+
+class Notes(Protocol):
+    """Who listens to rounds; `bitemporal.recorder` is one."""
+
+    def see(self, number: Number, name: str, pair: Pair) -> None: ...
+    def know(self, number: Number, name: str, key: Key, row: Row) -> None: ...
+    def close(self, number: Number, name: str, key: Key) -> None: ...
+    def set(self, number: Number, name: str, key: Key) -> None: ...
+    def unset(self, number: Number, name: str, key: Key) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Class:
+    """A class at work."""
+
+    resolved: ResolvedClass
+    store: ClassStore
+    maintenance: Maintenance | None  # of complex classes
+    statements: Statements
+    agenda: Agenda
+
+    @property
+    def name(self) -> str:
+        return self.resolved.declared.name
+
+
+class LocalRounds:
+    """A program in rounds, one after the other; each knows the number of the one before."""
+
+    def __init__(
+        self, request: RoundsRequest, notes: Notes | None = None, database: str = MEMORY
+    ) -> None:
+        self._rounds = request.rounds
+        self._admission = request.admission()
+        self._notes = notes
+        self._connection = connect(database)
+        self._is_window = request.is_window
+        freezing = {name: spans.freezing for name, spans in spans_of(request.classes).items()}
+        self._freezing = freezing if request.window == "sliding-actions" else None
+        self._classes = self._at_work(request.classes)
+        self.refused: Counter[tuple[str, Refusal]] = Counter()
+        self.last: Number | None = None
+
+    def _at_work(self, classes: Sequence[ResolvedClass]) -> dict[str, _Class]:
+        plans = {c.declared.name: maintenance_of(c) for c in classes if c.query is not None}
+        indexes = {index for plan in plans.values() for index in plan.indexes}
+        read = {name for each in classes for name in each.reads}
+        found = {}
+        for each in classes:
+            name = each.declared.name
+            own = sorted(columns for table, columns in indexes if table == name)
+            store = ClassStore(self._connection, each.declared, own, is_read=name in read)
+            if self._is_window:
+                store.index_expiry()
+            statements = Statements(self._connection, each, self._rounds)
+            agenda = Agenda(each, self._rounds)
+            found[name] = _Class(each, store, plans.get(name), statements, agenda)
+        return found
+
+    def round(self, number: Number, detections: Iterable[Detection] = ()) -> list[Firing]:
+        """One round: what was learnt since the last one, and the actions that it calls for."""
+        silent = self._purge(number)
+        waiting: dict[str, list[Detection]] = {}
+        for detection in detections:
+            waiting.setdefault(detection.cls, []).append(detection)
+        deltas = self._propagated(number, lambda each: self._taken(each, waiting))
+        firings = [
+            firing
+            for each in self._classes.values()
+            for firing in self._react(each, deltas[each.name], silent.get(each.name, {}), number)
+        ]
+        self._settle()
+        self.last = number
+        return firings
+
+    def next_due(self) -> Number | None:
+        """By when a round has something to do, even if nothing is learnt."""
+        found = (each.store.next_due() for each in self._classes.values())
+        return min((due for due in found if due is not None), default=None)
+
+    def preload(self, detections: Iterable[Detection]) -> None:
+        """Takes what was known before the first round, without reacting to it."""
+        raise NotImplementedError
+
+    # What changes
+
+    def _propagated(self, number: Number, changed: _Changed) -> dict[str, Delta]:
+        """The changes of all classes, from those of the subscribed ones."""
+        deltas: dict[str, Delta] = {}
+        for name, each in self._classes.items():
+            if each.maintenance is None:
+                deltas[name] = changed(each)
+            else:
+                deltas[name] = self._rederived(each, each.maintenance, deltas, number)
+            if deltas[name]:
+                each.store.change(deltas[name])
+        return deltas
+
+    def _settle(self) -> None:
+        for each in self._classes.values():
+            each.store.settle()
+
+    def _taken(self, each: _Class, waiting: Mapping[str, Sequence[Detection]]) -> Delta:
+        """What detections change."""
+        before: dict[Key, Row | None] = {}
+        events: dict[Key, Known] = {}
+        for detection in waiting.get(each.name, ()):
+            key = detection.key
+            known = events.get(key) or each.store.known(key)
+            refusal = self._admission.refusal(detection, known, self.last)
+            if refusal is not None:
+                self.refused[each.name, refusal] += 1
+                continue
+            before.setdefault(key, known.row if known else None)
+            events[key] = self._admission.applied(detection, known)
+        each.store.remember(events)
+        return {k: (before[k], e.row) for k, e in events.items() if before[k] != e.row}
+
+    def _rederived(
+        self, each: _Class, plan: Maintenance, deltas: Mapping[str, Delta], number: Number
+    ) -> Delta:
+        changed = {name for name in each.resolved.reads if deltas[name]}
+        if not changed:
+            return {}
+        keys = None if changed & plan.whole.keys() else self._reached(plan, changed)
+        if keys is None or plan.restricted is None:
+            view = self._view(each, plan.complete, number)
+            known = dict(each.store.rows())
+            return _delta(known, view, known.keys() | view.keys())
+        if not keys:
+            return {}
+        each.store.affect(keys)
+        view = self._view(each, plan.restricted, number)
+        rows = {key: each.store.row(key) for key in keys}
+        return _delta(rows, view, keys)
+
+    def _reached(self, plan: Maintenance, changed: set[str]) -> set[Key] | None:
+        """The keys that changes can reach; None where a part of one is null, which must not be."""
+        keys: set[Key] = set()
+        for reach in plan.reaches:
+            if reach.table in changed:
+                keys.update(self._connection.execute(reach.sql))
+        return None if any(None in key for key in keys) else keys
+
+    def _view(self, each: _Class, sql: str, number: Number) -> View:
+        declared = each.resolved.declared
+        assert isinstance(declared, ComplexClass)
+        rows = (row_of(declared, found) for found in self._connection.execute(sql))
+        return view_of(declared, rows, self._rounds, number)
+
+    # What is forgotten
+
+    def _purge(self, number: Number) -> dict[str, Delta]:
+        """Takes out what had expired in the last round, as if it had never been."""
+        lifespans, last = self._admission.lifespans, self.last
+        if lifespans is None or last is None:
+            return {}
+        end = self._rounds.instant(last)
+        deltas = self._propagated(number, lambda each: self._expired(each, end - lifespans[each.name]))
+        self._settle()
+        for each in self._classes.values():
+            self._note(each, deltas[each.name], number)
+            for key in each.store.drop_marks_before(end):
+                if self._notes:
+                    self._notes.unset(number, each.name, key)
+        return deltas
+
+    def _expired(self, each: _Class, incept: Number) -> Delta:
+        keys = each.store.began_before(incept)
+        rows = {key: each.store.row(key) for key in keys}
+        each.store.forget(keys)
+        return {key: (row, None) for key, row in rows.items() if row is not None}
+
+    # What follows
+
+    def _react(
+        self, each: _Class, delta: Delta, silent: Delta, number: Number
+    ) -> Iterator[Firing]:
+        self._note(each, delta, number)
+        marks: dict[Key, Marks] = {}
+        pairs = list(self._pairs(each, delta, silent, number, marks))
+        if self._notes:
+            for pair in pairs:
+                self._notes.see(number, each.name, pair)
+        for answer in each.statements.answers(pairs, number):
+            pair = answer.pair
+            marks[pair.key] = self._marked(each, answer, marks[pair.key], number)
+            if self._freezing is None or is_kept(pair, self._freezing[each.name], number, self._rounds):
+                yield from answer.firings
+        each.store.mark(marks)
+
+    def _pairs(
+        self, each: _Class, delta: Delta, silent: Delta, number: Number, marks: dict[Key, Marks]
+    ) -> Iterator[Pair]:
+        """The events to look at: those that changed, and those whose time has come."""
+        asked = dict.fromkeys([*delta, *silent, *each.store.due(number)])
+        for key in sorted(asked):
+            mark = each.store.marks(key)
+            old, new = delta[key] if key in delta else (each.store.row(key),) * 2
+            marks[key] = mark if new is not None else Marks(mark.fired, None, mark.expires)
+            if old is not None or new is not None:
+                yield Pair(key, old, new, mark.fired)
+
+    def _marked(self, each: _Class, answer: Answer, mark: Marks, number: Number) -> Marks:
+        pair = answer.pair
+        fired = answer.sets or (mark.fired and not answer.clears)
+        if self._notes and fired != mark.fired:
+            (self._notes.set if fired else self._notes.unset)(number, each.name, pair.key)
+        is_steady = fired == mark.fired and not answer.firings and pair.old == pair.new
+        due = each.agenda.due(pair.new, number, fired=fired, is_steady=is_steady)
+        seen = max(mark.expires, pair.expires) if mark.fired else pair.expires
+        return Marks(fired, due, seen)
+
+    def _note(self, each: _Class, delta: Delta, number: Number) -> None:
+        if self._notes is None:
+            return
+        for key, (old, new) in delta.items():
+            if new is not None:
+                self._notes.know(number, each.name, key, new)
+            elif old is not None:
+                self._notes.close(number, each.name, key)
+
+
+def _delta(known: Mapping[Key, Row | None], view: View, keys: Iterable[Key]) -> Delta:
+    found = {key: (known.get(key), view.get(key)) for key in keys}
+    return {key: pair for key, pair in found.items() if pair[0] != pair[1]}

@@ -1,0 +1,62 @@
+"""Classes as tables of SQLite: each event a row of its attributes, `occ`, `det` and `expires`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from cepheid.bitemporal.repository import Row
+from cepheid.core.event import Value
+from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, STRING, DataType
+from cepheid.program.classes import EventClass
+
+HIDDEN = ("det", "expires")  # what a query has besides its columns: the latest of its rows
+TIMES = ("occ", *HIDDEN)
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def column_names(declared: EventClass) -> list[str]:
+    """The columns of the table of a class."""
+    return [*(attribute.name for attribute in declared.attributes), *TIMES]
+
+
+def definition(name: str, declared: EventClass, more: str = "") -> str:
+    """The statement that makes a table with the columns of a class, and more."""
+    columns = [f"{quoted(a.name)} {_affinity(a.type)}" for a in declared.attributes]
+    columns += [f"{quoted(time)} INTEGER" for time in TIMES]
+    return f"CREATE TABLE {quoted(name)} ({', '.join(columns)}{more})"
+
+
+def _affinity(type: DataType) -> str:
+    if type == STRING:
+        return "TEXT"
+    return "REAL" if type in (DOUBLE, FLOAT) else "INTEGER"
+
+
+def fill(
+    connection: sqlite3.Connection, name: str, declared: EventClass, rows: Iterable[Row]
+) -> None:
+    marks = ", ".join("?" * len(column_names(declared)))
+    values = ((*row.values, row.occ, row.det, row.expires) for row in rows)
+    connection.executemany(f"INSERT INTO {quoted(name)} VALUES ({marks})", values)
+
+
+def row_of(declared: EventClass, found: Sequence[object]) -> Row:
+    """What a query found, in the order of the columns of a class's table."""
+    types = [attribute.type for attribute in declared.attributes]
+    values = tuple(map(value_of, found, types))
+    occ, det, expires = cast("Sequence[int]", found[len(types) :])
+    return Row(values, occ, det, expires)
+
+
+def value_of(value: object, type: DataType) -> Value:
+    """SQLite has no booleans, and a whole number may stand where a fraction could."""
+    if value is None:
+        return None
+    if type == BOOLEAN:
+        return bool(value)
+    return float(cast(float, value)) if type in (DOUBLE, FLOAT) else cast(Value, value)

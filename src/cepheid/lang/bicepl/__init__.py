@@ -1,0 +1,1 @@
+"""BiCEPL, the language of classes of events that may change, files that end with `.bicepl`."""

@@ -1,0 +1,60 @@
+"""BiCEPL, as the rest of Cepheid sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cepheid.errors import UsageError, error
+from cepheid.expr.printing import print_expr
+from cepheid.lang.bicepl.formatter import format_text
+from cepheid.lang.bicepl.parser import parse
+from cepheid.lang.bicepl.printer import print_class
+from cepheid.lang.language import Language
+from cepheid.pattern.tree import Pattern
+from cepheid.program.classes import AnyClass, ComplexClass, SubscribedClass
+from cepheid.program.tree import Declaration, ProgramTree
+
+
+def _print_program(tree: ProgramTree) -> str:
+    return "\n".join(print_class(_class(declaration)) for declaration in tree.declarations)
+
+
+def _print_declaration(declaration: Declaration) -> str:
+    return print_class(_class(declaration))
+
+
+def _class(declaration: Declaration) -> AnyClass:
+    if not isinstance(declaration, SubscribedClass | ComplexClass):
+        raise _no_words(declaration)
+    return declaration
+
+
+def _print_pattern(pattern: Pattern) -> str:
+    raise _no_words(pattern)
+
+
+def _no_words(node: object) -> UsageError:
+    return UsageError(
+        error("unsupported", f"BiCEPL has no words for a {type(node).__name__.lower()}")
+    )
+
+
+def _with_priorities(text: str, priorities: Sequence[int]) -> str:
+    del priorities  # classes are no statements
+    return text
+
+
+BICEPL = Language(
+    name="bicepl",
+    title="BiCEPL",
+    extensions=(".bicepl",),
+    parse=parse,
+    print_program=_print_program,
+    print_declaration=_print_declaration,
+    print_pattern=_print_pattern,
+    print_expression=print_expr,
+    excess=lambda pattern: None,  # noqa: ARG005
+    format_text=format_text,
+    with_priorities=_with_priorities,
+    owns=lambda declaration, tree: isinstance(declaration, SubscribedClass | ComplexClass),  # noqa: ARG005
+)
