@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cepheid.core.time import Period
 from cepheid.program.classes import ComplexClass, SubscribedClass
 from cepheid.program.resolved import ResolvedClass
 
@@ -32,6 +31,9 @@ class ClassSpans:
 
 def spans_of(classes: Sequence[ResolvedClass]) -> dict[str, ClassSpans]:
     """The spans of all classes, which come after those that they are made of."""
+    from cepheid.sql.shifts import shift_of
+
+    subscribed = {c.declared.name for c in classes if isinstance(c.declared, SubscribedClass)}
     freezing: dict[str, int] = {}
     spread: dict[str, int] = {}
     incept: dict[str, int] = {}
@@ -40,16 +42,16 @@ def spans_of(classes: Sequence[ResolvedClass]) -> dict[str, ClassSpans]:
     for each in classes:
         name = each.declared.name
         behind[name] = {far for near in each.reads for far in (near, *behind[near])}
-        offsets[name] = each.offset
         match each.declared:
             case SubscribedClass(freezing=period):
-                freezing[name], spread[name] = microseconds(period), 0
-            case ComplexClass(observation=period):
+                freezing[name], spread[name], offsets[name] = period.microseconds, 0, 0
+                incept[name] = 0
+            case ComplexClass(observation=period, occurring=occurring):
                 freezing[name] = max((freezing[far] for far in behind[name]), default=0)
                 inner = max((spread[near] for near in each.reads), default=0)
-                spread[name] = 2 * inner + microseconds(period) + each.offset
-        is_complex = isinstance(each.declared, ComplexClass)
-        incept[name] = spread[name] + 2 * freezing[name] if is_complex else 0
+                offsets[name] = shift_of(occurring)
+                spread[name] = 2 * inner + period.microseconds + offsets[name]
+                incept[name] = spread[name] + 2 * freezing[name]
     return {
         name: ClassSpans(
             name,
@@ -57,7 +59,7 @@ def spans_of(classes: Sequence[ResolvedClass]) -> dict[str, ClassSpans]:
             spread[name],
             offsets[name],
             incept[name],
-            None if behind[name] else _lifespan(name, behind, freezing, incept),
+            _lifespan(name, behind, freezing, incept) if name in subscribed else None,
         )
         for name in freezing
     }
@@ -78,8 +80,3 @@ def _lifespan(
     above = [other for other, far in behind.items() if name in far]
     longest = max(freezing[other] for other in (name, *above))
     return longest + max((incept[other] for other in above), default=0)
-
-
-def microseconds(period: Period) -> int:
-    """The length of a period without months, which classes have."""
-    return period.microseconds

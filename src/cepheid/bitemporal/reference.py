@@ -19,13 +19,13 @@ from cepheid.bitemporal.repository import Repository, Row, View, by_round
 from cepheid.bitemporal.request import RoundsRequest
 from cepheid.bitemporal.rounds import Number, Rounds
 from cepheid.bitemporal.statements import Pair, Statements, is_kept
-from cepheid.bitemporal.tables import HIDDEN, definition, fill, quoted, row_of
+from cepheid.bitemporal.tables import HIDDEN, RowReader, definition, fill, quoted
 from cepheid.program.classes import ComplexClass
 from cepheid.program.resolved import ResolvedClass
+from cepheid.sql.atoms import Atom, atoms
 from cepheid.sql.sqlite import connect
 
 Views = Mapping[str, View]  # of all classes
-Atom = tuple[str, tuple[int, int] | None]  # a primitive, and the bounds of LATE(min, max)
 
 
 def run(request: RoundsRequest) -> Outcome:
@@ -82,7 +82,7 @@ class Derivation:
             declared = each.declared
             if isinstance(declared, ComplexClass):
                 found = self._connection.execute(self._queries[declared.name])
-                rows = (row_of(declared, values) for values in found)
+                rows = map(RowReader(declared).row, found)
                 views[declared.name] = view_of(declared, rows, self._rounds, number)
             self._connection.execute(f"DELETE FROM {quoted(declared.name)}")
             fill(self._connection, declared.name, declared, views[declared.name].values())
@@ -125,17 +125,19 @@ class Reactions:
         for pair in pairs:
             self._recorder.see(now, name, pair)
         for answer in self._statements[name].answers(pairs, now):
-            if self._freezing is None or is_kept(answer.pair, self._freezing[name], now, self._rounds):
+            if self._freezing is None or is_kept(
+                answer.pair, self._freezing[name], now, self._rounds
+            ):
                 for firing in answer.firings:
                     self._recorder.fire(firing)
-        atoms = {atom for reaction in resolved.reactions for atom in reaction.condition.atoms}
+        found = {atom for reaction in resolved.reactions for atom in atoms(reaction.condition)}
         for pair in pairs:
-            self._toggle(name, pair, atoms, now)
+            self._toggle(name, pair, found, now)
 
-    def _toggle(self, name: str, pair: Pair, atoms: Set[Atom], now: Number) -> None:
+    def _toggle(self, name: str, pair: Pair, found: Set[Atom], now: Number) -> None:
         """Atoms set and clear toggles, whatever else their conditions say."""
         constellation = constellation_of(pair, now, self._rounds)
-        held = {name for name, bounds in atoms if self._holds(name, bounds, pair, constellation)}
+        held = {name for name, bounds in found if self._holds(name, bounds, pair, constellation)}
         if held & {"ONTIME", "LATE"}:
             self._set(now, name, pair.key, is_set=True)
         elif held & {"CANCELLATION", "POSTPONE"}:
@@ -170,4 +172,3 @@ def constellation_of(pair: Pair, now: Number, rounds: Rounds) -> Constellation:
         return None if row is None else rounds.number(row.occ)
 
     return Constellation(now, number(pair.old), number(pair.new), pair.differs(rounds), pair.fired)
-

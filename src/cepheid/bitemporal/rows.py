@@ -29,11 +29,17 @@ CAUSE = "@cause"
 def action_events(outcome: Outcome, classes: Mapping[str, EventClass]) -> Iterator[Event]:
     """Actions: their type is the action, their time the round."""
     for sequence, firing in enumerate(outcome.firings):
-        values: dict[str, Value] = {CAUSE: cause_of(firing.cls, firing.key, classes)}
-        for place, argument in enumerate(firing.arguments, start=1):
-            values[f"p{place}"] = argument
-        instant = outcome.rounds.instant(firing.round)
-        yield Event(firing.action, instant, values, sequence, statement=statement_of(firing))
+        yield action_event(firing, sequence, outcome.rounds, classes)
+
+
+def action_event(
+    firing: Firing, sequence: int, rounds: Rounds, classes: Mapping[str, EventClass]
+) -> Event:
+    values: dict[str, Value] = {CAUSE: cause_of(firing.cls, firing.key, classes)}
+    for place, argument in enumerate(firing.arguments, start=1):
+        values[f"p{place}"] = argument
+    instant = rounds.instant(firing.round)
+    return Event(firing.action, instant, values, sequence, statement=statement_of(firing))
 
 
 def cause_of(name: str, key: Key, classes: Mapping[str, EventClass]) -> dict[str, Value]:

@@ -5,7 +5,7 @@ The SVG has a column for each level, the types from outside first. Edges of a cy
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from cepheid.drawing.layers import (
@@ -22,6 +22,7 @@ from cepheid.drawing.layers import (
     text_at,
 )
 from cepheid.program.graph import Graph
+from cepheid.program.resolved import ResolvedClass
 
 
 def to_dot(graph: Graph) -> str:
@@ -48,7 +49,11 @@ def _dot_text(text: str) -> str:
 
 def _boxes(graph: Graph) -> list[Box]:
     taken = dict.fromkeys(n for s in range(len(graph.statements)) for n in graph.inputs_of(s))
-    boxes = [Box(f"type:{name}", 0, (name,), is_input=True) for name in taken]
+    classes = {declared.name: level for declared, level in _classes(graph)}
+    boxes = [
+        Box(f"type:{name}", 0, (name,), is_input=True) for name in taken if name not in classes
+    ]
+    boxes += [Box(f"type:{n}", level, (n,), is_input=not level) for n, level in classes.items()]
     for number, statement in enumerate(graph.statements):
         into = (f"into {statement.target}",) if statement.target != statement.name else ()
         boxes.append(Box(_key(graph, number), graph.levels[number], (statement.name, *into)))
@@ -56,12 +61,36 @@ def _boxes(graph: Graph) -> list[Box]:
 
 
 def _edges(graph: Graph) -> list[Edge]:
+    classes = {declared.name for declared, _ in _classes(graph)}
     given = [
         (f"type:{name}", _key(graph, number))
         for number in range(len(graph.statements))
         for name in graph.inputs_of(number)
+        if name not in classes
     ]
-    return [*given, *((_key(graph, p), _key(graph, q)) for p, q in graph.pairs)]
+    of_classes = [
+        *(
+            (f"type:{name}", _key(graph, number))
+            for number, statement in enumerate(graph.statements)
+            for name in statement.inputs
+            if name in classes
+        ),
+        *(
+            (_key(graph, n), f"type:{s.target}")
+            for n, s in enumerate(graph.statements)
+            if s.target in classes
+        ),
+        *(
+            (f"type:{name}", f"type:{declared.name}")
+            for declared, _ in _classes(graph)
+            for name in declared.reads
+        ),
+    ]
+    return [*given, *of_classes, *((_key(graph, p), _key(graph, q)) for p, q in graph.pairs)]
+
+
+def _classes(graph: Graph) -> Iterator[tuple[ResolvedClass, int]]:
+    return zip(graph.program.classes, graph.class_levels, strict=True)
 
 
 def _cyclic(graph: Graph) -> set[Edge]:

@@ -14,13 +14,14 @@ from typing import TypeAlias
 from cepheid.core.checks import need
 from cepheid.core.located import Located
 from cepheid.core.time import Period
-from cepheid.core.types import Attribute
+from cepheid.core.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Attribute
 from cepheid.errors import Span
 from cepheid.sql.text import Sql
 
 # What every event of a class has besides its attributes, and what its rows say of a version.
 IMPLICIT = ("occ", "det")
 RESERVED = (*IMPLICIT, "kind", "fired")
+TYPES = (STRING, DOUBLE, LONG, BOOLEAN, TIMESTAMP)  # of attributes
 
 
 @dataclass(frozen=True, slots=True)

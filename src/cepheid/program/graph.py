@@ -3,15 +3,19 @@
 An edge leads from P to Q if Q takes events that P derives. Level 0 are the types that come from
 outside; a statement stands one level above the highest it depends on. Statements that depend on
 each other, a cycle, share a level.
+
+A class of events stands between statements like one: above those that tell it of events and above
+the classes that it reads; what takes its events stands above it. As it tells of them only at its
+rounds, no statement that inserts into it derives them for another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cepheid.core.types import lineage
-from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+from cepheid.core.types import EventType, lineage
+from cepheid.program.resolved import ResolvedClass, ResolvedProgram, ResolvedStatement
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,7 @@ class Graph:
     producers: tuple[tuple[int, ...], ...]  # per statement, those whose events it takes
     components: tuple[tuple[int, ...], ...]  # those of a cycle together, each after its producers
     levels: tuple[int, ...]  # per statement
+    class_levels: tuple[int, ...] = ()  # per class
 
     @property
     def statements(self) -> tuple[ResolvedStatement, ...]:
@@ -49,14 +54,17 @@ class Graph:
         return reachable(number, self.producers)
 
     def level_of_type(self, name: str) -> int:
-        """That of the highest statement that derives it; 0 where none does."""
+        """That of the class, or of the highest statement that derives it; 0 where none does."""
+        for declared, level in zip(self.program.classes, self.class_levels, strict=True):
+            if declared.name == name:
+                return level
         makers = (n for n, s in enumerate(self.statements) if s.target == name)
         return max((self.levels[n] for n in makers), default=0)
 
     def to_json(self) -> dict[str, object]:
         """Types and statements as nodes; what reads, derives and inherits what as edges."""
         types = [
-            {"id": f"type:{n}", "kind": "type", "name": n, "level": self.level_of_type(n)}
+            {"id": self._id(n), "kind": self._kind(n), "name": n, "level": self.level_of_type(n)}
             for n in self.program.types
         ]
         statements = [
@@ -66,35 +74,67 @@ class Graph:
         edges = [{"from": start, "to": end, "kind": kind} for start, end, kind in self._edges()]
         return {"nodes": [*types, *statements], "edges": edges}
 
+    def _id(self, type: str) -> str:
+        return f"{self._kind(type)}:{type}"
+
+    def _kind(self, type: str) -> str:
+        is_class = any(declared.name == type for declared in self.program.classes)
+        return "class" if is_class else "type"
+
     def _edges(self) -> Iterator[tuple[str, str, str]]:
         for statement in self.statements:
             for name in statement.inputs:
-                yield f"type:{name}", f"statement:{statement.name}", "reads"
-            yield f"statement:{statement.name}", f"type:{statement.target}", "derives"
+                yield self._id(name), f"statement:{statement.name}", "reads"
+            yield f"statement:{statement.name}", self._id(statement.target), "derives"
+        for declared in self.program.classes:
+            for name in declared.reads:
+                yield self._id(name), self._id(declared.name), "reads"
         for type in self.program.types.values():
             for ancestor in sorted(type.ancestors):
                 yield f"type:{type.name}", f"type:{ancestor}", "inherits"
 
 
 def graph_of(program: ResolvedProgram) -> Graph:
-    producers = tuple(_producers(s, program) for s in program.statements)
-    components = tuple(map(tuple, strong_components(producers)))
-    levels = [0] * len(producers)
-    for component in components:
-        below = {maker for n in component for maker in producers[n]}.difference(component)
-        level = 1 + max((levels[maker] for maker in below), default=0)
+    count = len(program.statements)
+    sources = flow_of(program.statements, program.classes, program.types)
+    producers = tuple(tuple(n for n in makers if n < count) for makers in sources[:count])
+    levels = [0] * len(sources)
+    for component in strong_components(sources):
+        below = {maker for n in component for maker in sources[n]}.difference(component)
+        # A class that nothing in the program tells of events is told from outside.
+        is_outside = not below and component[0] >= count
+        level = 0 if is_outside else 1 + max((levels[maker] for maker in below), default=0)
         for n in component:
             levels[n] = level
-    return Graph(program, producers, components, tuple(levels))
+    components = tuple(map(tuple, strong_components(producers)))
+    return Graph(program, producers, components, tuple(levels[:count]), tuple(levels[count:]))
 
 
-def _producers(statement: ResolvedStatement, program: ResolvedProgram) -> tuple[int, ...]:
-    inputs = set(statement.inputs)
-    return tuple(
-        maker
-        for maker, s in enumerate(program.statements)
-        if inputs & lineage(s.target, program.types)
-    )
+def flow_of(
+    statements: Sequence[ResolvedStatement],
+    classes: Sequence[ResolvedClass],
+    types: Mapping[str, EventType],
+) -> tuple[tuple[int, ...], ...]:
+    """What each statement, and then each class, takes its events from; classes count after statements."""
+    places = {declared.name: n for n, declared in enumerate(classes, start=len(statements))}
+    told: dict[str, list[int]] = {name: [] for name in places}
+    for number, statement in enumerate(statements):
+        if statement.target in places:
+            told[statement.target].append(number)
+
+    def of_statement(statement: ResolvedStatement) -> tuple[int, ...]:
+        inputs = set(statement.inputs)
+        makers = [
+            maker
+            for maker, s in enumerate(statements)
+            if s.target not in places and inputs & lineage(s.target, types)
+        ]
+        return (*makers, *(places[name] for name in statement.inputs if name in places))
+
+    def of_class(declared: ResolvedClass) -> tuple[int, ...]:
+        return (*told[declared.name], *(places[n] for n in declared.reads if n in places))
+
+    return (*map(of_statement, statements), *map(of_class, classes))
 
 
 def strong_components(producers: Sequence[Sequence[int]]) -> Iterator[list[int]]:

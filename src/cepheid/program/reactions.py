@@ -40,10 +40,11 @@ def names_of(arguments: Sequence[str | None] | None, formal: Sequence[str]) -> d
 
 
 def happening_by_themselves(tree: ProgramTree) -> frozenset[str]:
-    """The types whose events statements derive or matches make: nobody else makes them happen."""
+    """The types whose events statements derive, matches make or classes tell of: nobody else's."""
     named = zip(statement_names(tree.statements), tree.statements, strict=True)
     made = (schema.name for schema in tree.schemas if schema.query is not None)
-    return frozenset((*(target_of(*each) for each in named), *made))
+    classes = (declared.name for declared in tree.classes)
+    return frozenset((*(target_of(*each) for each in named), *made, *classes))
 
 
 def reaction_problems(tree: ProgramTree, types: Mapping[str, EventType]) -> Iterator[Diagnostic]:

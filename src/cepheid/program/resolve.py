@@ -8,6 +8,12 @@ from types import MappingProxyType
 
 from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic, declared_twice, error, warning
+from cepheid.program.class_resolution import (
+    class_types,
+    recursions,
+    resolve_classes,
+    wrongly_told,
+)
 from cepheid.program.contexts import declared_contexts
 from cepheid.program.derive import Named, derive_types
 from cepheid.program.occurrences import checked_types, occurrence_forms
@@ -31,7 +37,8 @@ def resolve_program(
     problems: list[Diagnostic] = []
     named = list(zip(statement_names(tree.statements), tree.statements, strict=True))
     declared = declared_types(tree.schemas, given, problems)
-    known = {**given, **declared}
+    classes = resolve_classes(tree, problems)
+    known = {**given, **class_types(tree.classes), **declared}
     _check_names(named, known, problems)
     types = derive_types(named, known, problems)
     contexts = declared_contexts(tree.contexts, types, problems)
@@ -45,8 +52,11 @@ def resolve_program(
     )
     statements = tuple(resolver.resolve(name, statement) for name, statement in named)
     problems += reaction_problems(tree, types)
+    problems += wrongly_told(statements, tree.classes)
     conformed = tuple(conform(s, types, s.target in known, problems) for s in statements)
-    return ResolvedProgram(tree, types, _ranked(conformed), tuple(dict.fromkeys(problems)), given)
+    problems += recursions(conformed, classes, types)
+    found = tuple(dict.fromkeys(problems))
+    return ResolvedProgram(tree, types, _ranked(conformed), found, given, classes)
 
 
 def _ranked(statements: Sequence[ResolvedStatement]) -> tuple[ResolvedStatement, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from cepheid.core.types import DataType, EventType, lineage
 from cepheid.errors import Diagnostic
@@ -13,7 +14,13 @@ from cepheid.expr.tree import walk as walk_expr
 from cepheid.pattern.algebra import walk_taken
 from cepheid.pattern.policy import EVERY, Policy
 from cepheid.pattern.tree import Atom, Pattern, atoms, expressions, walk
+from cepheid.program.classes import AnyClass, ComplexClass, Reaction
 from cepheid.program.tree import Context, OrderItem, PatternSource, ProgramTree, Statement
+
+if TYPE_CHECKING:
+    from cepheid.sql.conditions import ResolvedArgument, ResolvedCondition
+    from cepheid.sql.queries import ResolvedQuery
+    from cepheid.sql.tables import Table
 
 
 class Shape(Enum):
@@ -119,6 +126,32 @@ class ResolvedStatement:
 
 
 @dataclass(frozen=True, slots=True)
+class ResolvedReaction:
+    declared: Reaction
+    condition: ResolvedCondition
+    arguments: tuple[ResolvedArgument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedClass:
+    """A class whose SQL is resolved; what has errors in it is left out."""
+
+    declared: AnyClass
+    table: Table
+    query: ResolvedQuery | None  # of a complex class
+    reactions: tuple[ResolvedReaction, ...]
+
+    @property
+    def name(self) -> str:
+        return self.declared.name
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The classes from which its events are derived."""
+        return self.query.reads if self.query is not None else ()
+
+
+@dataclass(frozen=True, slots=True)
 class ResolvedProgram:
     """Everything the engines need to know; it can run if no problem is an error."""
 
@@ -127,13 +160,15 @@ class ResolvedProgram:
     statements: tuple[ResolvedStatement, ...]
     problems: tuple[Diagnostic, ...]
     given: Mapping[str, EventType]  # known from files or frames
+    classes: tuple[ResolvedClass, ...] = field(default=(), compare=False)  # after what they read
 
     @property
     def input_types(self) -> tuple[str, ...]:
         """The types that come from outside: consumed and not derived, or declared."""
-        derived = {s.target for s in self.statements}
+        complex_classes = (c.name for c in self.classes if isinstance(c.declared, ComplexClass))
+        derived = {*(s.target for s in self.statements), *complex_classes}
         used = [name for s in self.statements for name in s.inputs]
-        declared = [schema.name for schema in self.tree.schemas]
+        declared = [schema.name for schema in self.tree.schemas] + [c.name for c in self.classes]
         return tuple(dict.fromkeys(n for n in (*declared, *used) if n not in derived))
 
     @property

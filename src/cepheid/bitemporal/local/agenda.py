@@ -14,6 +14,7 @@ from cepheid.bitemporal.repository import Row
 from cepheid.bitemporal.rounds import Number, Rounds
 from cepheid.core.time import Instant
 from cepheid.program.resolved import ResolvedClass
+from cepheid.sql.atoms import atoms, is_edged
 
 
 class Agenda:
@@ -22,8 +23,8 @@ class Agenda:
     def __init__(self, resolved: ResolvedClass, rounds: Rounds) -> None:
         conditions = [reaction.condition for reaction in resolved.reactions]
         self._rounds = rounds
-        self._is_edged = all(condition.is_edged for condition in conditions)
-        self._atoms = {atom for condition in conditions for atom in condition.atoms}
+        self._is_edged = all(map(is_edged, conditions))
+        self._atoms = {atom for condition in conditions for atom in atoms(condition)}
         self._crossings = {
             (crossing.attribute, crossing.offset)
             for condition in conditions
@@ -32,9 +33,7 @@ class Agenda:
         names = [attribute.name for attribute in resolved.declared.attributes]
         self._places = {name: place for place, name in enumerate(names)}
 
-    def due(
-        self, row: Row | None, now: Number, *, fired: bool, is_steady: bool
-    ) -> Number | None:
+    def due(self, row: Row | None, now: Number, *, fired: bool, is_steady: bool) -> Number | None:
         """The next round that matters, or a number before it."""
         if row is None:
             return None

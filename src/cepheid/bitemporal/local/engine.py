@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,12 +14,12 @@ from cepheid.bitemporal.local.agenda import Agenda
 from cepheid.bitemporal.local.maintenance import Maintenance, maintenance_of
 from cepheid.bitemporal.local.store import ClassStore, Delta, Marks
 from cepheid.bitemporal.outcome import Firing
-from cepheid.bitemporal.repository import Admission, Known, Refusal, Row, View
+from cepheid.bitemporal.repository import Known, Refusal, Row, View
 from cepheid.bitemporal.request import RoundsRequest
 from cepheid.bitemporal.rounds import Number
 from cepheid.bitemporal.statements import Answer, Pair, Statements, is_kept
-from cepheid.bitemporal.tables import row_of
-from cepheid.program.classes import ComplexClass, SubscribedClass
+from cepheid.bitemporal.tables import RowReader
+from cepheid.program.classes import ComplexClass
 from cepheid.program.resolved import ResolvedClass
 from cepheid.sql.sqlite import connect
 
@@ -45,10 +45,14 @@ class _Class:
     maintenance: Maintenance | None  # of complex classes
     statements: Statements
     agenda: Agenda
+    reader: RowReader
 
     @property
     def name(self) -> str:
         return self.resolved.declared.name
+
+
+_Changed = Callable[["_Class"], Delta]
 
 
 class LocalRounds:
@@ -81,11 +85,26 @@ class LocalRounds:
                 store.index_expiry()
             statements = Statements(self._connection, each, self._rounds)
             agenda = Agenda(each, self._rounds)
-            found[name] = _Class(each, store, plans.get(name), statements, agenda)
+            reader = RowReader(each.declared)
+            found[name] = _Class(each, store, plans.get(name), statements, agenda, reader)
         return found
 
     def round(self, number: Number, detections: Iterable[Detection] = ()) -> list[Firing]:
-        """One round: what was learnt since the last one, and the actions that it calls for."""
+        """One round: what was learnt since the last one, and the actions that it calls for.
+
+        A round that fails leaves everything as it was.
+        """
+        self._connection.execute("BEGIN")
+        try:
+            firings = self._round(number, detections)
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+        self.last = number
+        return firings
+
+    def _round(self, number: Number, detections: Iterable[Detection]) -> list[Firing]:
         silent = self._purge(number)
         waiting: dict[str, list[Detection]] = {}
         for detection in detections:
@@ -97,17 +116,12 @@ class LocalRounds:
             for firing in self._react(each, deltas[each.name], silent.get(each.name, {}), number)
         ]
         self._settle()
-        self.last = number
         return firings
 
     def next_due(self) -> Number | None:
         """By when a round has something to do, even if nothing is learnt."""
         found = (each.store.next_due() for each in self._classes.values())
         return min((due for due in found if due is not None), default=None)
-
-    def preload(self, detections: Iterable[Detection]) -> None:
-        """Takes what was known before the first round, without reacting to it."""
-        raise NotImplementedError
 
     # What changes
 
@@ -166,13 +180,13 @@ class LocalRounds:
         keys: set[Key] = set()
         for reach in plan.reaches:
             if reach.table in changed:
-                keys.update(self._connection.execute(reach.sql))
+                keys.update(self._connection.execute(reach.sql).fetchall())
         return None if any(None in key for key in keys) else keys
 
     def _view(self, each: _Class, sql: str, number: Number) -> View:
         declared = each.resolved.declared
         assert isinstance(declared, ComplexClass)
-        rows = (row_of(declared, found) for found in self._connection.execute(sql))
+        rows = map(each.reader.row, self._connection.execute(sql).fetchall())
         return view_of(declared, rows, self._rounds, number)
 
     # What is forgotten
@@ -183,10 +197,11 @@ class LocalRounds:
         if lifespans is None or last is None:
             return {}
         end = self._rounds.instant(last)
-        deltas = self._propagated(number, lambda each: self._expired(each, end - lifespans[each.name]))
+        deltas = self._propagated(
+            number, lambda each: self._expired(each, end - lifespans[each.name])
+        )
         self._settle()
         for each in self._classes.values():
-            self._note(each, deltas[each.name], number)
             for key in each.store.drop_marks_before(end):
                 if self._notes:
                     self._notes.unset(number, each.name, key)
@@ -200,19 +215,20 @@ class LocalRounds:
 
     # What follows
 
-    def _react(
-        self, each: _Class, delta: Delta, silent: Delta, number: Number
-    ) -> Iterator[Firing]:
-        self._note(each, delta, number)
+    def _react(self, each: _Class, delta: Delta, silent: Delta, number: Number) -> Iterator[Firing]:
+        self._note(each, _both(silent, delta), number)
+        if not each.resolved.reactions:
+            self._see(each, [Pair(key, *rows) for key, rows in delta.items()], number)
+            return
         marks: dict[Key, Marks] = {}
         pairs = list(self._pairs(each, delta, silent, number, marks))
-        if self._notes:
-            for pair in pairs:
-                self._notes.see(number, each.name, pair)
+        self._see(each, pairs, number)
         for answer in each.statements.answers(pairs, number):
             pair = answer.pair
             marks[pair.key] = self._marked(each, answer, marks[pair.key], number)
-            if self._freezing is None or is_kept(pair, self._freezing[each.name], number, self._rounds):
+            if self._freezing is None or is_kept(
+                pair, self._freezing[each.name], number, self._rounds
+            ):
                 yield from answer.firings
         each.store.mark(marks)
 
@@ -238,6 +254,11 @@ class LocalRounds:
         seen = max(mark.expires, pair.expires) if mark.fired else pair.expires
         return Marks(fired, due, seen)
 
+    def _see(self, each: _Class, pairs: Sequence[Pair], number: Number) -> None:
+        if self._notes is not None:
+            for pair in pairs:
+                self._notes.see(number, each.name, pair)
+
     def _note(self, each: _Class, delta: Delta, number: Number) -> None:
         if self._notes is None:
             return
@@ -250,4 +271,18 @@ class LocalRounds:
 
 def _delta(known: Mapping[Key, Row | None], view: View, keys: Iterable[Key]) -> Delta:
     found = {key: (known.get(key), view.get(key)) for key in keys}
+    return {key: pair for key, pair in found.items() if pair[0] != pair[1]}
+
+
+def _both(first: Delta, second: Delta) -> Delta:
+    """What two changes, one after the other, come to."""
+    if not first:
+        return second
+    found = {
+        key: (
+            first[key][0] if key in first else second[key][0],
+            second[key][1] if key in second else first[key][1],
+        )
+        for key in {**first, **second}
+    }
     return {key: pair for key, pair in found.items() if pair[0] != pair[1]}

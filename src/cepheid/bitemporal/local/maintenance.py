@@ -14,7 +14,7 @@ to it by an equality, for which there is an index.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -60,7 +60,7 @@ class _Source:
     """What a query reads under an alias: a class, or another query."""
 
     alias: str
-    node: exp.Expression
+    node: exp.Expr
     join: exp.Join | None
 
     @property
@@ -74,7 +74,7 @@ class _Source:
 
 def maintenance_of(resolved: ResolvedClass) -> Maintenance:
     assert resolved.query is not None
-    tree = with_latest(resolved.query, HIDDEN)
+    tree = with_latest(replace(resolved.query, tree=_plain(resolved.query.tree)), HIDDEN)
     complete = to_sql(_now(tree.copy()), "sqlite")
     key = resolved.declared.key
     indexes: set[tuple[str, tuple[str, ...]]] = set()
@@ -82,6 +82,8 @@ def maintenance_of(resolved: ResolvedClass) -> Maintenance:
     whole: dict[str, str] = {}
     selects = list(_branches(tree))
     for select in selects:
+        for name in _read_inside(select):
+            whole.setdefault(name, "it reads from a query")
         for table, reason, found in _reaches(select, key, indexes):
             if found is None:
                 whole.setdefault(table, reason)
@@ -99,7 +101,7 @@ def maintenance_of(resolved: ResolvedClass) -> Maintenance:
 # Parts of queries -----------------------------------------------------------------------------
 
 
-def _branches(tree: exp.Expression) -> Iterator[exp.Select]:
+def _branches(tree: exp.Expr) -> Iterator[exp.Select]:
     """The queries whose rows a query puts together."""
     if isinstance(tree, exp.SetOperation):
         yield from _branches(tree.this)
@@ -111,17 +113,27 @@ def _branches(tree: exp.Expression) -> Iterator[exp.Select]:
         yield tree
 
 
-def _sources(select: exp.Select) -> list[_Source]:
-    found = []
-    begin = select.args.get("from_")
-    if begin is not None:
-        found.append(_Source(begin.this.alias_or_name, begin.this, None))
-    for join in select.args.get("joins") or ():
-        found.append(_Source(join.this.alias_or_name, join.this, join))
+def _plain(tree: exp.Query) -> exp.Query:
+    """The query without DISTINCT: equal rows become one event anyway."""
+    found = tree.copy()
+    pending: list[exp.Expr] = [found]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, exp.SetOperation):
+            node.set("distinct", value=False)
+            pending += [node.this.unnest(), node.expression.unnest()]
+        else:
+            node.set("distinct", None)
     return found
 
 
-def _conjuncts(condition: exp.Expression | None) -> Iterator[exp.Expression]:
+def _sources(select: exp.Select) -> list[_Source]:
+    begin, joins = select.args.get("from_"), select.args.get("joins") or ()
+    first = [_Source(begin.this.alias_or_name, begin.this, None)] if begin else []
+    return [*first, *(_Source(join.this.alias_or_name, join.this, join) for join in joins)]
+
+
+def _conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
     if isinstance(condition, exp.Paren):
         yield from _conjuncts(condition.this)
     elif isinstance(condition, exp.And):
@@ -131,7 +143,7 @@ def _conjuncts(condition: exp.Expression | None) -> Iterator[exp.Expression]:
         yield condition
 
 
-def _conditions(select: exp.Select) -> list[exp.Expression]:
+def _conditions(select: exp.Select) -> list[exp.Expr]:
     """What every row satisfies: WHERE, and ON of inner joins."""
     where = select.args.get("where")
     found = list(_conjuncts(where.this if where else None))
@@ -141,15 +153,15 @@ def _conditions(select: exp.Select) -> list[exp.Expression]:
     return found
 
 
-def _tables_in(node: exp.Expression) -> set[str]:
+def _tables_in(node: exp.Expr) -> set[str]:
     return {column.table for column in node.find_all(exp.Column)}
 
 
-def _has_subquery(node: exp.Expression) -> bool:
+def _has_subquery(node: exp.Expr) -> bool:
     return node.find(exp.Query) is not None
 
 
-def _key_expressions(select: exp.Select, key: Sequence[str]) -> list[exp.Expression]:
+def _key_expressions(select: exp.Select, key: Sequence[str]) -> list[exp.Expr]:
     projections = {projection.alias_or_name: projection for projection in select.expressions}
     return [projections[name].unalias() for name in key]
 
@@ -171,7 +183,7 @@ def _reaches(
     expressions = _key_expressions(select, key)
     needed = set().union(*map(_tables_in, expressions)) if expressions else set[str]()
     for path in _paths(select, ()):
-        owner, changed = path[-1]
+        _, changed = path[-1]
         assert changed.table is not None
         reason = _obstacle(path, needed)
         if reason is not None:
@@ -186,12 +198,10 @@ def _reaches(
             conditions += _conjuncts(changed.join.args.get("on"))
         known = {changed.alias, *(s.alias for s in sources)}
         conditions = [c for c in conditions if _tables_in(c) <= known and not _has_subquery(c)]
-        start = exp.alias_(exp.to_table(delta_of(changed.table), quoted=True), changed.alias, table=True)
-        start = exp.Table(
-            this=exp.to_identifier(delta_of(changed.table), quoted=True),
-            alias=exp.TableAlias(this=exp.to_identifier(changed.alias, quoted=True)),
+        start = _table(delta_of(changed.table), changed.alias)
+        found = exp.Select(
+            expressions=[each.copy() for each in expressions], distinct=exp.Distinct()
         )
-        found = exp.Select(expressions=[each.copy() for each in expressions], distinct=exp.Distinct())
         yield changed.table, "", _joined(found, start, sources, conditions, indexes)
 
 
@@ -202,16 +212,25 @@ def _paths(select: exp.Select, before: _Path) -> Iterator[_Path]:
     """The ways from a query into its subqueries, to each class that is read there."""
     sources = _sources(select)
     for source in sources:
-        yield (*before, (select, source)) if source.table else (*before, (select, source))
+        if source.table is not None:
+            yield (*before, (select, source))
     for inner in _subqueries(select):
         if sources:
             yield from _paths(inner, (*before, (select, sources[0])))
 
 
+def _read_inside(select: exp.Select) -> Iterator[str]:
+    """The classes that are read by the queries which a query, or one inside of it, reads from."""
+    for inner in select.find_all(exp.Select):
+        for source in _sources(inner):
+            if source.table is None:
+                yield from (table.name for table in source.node.find_all(exp.Table))
+
+
 def _subqueries(select: exp.Select) -> Iterator[exp.Select]:
     """The queries inside of conditions and columns of a query, not those that it reads from."""
     read = {id(source.node) for source in _sources(select)}
-    pending: list[exp.Expression] = [select]
+    pending: list[exp.Expr] = [select]
     while pending:
         node = pending.pop()
         for child in node.iter_expressions():
@@ -228,25 +247,13 @@ def _obstacle(path: _Path, needed: set[str]) -> str | None:
     aliases = [source.alias for select, _ in path for source in _sources(select)]
     if len(set(aliases)) != len(aliases):
         return "names inside of a subquery hide names around it"
-    for select, source in path[:-1]:
-        del source
-        if any(each.table is None for each in _sources(select)):
-            return "it reads from a query"
-    owner, changed = path[-1]
-    if any(each.table is None for each in _sources(owner)):
+    if any(source.table is None for select, _ in path for source in _sources(select)):
         return "it reads from a query"
-    outer = {s.alias for s in _sources(path[0][0]) if s.is_outer}
-    if needed & outer:
-        return "its key comes from an outer join"
-    if any(s.is_outer and s.join is not None and s.join.side != "LEFT" for s in _sources(owner)):
-        return "it has an outer join that is no left join"
-    del changed
-    return None
+    outer = {source.alias for source in _sources(path[0][0]) if source.is_outer}
+    return "its key comes from an outer join" if needed & outer else None
 
 
-def _memberships(
-    select: exp.Select, chain: Sequence[exp.Select]
-) -> Iterator[exp.Expression]:
+def _memberships(select: exp.Select, chain: Sequence[exp.Select]) -> Iterator[exp.Expr]:
     """What `x IN (SELECT y ...)` says of the rows of a subquery on the way: x = y."""
     for inside in select.find_all(exp.In):
         query = inside.args.get("query")
@@ -261,11 +268,16 @@ def _memberships(
 # Queries with their tables in order -----------------------------------------------------------
 
 
+def _table(name: str, alias: str) -> exp.Table:
+    named = exp.TableAlias(this=exp.to_identifier(alias, quoted=True))
+    return exp.Table(this=exp.to_identifier(name, quoted=True), alias=named)
+
+
 def _joined(
     select: exp.Select,
-    start: exp.Expression,
+    start: exp.Expr,
     sources: Sequence[_Source],
-    conditions: Sequence[exp.Expression],
+    conditions: Sequence[exp.Expr],
     indexes: set[tuple[str, tuple[str, ...]]],
 ) -> exp.Select:
     """The query over the start and then the sources, in an order in which each is tied to those before."""
@@ -283,7 +295,7 @@ def _joined(
 
 
 def _in_order(
-    placed: set[str], sources: Sequence[_Source], conditions: Sequence[exp.Expression]
+    placed: set[str], sources: Sequence[_Source], conditions: Sequence[exp.Expr]
 ) -> Iterator[tuple[_Source, tuple[str, ...]]]:
     waiting = list(sources)
     while waiting:
@@ -295,9 +307,7 @@ def _in_order(
         yield source, columns
 
 
-def _tied_columns(
-    alias: str, placed: set[str], conditions: Iterable[exp.Expression]
-) -> tuple[str, ...]:
+def _tied_columns(alias: str, placed: set[str], conditions: Iterable[exp.Expr]) -> tuple[str, ...]:
     """The columns whose values are known when others are."""
     found = []
     for condition in conditions:
@@ -313,11 +323,11 @@ def _tied_columns(
 
 
 def _restricted(
-    tree: exp.Expression,
+    tree: exp.Expr,
     name: str,
     key: Sequence[str],
     indexes: set[tuple[str, tuple[str, ...]]],
-) -> exp.Expression:
+) -> exp.Expr:
     """The query for affected keys alone."""
     found = tree.copy()
     for select in list(_branches(found)):
@@ -327,10 +337,7 @@ def _restricted(
             exp.EQ(this=exp.column(part, table=_AFFECTED, quoted=True), expression=each.copy())
             for part, each in zip(key, _key_expressions(select, key), strict=True)
         ]
-        start = exp.Table(
-            this=exp.to_identifier(affected_of(name), quoted=True),
-            alias=exp.TableAlias(this=exp.to_identifier(_AFFECTED, quoted=True)),
-        )
+        start = _table(affected_of(name), _AFFECTED)
         outer = [source for source in sources if source.is_outer]
         inner = [source for source in sources if not source.is_outer]
         _joined(select, start, inner, [*conditions, *ties], indexes)
@@ -358,7 +365,7 @@ def _index_subqueries(select: exp.Select, indexes: set[tuple[str, tuple[str, ...
                 indexes.add((source.table, columns))
 
 
-def _now(tree: exp.Expression) -> exp.Expression:
+def _now(tree: exp.Expr) -> exp.Expr:
     """The query over rows that are known now, not over those that were."""
     for select in list(tree.find_all(exp.Select)):
         for source in _sources(select):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
+from cepheid.program.classes import ComplexClass, SubscribedClass
 from cepheid.program.tree import Context, Declaration, QuickFix, ReactiveRule, Schema, Statement
 from cepheid.query.tree import Query
 from cepheid.verbs import Program
@@ -26,7 +27,7 @@ def text(program: Program) -> Iterator[RenderableType]:
         span = declared.declaration.span
         place = f" {span.file}:{span.line}" if span else ""
         yield Text.assemble((f"{declared.kind} {declared.name}", "bold"), (place, "dim"))
-        yield Text(declared.text)
+        yield Text(declared.text.rstrip("\n"))
 
 
 def data(program: Program) -> list[dict[str, object]]:
@@ -40,7 +41,7 @@ def _described(declared: Declared) -> dict[str, object]:
         "name": declared.name,
         "file": span.file if span else None,
         "line": span.line if span else None,
-        "text": declared.text,
+        "text": declared.text.rstrip("\n"),
     }
 
 
@@ -58,4 +59,10 @@ def _all(program: Program) -> Iterator[Declared]:
             yield Declared(_KINDS[type(declaration)], declaration.name, declaration, text)
 
 
-_KINDS: dict[type, str] = {Query: "pattern", ReactiveRule: "rule", QuickFix: "fix"}
+_KINDS: dict[type, str] = {
+    Query: "pattern",
+    ReactiveRule: "rule",
+    QuickFix: "fix",
+    SubscribedClass: "subscribed class",
+    ComplexClass: "complex class",
+}

@@ -8,24 +8,46 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from cepheid.cli.stages.statements import context_of, window_of
+from cepheid.cli.stages.types import class_kind
 from cepheid.cli.terminal.console import counted
 from cepheid.cli.terminal.text_table import Column, TextTable
-from cepheid.program.resolved import ResolvedStatement
+from cepheid.program.classes import ComplexClass
+from cepheid.program.resolved import ResolvedClass, ResolvedProgram, ResolvedStatement
 from cepheid.verbs import Program
 
 
 def text(program: Program) -> Iterator[RenderableType]:
     resolved = program.resolve()
     inputs = ", ".join(resolved.input_types) or "none"
-    size = counted(len(resolved.statements), "statement")
-    yield Text(f"{size}, {counted(len(resolved.types), 'event type')}")
+    sizes = [
+        counted(len(resolved.statements), "statement"),
+        *([counted(len(resolved.classes), "class", "classes")] if resolved.classes else []),
+        counted(len(resolved.types), "event type"),
+    ]
+    yield Text(", ".join(sizes))
     yield Text.assemble(("input: ", "bold"), inputs)
+    if resolved.classes:
+        yield _classes(resolved)
+    if resolved.classes and not resolved.statements:
+        return
     facts = [_facts(statement) for statement in resolved.statements]
     labels = [label for label in _LABELS if any(fact[label] for fact in facts)]
     table = TextTable([Column("statement"), *map(Column, labels)])
     for statement, fact in zip(resolved.statements, facts, strict=True):
         table.add(statement.name, *(fact[label] for label in labels))
     yield table
+
+
+def _classes(resolved: ResolvedProgram) -> TextTable:
+    names = ("class", "is", "reads", "key", "actions")
+    table = TextTable([Column(name) for name in names])
+    for each in resolved.classes:
+        actions = dict.fromkeys(reaction.action for reaction in each.declared.reactions)
+        kind = class_kind(resolved, each.name) or ""
+        table.add(
+            each.name, kind, ", ".join(each.reads), ", ".join(each.declared.key), ", ".join(actions)
+        )
+    return table
 
 
 _LABELS = ("reads", "derives", "window", "context")
@@ -48,4 +70,16 @@ def data(program: Program) -> dict[str, object]:
         "statements": [
             {**_facts(s), "name": s.name, "reads": list(s.inputs)} for s in resolved.statements
         ],
+        **({"classes": [_described(c) for c in resolved.classes]} if resolved.classes else {}),
+    }
+
+
+def _described(resolved: ResolvedClass) -> dict[str, object]:
+    declared = resolved.declared
+    return {
+        "name": declared.name,
+        "kind": "complex" if isinstance(declared, ComplexClass) else "subscribed",
+        "reads": list(resolved.reads),
+        "key": list(declared.key),
+        "actions": list(dict.fromkeys(reaction.action for reaction in declared.reactions)),
     }

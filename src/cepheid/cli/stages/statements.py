@@ -1,15 +1,16 @@
-"""The statements with everything resolved: what they read, derive, keep and select."""
+"""The statements and classes with everything resolved: what they read, derive, keep and select."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
 from cepheid.lang.language import Language
-from cepheid.program.resolved import ResolvedStatement
+from cepheid.program.classes import ComplexClass
+from cepheid.program.resolved import ResolvedClass, ResolvedStatement
 from cepheid.program.serialize import to_json
 from cepheid.program.tree import (
     KeepAll,
@@ -24,15 +25,38 @@ from cepheid.verbs import Program
 
 
 def text(program: Program) -> Iterator[RenderableType]:
-    for statement in program.resolve().statements:
-        tree = Tree(Text(statement.name, "bold"), guide_style="dim")
-        for label, value in _facts(statement, program.language_at(statement.tree.span)):
-            tree.add(Text.assemble((f"{label}: ", "dim"), value))
-        yield tree
+    resolved = program.resolve()
+    for declared in resolved.classes:
+        yield _tree(declared.name, _facts_of_class(declared))
+    for statement in resolved.statements:
+        yield _tree(statement.name, _facts(statement, program.language_at(statement.tree.span)))
+
+
+def _tree(name: str, facts: Iterable[tuple[str, str]]) -> Tree:
+    tree = Tree(Text(name, "bold"), guide_style="dim")
+    for label, value in facts:
+        tree.add(Text.assemble((f"{label}: ", "dim"), value))
+    return tree
 
 
 def data(program: Program) -> dict[str, object]:
     return to_json(program.tree)
+
+
+def _facts_of_class(resolved: ResolvedClass) -> Iterator[tuple[str, str]]:
+    declared = resolved.declared
+    if isinstance(declared, ComplexClass):
+        yield "reads", ", ".join(resolved.reads)
+        yield "observation span", str(declared.observation)
+        yield "query", declared.select.text
+        yield "occurs at", declared.occurring.text
+    else:
+        yield "may change for", str(declared.freezing) if declared.is_mutable else "never"
+    yield "key", ", ".join(declared.key)
+    yield "columns", ", ".join(f"{a.name} {a.type}" for a in declared.attributes)
+    for reaction in declared.reactions:
+        arguments = ", ".join(argument.text for argument in reaction.arguments)
+        yield "on", f"{reaction.condition.text} do {reaction.action}({arguments})"
 
 
 def _facts(statement: ResolvedStatement, language: Language) -> Iterator[tuple[str, str]]:

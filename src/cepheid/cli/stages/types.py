@@ -8,6 +8,7 @@ from rich.console import RenderableType
 
 from cepheid.cli.terminal.text_table import Column, TextTable
 from cepheid.core.types import EventType
+from cepheid.program.classes import ComplexClass
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import Program
 
@@ -50,6 +51,7 @@ def _described(resolved: ResolvedProgram, type: EventType) -> dict[str, object]:
         "time": time,
         "open": type.is_open,
         "derived_by": list(derived_by(resolved, type.name)),
+        **({"class": kind} if (kind := class_kind(resolved, type.name)) else {}),
     }
 
 
@@ -58,5 +60,16 @@ def derived_by(resolved: ResolvedProgram, type: str) -> Sequence[str]:
 
 
 def origin(resolved: ResolvedProgram, type: str) -> str:
-    makers = derived_by(resolved, type)
-    return f"statement {', '.join(makers)}" if makers else "input"
+    makers, kind = derived_by(resolved, type), class_kind(resolved, type)
+    told = f"statement {', '.join(makers)}" if makers else "input"
+    if kind is None:
+        return told
+    return f"{kind} class" if kind == "complex" else f"{kind} class: {told}"
+
+
+def class_kind(resolved: ResolvedProgram, type: str) -> str | None:
+    """Of a type that is a class."""
+    for each in resolved.classes:
+        if each.name == type:
+            return "complex" if isinstance(each.declared, ComplexClass) else "subscribed"
+    return None

@@ -1,28 +1,41 @@
-"""The normal spelling of a piece of SQL."""
+"""SQL in its normal spelling, by which it is equal to others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal, TypeAlias
 
-from cepheid.lang.bicepl.notation import PRIMITIVES, RESERVED, VERSIONS, tokens_of
-from cepheid.lang.bicepl.spacing import spaced
-from cepheid.lang.common.lexer import Kind, Token
+from cepheid.errors import Diagnostic, ProgramError, Span
+from cepheid.sql.text import Sql
 
-
-def normal_text(written: str) -> str:
-    tokens = [t for t in tokens_of(written).tokens if t.kind is not Kind.END]
-    return spaced(list(_normal(tokens)))
+Kind: TypeAlias = Literal["select", "condition", "value", "time"]
 
 
-def _normal(tokens: Sequence[Token]) -> Sequence[Token]:
-    found: list[Token] = []
-    for token in tokens:
-        if found and token.is_word("cancel") and found[-1].is_word("future"):
-            found[-1] = replace(found[-1], text="FUTURECANCEL", value="futurecancel")
-        elif token.kind is Kind.WORD and token.value in RESERVED | PRIMITIVES | VERSIONS:
-            after_dot = bool(found) and found[-1].is_symbol(".")
-            found.append(token if after_dot else replace(token, text=token.text.upper()))
-        else:
-            found.append(token)
-    return found
+def normal(kind: Kind, written: str, span: Span) -> Sql:
+    """A piece as it stands in a text; ProgramError with the places of what is wrong with it."""
+    # Reads SQL with a library that takes time to load.
+    from cepheid.sql.dialect import normal_text
+
+    try:
+        return Sql(normal_text(kind, written), written, span=span)
+    except ProgramError as refused:
+        raise ProgramError(*(_moved(problem, span) for problem in refused.diagnostics)) from None
+
+
+def _moved(problem: Diagnostic, start: Span) -> Diagnostic:
+    """From its place in the piece to that in the file."""
+    place = problem.span
+    if place is None:
+        return replace(problem, span=start)
+    return replace(
+        problem,
+        span=Span(
+            *_place(place.line, place.column, start),
+            *_place(place.end_line, place.end_column, start),
+            start.file,
+        ),
+    )
+
+
+def _place(line: int, column: int, start: Span) -> tuple[int, int]:
+    return start.line + line - 1, column + (start.column - 1) * (line == 1)

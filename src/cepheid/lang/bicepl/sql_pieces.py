@@ -11,8 +11,9 @@ from difflib import get_close_matches
 
 from cepheid.errors import Span
 from cepheid.lang.bicepl.cursor import BiceplCursor
-from cepheid.lang.bicepl.normal import normal_text
-from cepheid.lang.common.lexer import Kind, Token
+from cepheid.lang.bicepl.normal import Kind, normal
+from cepheid.lang.common import lexer
+from cepheid.lang.common.lexer import Token
 from cepheid.sql.text import Sql
 
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
@@ -30,7 +31,7 @@ class Pieces:
         if not self.cursor.token.is_word("select", "with"):
             self.cursor.unexpected("'SELECT' after 'AS'", ("select",))
         end = self._end_of_query()
-        return self._piece("a query", lambda: self.cursor.token is end)
+        return self._piece("select", "a query", lambda: self.cursor.token is end)
 
     def _end_of_query(self) -> Token:
         cursor = self.cursor
@@ -49,16 +50,16 @@ class Pieces:
     def _at_occurring(self) -> bool:
         """Also where it is misspelled, which the clause then says."""
         token = self.cursor.token
-        meant = self.cursor.next.is_word("at") and token.kind is Kind.WORD
+        meant = self.cursor.next.is_word("at") and token.kind is lexer.Kind.WORD
         likely = meant and bool(get_close_matches(str(token.value), ("occurring",)))
         return token.is_word("occurring") or likely
 
     def time(self) -> Sql:
-        return self._piece("a time", lambda: self.cursor.token.is_word("on"))
+        return self._piece("time", "a time", lambda: self.cursor.token.is_word("on"))
 
     def condition(self) -> Sql:
         """All before `DO`."""
-        return self._piece("a condition after 'ON'", self._at_word, (",",))
+        return self._piece("condition", "a condition after 'ON'", self._at_word, (",",))
 
     def arguments(self, opened: Token) -> tuple[Sql, ...]:
         """Those of an action, the closing bracket included."""
@@ -71,12 +72,14 @@ class Pieces:
         return tuple(found)
 
     def _argument(self) -> Sql:
-        return self._piece("an argument", self._at_word, (",", ")"))
+        return self._piece("value", "an argument", self._at_word, (",", ")"))
 
     def _at_word(self) -> bool:
         return self.cursor.token.is_word("on", "do")
 
-    def _piece(self, what: str, is_end: Callable[[], bool], ends: tuple[str, ...] = ()) -> Sql:
+    def _piece(
+        self, kind: Kind, what: str, is_end: Callable[[], bool], ends: tuple[str, ...] = ()
+    ) -> Sql:
         """All up to a place; the symbols end it only outside of brackets."""
         cursor = self.cursor
         start, opened = cursor.token, list[Token]()
@@ -95,7 +98,9 @@ class Pieces:
             cursor.unexpected(what, ())
         span = cursor.span_from(start)
         written = self._written(span)
-        return Sql(normal_text(written), written, span=span)
+        # One that SQL refuses is kept as it is written: the class is there all the same.
+        found = cursor.lowered(normal, kind, written, span)
+        return found or Sql(written, written, span=span)
 
     def _close(self, opened: list[Token], token: Token) -> None:
         if not opened:
