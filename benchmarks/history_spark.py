@@ -62,7 +62,9 @@ def run(sizes: Sizes) -> Iterator[Figure]:
     histories = read(spark, year.travel())
     name = f"travel over {versions:,} versions, beside plain SQL over the latest ones"
     yield beside(name, told(travel, histories), latest_only(spark, histories))
-    yield beside_local("seven statements", deliveries, read(spark, week.deliveries()), week.deliveries())
+    yield beside_local(
+        "seven statements", deliveries, read(spark, week.deliveries()), week.deliveries()
+    )
     yield beside_local("travel", travel, read(spark, week.travel()), week.travel())
 
 

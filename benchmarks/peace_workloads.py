@@ -48,13 +48,6 @@ class Detection:
     occ: int | None
     det: int
 
-    def record(self) -> dict[str, object]:
-        """As a history has it."""
-        head: dict[str, object] = {"@type": self.subscribed, "@detected": self.det, "id": self.id}
-        if self.occ is None:
-            return {**head, "@retracted": True}
-        return {**head, "@time": self.occ, "link": self.link, "amount": self.amount}
-
 
 @dataclass(frozen=True, slots=True)
 class Workload:
