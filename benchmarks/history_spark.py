@@ -8,7 +8,7 @@ nothing of what was known when. One week of both is run by the local engine, too
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,9 +33,11 @@ KEYS = {
     "Flight": "flightDay, flightNo, bookingId",
     "FlightBooking": "bookingId",
 }
+# Flights come first: from the order of the program Spark would make a nested loop of all arrivals and
+# all departures, since a comparison of their times ties them.
 MISSED = """
 SELECT fd.flightDay, fd.flightNo, fd.fromLoc, fd.toLoc, fb.bookingId, bm.meetingId, fd.occ
-FROM FlightArrival fa, FlightDeparture fd, BusinessMeeting bm, Flight f, FlightBooking fb
+FROM Flight f, FlightArrival fa, FlightDeparture fd, FlightBooking fb, BusinessMeeting bm
 WHERE fa.flightDay = f.flightDay AND fa.flightNo = f.flightNo
   AND fd.flightDay = f.connFlgtDay AND fd.flightNo = f.connFlgtNo
   AND f.bookingId = fb.bookingId AND bm.meetingId = fb.meetingId
@@ -91,7 +93,8 @@ def beside_local(
 
 def told(program: cep.Program, histories: Mapping[str, DataFrame]) -> DataFrame:
     """The actions of a program over whole histories."""
-    return cep.spark.detect(program, histories, chronon=CHRONON)
+    detect: Callable[..., DataFrame] = cep.spark.detect
+    return detect(program, histories, chronon=CHRONON)
 
 
 def read(spark: SparkSession, files: Mapping[str, Path]) -> dict[str, DataFrame]:
