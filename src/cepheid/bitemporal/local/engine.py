@@ -12,7 +12,7 @@ from cepheid.bitemporal.detections import Detection, Key
 from cepheid.bitemporal.lifespans import spans_of
 from cepheid.bitemporal.local.agenda import Agenda
 from cepheid.bitemporal.local.maintenance import Maintenance, maintenance_of
-from cepheid.bitemporal.local.store import ClassStore, Delta, Marks
+from cepheid.bitemporal.local.store import ClassStore, Delta, Kept, Marks
 from cepheid.bitemporal.outcome import Firing
 from cepheid.bitemporal.repository import Admission, Known, Refusal, Row, View
 from cepheid.bitemporal.request import RoundsRequest
@@ -62,9 +62,9 @@ class LocalRounds:
     ) -> None:
         self._rounds = request.rounds
         self._admission = request.admission()
-        self._notes = notes
+        self.notes = notes
         self._connection = connect(database)
-        self._is_window = request.is_window
+        self.is_window = request.is_window
         freezing = {name: spans.freezing for name, spans in spans_of(request.classes).items()}
         self._freezing = freezing if request.window == "sliding-actions" else None
         self._classes = self._at_work(request.classes)
@@ -80,7 +80,7 @@ class LocalRounds:
             name = each.declared.name
             own = sorted(columns for table, columns in indexes if table == name)
             store = ClassStore(self._connection, each.declared, own, is_read=name in read)
-            if self._is_window:
+            if self.is_window:
                 store.index_expiry()
             statements = Statements(self._connection, each, self._rounds)
             agenda = Agenda(each, self._rounds)
@@ -115,6 +115,33 @@ class LocalRounds:
         ]
         self._settle()
         return firings
+
+    # What is kept elsewhere
+
+    def listen(self) -> None:
+        """From now on `changed` tells what rounds change."""
+        for each in self._classes.values():
+            each.store.touched = set()
+
+    def changed(self) -> dict[str, list[Kept]]:
+        """What there is now of the events that rounds touched since the last call, by class."""
+        found = {}
+        for name, each in self._classes.items():
+            found[name] = each.store.kept_of(each.store.touched or ())
+            each.store.touched = set()
+        return found
+
+    def everything(self) -> dict[str, list[Kept]]:
+        """All that there is of all events, by class."""
+        return {name: each.store.all_kept() for name, each in self._classes.items()}
+
+    def load(self, kept: Mapping[str, Iterable[Kept]], last: Number | None) -> None:
+        """Takes over what another one kept, whose last round is given; only before the first round."""
+        self._connection.execute("BEGIN")
+        for name, events in kept.items():
+            self._classes[name].store.load(events)
+        self._connection.execute("COMMIT")
+        self.last = last
 
     def next_due(self) -> Number | None:
         """By when a round has something to do, even if nothing is learnt."""
@@ -199,8 +226,8 @@ class LocalRounds:
         self._settle()
         for each in self._classes.values():
             for key in each.store.drop_marks_before(end):
-                if self._notes:
-                    self._notes.unset(number, each.name, key)
+                if self.notes:
+                    self.notes.unset(number, each.name, key)
         return deltas
 
     def _expired(self, each: _Class, incept: Number) -> Delta:
@@ -217,9 +244,9 @@ class LocalRounds:
         self._note(each, _both(silent, delta), number)
         marks: dict[Key, Marks] = {}
         pairs = list(self._pairs(each, delta, silent, number, marks))
-        if self._notes:
+        if self.notes:
             for pair in pairs:
-                self._notes.see(number, each.name, pair)
+                self.notes.see(number, each.name, pair)
         for answer in each.statements.answers(pairs, number):
             pair = answer.pair
             marks[pair.key] = self._marked(each, answer, marks[pair.key], number)
@@ -242,21 +269,21 @@ class LocalRounds:
     def _marked(self, each: _Class, answer: Answer, mark: Marks, number: Number) -> Marks:
         pair = answer.pair
         fired = answer.sets or (mark.fired and not answer.clears)
-        if self._notes and fired != mark.fired:
-            (self._notes.set if fired else self._notes.unset)(number, each.name, pair.key)
+        if self.notes and fired != mark.fired:
+            (self.notes.set if fired else self.notes.unset)(number, each.name, pair.key)
         is_steady = fired == mark.fired and not answer.firings and pair.old == pair.new
         due = each.agenda.due(pair.new, number, fired=fired, is_steady=is_steady)
         seen = max(mark.expires, pair.expires) if mark.fired else pair.expires
         return Marks(fired, due, seen)
 
     def _note(self, each: _Class, delta: Delta, number: Number) -> None:
-        if self._notes is None:
+        if self.notes is None:
             return
         for key, (old, new) in delta.items():
-            if new is not None:
-                self._notes.know(number, each.name, key, new)
-            elif old is not None:
-                self._notes.close(number, each.name, key)
+            if new is None:
+                self.notes.close(number, each.name, key)
+            elif old is None or not new.says(old):
+                self.notes.know(number, each.name, key, new)
 
 
 def _delta(known: Mapping[Key, Row | None], view: View, keys: Iterable[Key]) -> Delta:

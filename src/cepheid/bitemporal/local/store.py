@@ -10,13 +10,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from cepheid.bitemporal.detections import Key
 from cepheid.bitemporal.local.maintenance import STATE, affected_of, delta_of
 from cepheid.bitemporal.repository import Known, Row
 from cepheid.bitemporal.rounds import Number
-from cepheid.bitemporal.tables import column_names, definition, quoted, row_of
+from cepheid.bitemporal.tables import column_names, definition, quoted, row_of, value_of
 from cepheid.core.time import Instant
 from cepheid.program.classes import EventClass, SubscribedClass
 
@@ -30,6 +30,20 @@ class Marks:
     fired: bool = False
     due: Number | None = None
     expires: Instant = 0  # when the last event behind it does, as far as was seen
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """All that a store has of one event; nothing of it where it is forgotten."""
+
+    key: Key
+    row: Row | None = None
+    known: Known | None = None  # of subscribed events, with the same row
+    marks: Marks | None = None
+
+    @property
+    def is_forgotten(self) -> bool:
+        return self.row is None and self.known is None and self.marks is None
 
 
 class ClassStore:
@@ -46,6 +60,7 @@ class ClassStore:
         self._connection = connection
         self._class = declared
         self._is_read = is_read  # by queries of other classes
+        self.touched: set[Key] | None = None  # keys of what changed, where someone asks for them
         self._table = quoted(declared.name)
         self._delta = f"temp.{quoted(delta_of(declared.name))}"
         self._known = quoted(f"{declared.name}@known")
@@ -114,6 +129,7 @@ class ClassStore:
 
     def change(self, delta: Delta) -> None:
         """Puts what is known in the place of what was known, and keeps that until the round is settled."""
+        self._touch(delta)
         state = quoted(STATE)
         gone = [key for key, (old, _) in delta.items() if old is not None]
         come = [_cells(new) for _, new in delta.values() if new is not None]
@@ -155,6 +171,7 @@ class ClassStore:
         return Known(incept, (det, sequence), self.row(key))
 
     def remember(self, events: Mapping[Key, Known]) -> None:
+        self._touch(events)
         marks = ", ".join("?" * (len(self._class.key) + 3))
         rows = ((*key, known.incept, *known.last) for key, known in events.items())
         self._connection.executemany(f"INSERT OR REPLACE INTO {self._known} VALUES ({marks})", rows)
@@ -165,6 +182,7 @@ class ClassStore:
         return self._connection.execute(sql, (incept,)).fetchall()
 
     def forget(self, keys: Sequence[Key]) -> None:
+        self._touch(keys)
         self._connection.executemany(f"DELETE FROM {self._known} WHERE {self._at_key}", keys)
 
     # Toggles, and when to look again
@@ -176,7 +194,12 @@ class ClassStore:
 
     def mark(self, marks: Mapping[Key, Marks]) -> None:
         """Sets marks; those that say nothing are not kept."""
-        kept = [(*k, m.fired, m.due, m.expires) for k, m in marks.items() if m.fired or m.due is not None]
+        self._touch(marks)
+        kept = [
+            (*k, m.fired, m.due, m.expires)
+            for k, m in marks.items()
+            if m.fired or m.due is not None
+        ]
         gone = [key for key, m in marks.items() if not m.fired and m.due is None]
         signs = ", ".join("?" * (len(self._class.key) + 3))
         run = self._connection.executemany
@@ -198,7 +221,73 @@ class ClassStore:
         sql = f"SELECT {self._key}, fired FROM {self._marks} WHERE expires < ?"
         found = self._connection.execute(sql, (expires,)).fetchall()
         self._connection.execute(f"DELETE FROM {self._marks} WHERE expires < ?", (expires,))
+        self._touch(tuple(key) for *key, _ in found)
         return [tuple(key) for *key, fired in found if fired]
+
+    # What is kept elsewhere
+
+    def _touch(self, keys: Iterable[Key]) -> None:
+        if self.touched is not None:
+            self.touched.update(keys)
+
+    def kept_of(self, keys: Iterable[Key]) -> list[Kept]:
+        """What there is of some events, in the order of their keys."""
+        self.affect(keys)
+        return self._kept(self._affected)
+
+    def all_kept(self) -> list[Kept]:
+        """What there is of all events."""
+        tables = [self._table, self._marks, *([self._known] if self._is_subscribed else [])]
+        return self._kept(f"({' UNION '.join(f'SELECT {self._key} FROM {t}' for t in tables)})")
+
+    def _kept(self, keys: str) -> list[Kept]:
+        names = column_names(self._class)
+        columns = [f"k.{quoted(name)}" for name in self._class.key]
+        columns += [f"r.{quoted(name)}" for name in (*names, STATE)]
+        columns += [f"m.{name}" for name in ("fired", "due", "expires")]
+        joins = f" LEFT JOIN {self._table} r ON {self._same_key('r')} AND r.{quoted(STATE)} < 2"
+        joins += f" LEFT JOIN {self._marks} m ON {self._same_key('m')}"
+        if self._is_subscribed:
+            columns += [f"e.{name}" for name in ("incept", "last_det", "last_sequence")]
+            joins += f" LEFT JOIN {self._known} e ON {self._same_key('e')}"
+        order = ", ".join(map(str, range(1, len(self._class.key) + 1)))
+        sql = f"SELECT {', '.join(columns)} FROM {keys} k{joins} ORDER BY {order}"
+        return list(map(self._kept_event, self._connection.execute(sql).fetchall()))
+
+    @property
+    def _is_subscribed(self) -> bool:
+        return isinstance(self._class, SubscribedClass)
+
+    def _same_key(self, alias: str) -> str:
+        return " AND ".join(f"k.{quoted(n)} = {alias}.{quoted(n)}" for n in self._class.key)
+
+    def _kept_event(self, found: Sequence[Any]) -> Kept:
+        types = {attribute.name: attribute.type for attribute in self._class.attributes}
+        parts, rest = self._class.key, found[len(self._class.key) :]
+        key = tuple(value_of(value, types[n]) for n, value in zip(parts, found, strict=False))
+        width = len(column_names(self._class))
+        state, (fired, due, expires), known = (
+            rest[width],
+            rest[width + 1 : width + 4],
+            rest[width + 4 :],
+        )
+        row = None if state is None else row_of(self._class, rest[:width])
+        return Kept(
+            key,
+            row,
+            Known(known[0], (known[1], known[2]), row) if known and known[0] is not None else None,
+            None if fired is None else Marks(bool(fired), due, expires),
+        )
+
+    def load(self, events: Iterable[Kept]) -> None:
+        """Takes in what was kept of events that it knows nothing of."""
+        kept = list(events)
+        marks = ", ".join("?" * len(column_names(self._class)))
+        rows = (_cells(each.row) for each in kept if each.row is not None)
+        self._connection.executemany(f"INSERT INTO {self._table} VALUES ({marks}, 0)", rows)
+        self.mark({each.key: each.marks for each in kept if each.marks is not None})
+        if self._is_subscribed:
+            self.remember({each.key: each.known for each in kept if each.known is not None})
 
 
 def _cells(row: Row) -> tuple[object, ...]:
