@@ -81,15 +81,12 @@ def content_of(detection: Detection) -> str:
     return json.dumps([detection.det, *parts])
 
 
-def in_order(detections: Sequence[Detection], first: int) -> list[Detection]:
-    """Detections of one round by detection time and sequence, or where they have none by content.
-
-    Those of later rounds come after those of earlier ones: they are numbered from `first` on.
-    """
+def in_order(detections: Sequence[Detection]) -> list[Detection]:
+    """Detections by detection time and sequence, or where they have none by what they say."""
     if all(detection.sequence != UNORDERED for detection in detections):
         return sorted(detections, key=lambda detection: detection.order)
-    known = sorted(detections, key=lambda each: (each.det, content_of(each)))
-    return [replace(each, sequence=number) for number, each in enumerate(known, start=first)]
+    told = sorted(detections, key=lambda detection: (detection.det, content_of(detection)))
+    return [replace(detection, sequence=place) for place, detection in enumerate(told)]
 
 
 def record_text(record: Record) -> str:

@@ -56,8 +56,3 @@ class Clock:
         if self.closed is None or self.first is None:
             return Rounds(self.chronon, 0, -1)
         return Rounds(self.chronon, self.first, self.closed, self.outages)
-
-    def rounds_since(self, before: Clock) -> Rounds:
-        """The rounds that are over now and were not before."""
-        rounds = self.rounds()
-        return rounds if before.closed is None else replace(rounds, first=before.closed + 1)

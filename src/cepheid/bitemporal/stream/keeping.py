@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cepheid.bitemporal.detections import Detection, Key
 from cepheid.bitemporal.local.store import Kept, Marks
-from cepheid.bitemporal.repository import Known, Row
+from cepheid.bitemporal.repository import Row
 from cepheid.core.event import Value
 from cepheid.core.types import LONG, TIMESTAMP
 from cepheid.io.arrow import to_column
@@ -37,8 +37,7 @@ def table_of(declared: EventClass, kept: Sequence[Kept]) -> pa.Table:
 # Beside attributes, whose names never begin with an '@'.
 _NUMBERS = (
     *("@occ", "@det", "@expires"),
-    *("@incept", "@last_det", "@last_sequence"),
-    *("@due", "@marks_expire"),
+    *("@incept", "@due", "@marks_expire"),
 )
 
 
@@ -49,10 +48,10 @@ def _attributes(declared: EventClass, kept: Kept) -> dict[str, Value]:
 
 
 def _numbers(kept: Kept) -> tuple[int | None, ...]:
-    row, known, marks = kept.row, kept.known, kept.marks
+    row, marks = kept.row, kept.marks
     return (
         *((row.occ, row.det, row.expires) if row else (None,) * 3),
-        *((known.incept, *known.last) if known else (None,) * 3),
+        kept.incept,
         *((marks.due, marks.expires) if marks else (None,) * 2),
     )
 
@@ -62,12 +61,11 @@ def kept_in(declared: EventClass, table: pa.Table) -> Iterator[Kept]:
     names = [attribute.name for attribute in declared.attributes]
     for found in table.to_pylist():
         cells: dict[str, Any] = found
-        occ, det, expires, incept, last_det, last_sequence, due, end = (cells[n] for n in _NUMBERS)
+        occ, det, expires, incept, due, end = (cells[n] for n in _NUMBERS)
         key: Key = tuple(cells[name] for name in declared.key)
         row = None if occ is None else Row(tuple(cells[name] for name in names), occ, det, expires)
-        known = None if incept is None else Known(incept, (last_det, last_sequence), row)
         fired = cells["@fired"]
-        yield Kept(key, row, known, None if fired is None else Marks(fired, due, end))
+        yield Kept(key, row, incept, None if fired is None else Marks(fired, due, end))
 
 
 def waiting_table(detections: Sequence[Detection]) -> pa.Table:

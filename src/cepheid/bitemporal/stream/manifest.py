@@ -42,7 +42,6 @@ class Manifest:
     identity: Identity
     clock: Clock
     last: Number | None = None  # the last round that was run
-    numbered: int = 0  # detections that got their sequence here
     origin: str | None = None  # the stream whose batches these are
     counts: Mapping[str, int] = field(default_factory=dict)
     refused: Mapping[str, Mapping[str, int]] = field(default_factory=dict)

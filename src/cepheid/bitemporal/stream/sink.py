@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cepheid.bitemporal.detections import Detection, History, Key
-from cepheid.bitemporal.local.bounded import eventful
-from cepheid.bitemporal.local.engine import LocalRounds
+from cepheid.bitemporal.local.session import LocalSession
 from cepheid.bitemporal.local.store import Kept
 from cepheid.bitemporal.outcome import Change, Firing, Outcome
 from cepheid.bitemporal.recorder import kind_of
-from cepheid.bitemporal.repository import Refusal, Row, by_round
+from cepheid.bitemporal.repository import Refusal, Row
 from cepheid.bitemporal.request import RoundsRequest
 from cepheid.bitemporal.rounds import Number, Rounds, outage_numbers
 from cepheid.bitemporal.running import Course
@@ -52,8 +51,9 @@ STATE = "state"
 class _State:
     """What is known after a batch."""
 
-    engine: LocalRounds
-    waiting: list[Detection]
+    session: LocalSession
+    notes: _Notes
+    waiting: list[Detection]  # for rounds that are not over
     clock: Clock
     manifest: Manifest | None  # None before the first batch
 
@@ -119,50 +119,29 @@ class RoundsSink:
         self, batch: int, arrivals: Iterable[Arrival], before: _State, origin: str | None
     ) -> tuple[_State, Outcome]:
         intake = take_batch(self._subscribed, arrivals, before.clock)
-        clock = before.clock.advanced(intake.instants)
-        last = before.manifest
-        numbered = last.numbered if last else 0
-        waiting = [*before.waiting, *intake.detections]
-        ready = dict(by_round(waiting, clock.rounds()))
-        for number, detections in ready.items():
-            ready[number] = in_order(detections, numbered)
-            numbered += len(detections)
-        notes = self._run(before.engine, clock.rounds_since(before.clock), ready)
-        due = set(ready)
-        rounds = clock.rounds()
-        state = _State(
-            before.engine,
-            [d for d in waiting if rounds.at_or_after(rounds.number(d.known)) not in due],
-            clock,
-            None,
-        )
-        outcome = notes.outcome(rounds)
-        self._write(batch, outcome, notes, intake, is_first=last is None)
+        clock, last = before.clock.advanced(intake.instants), before.manifest
+        rounds, waiting, ready = clock.rounds(), [], []
+        for detection in (*before.waiting, *intake.detections):
+            is_due = rounds.at_or_after(rounds.number(detection.known)) is not None
+            (ready if is_due else waiting).append(detection)
+        outcome = _run(before, in_order(ready), clock)
+        self._write(batch, outcome, before.notes, intake, is_first=last is None)
+        engine, state = before.session.engine, replace(before, waiting=waiting, clock=clock)
         state.manifest = self._kept(
             Manifest(
                 batch=batch,
                 identity=self._identity,
                 clock=clock,
-                last=before.engine.last,
-                numbered=numbered,
+                last=engine.last,
                 origin=origin,
                 counts=_counts(last, intake),
-                refused=_by_name(before.engine.refused),
+                refused=_by_name(engine.refused),
                 state=last.state if last else {},
                 deltas=last.deltas + 1 if last else 0,
             ),
             state,
         )
         return state, outcome
-
-    def _run(
-        self, engine: LocalRounds, rounds: Rounds, ready: Mapping[Number, list[Detection]]
-    ) -> _Notes:
-        notes = _Notes(rounds, {n: rank for rank, n in enumerate(self._names)})
-        engine.notes = notes
-        for number in eventful(rounds, engine, sorted(ready)):
-            notes.firings += engine.round(number, ready.get(number, ()))
-        return notes
 
     @property
     def _names(self) -> list[str]:
@@ -174,11 +153,12 @@ class RoundsSink:
         self, batch: int, outcome: Outcome, notes: _Notes, intake: Intake, *, is_first: bool
     ) -> None:
         """What others read; the first batch leaves files without rows, too, for their columns."""
+        rounds = outcome.rounds
         tables = {
             "actions": self._tables.actions(outcome),
             "changes": self._tables.changes(outcome),
-            "versions": self._tables.versions(notes.sorted_learnt, outcome.rounds),
-            "toggles": self._tables.toggles(notes.sorted_switched, outcome.rounds),
+            "versions": self._tables.versions(sorted(notes.learnt, key=notes.order), rounds),
+            "toggles": self._tables.toggles(sorted(notes.switched, key=notes.order), rounds),
             "late": self._tables.late(intake.late),
             "rejects": self._tables.rejects(intake.rejects),
         }
@@ -193,9 +173,10 @@ class RoundsSink:
     def _kept(self, draft: Manifest, state: _State) -> Manifest:
         """Writes the state, then the manifest, and then removes what no one needs any more."""
         batch, is_whole = draft.batch, draft.deltas % self._compact_every == 0
-        kept = state.engine.changed()
+        engine = state.session.engine
+        kept = engine.changed()
         if is_whole:
-            kept = state.engine.everything()
+            kept = engine.everything()
         files = {} if is_whole else dict(draft.state)
         for name, events in kept.items():
             if events:
@@ -232,11 +213,13 @@ class RoundsSink:
             window=self._course.window,
             after_freeze=self._course.after_freeze,
         )
-        engine = LocalRounds(request)
+        notes = _Notes(request.rounds, {name: rank for rank, name in enumerate(self._names)})
+        session = LocalSession(request, notes)
+        engine = session.engine
         engine.listen()
         manifest = manifests.newest(self._folder)
         if manifest is None:
-            return _State(engine, [], self._begin, None)
+            return _State(session, notes, [], self._begin, None)
         manifests.check(manifest, self._identity, self._begin, origin)
         engine.load(
             {n: self._kept_of(n, files) for n, files in manifest.state.items()}, manifest.last
@@ -247,7 +230,7 @@ class RoundsSink:
         waiting = manifest.waiting
         found = [] if waiting is None else list(waiting_in(self._read(waiting)))
         clock = replace(manifest.clock, delay=self._delay, outages=self._begin.outages)
-        return _State(engine, found, clock, manifest)
+        return _State(session, notes, found, clock, manifest)
 
     def _kept_of(self, name: str, files: Iterable[str]) -> Iterable[Kept]:
         events: dict[Key, Kept] = {}
@@ -264,6 +247,18 @@ class RoundsSink:
             return pq.read_table(self._folder / name, partitioning=None)
         except (FileNotFoundError, pa.ArrowInvalid):
             raise RunError(bad_state(f"'{self._folder / name}' is damaged, or gone")) from None
+
+
+def _run(state: _State, ready: Iterable[Detection], clock: Clock) -> Outcome:
+    """The rounds that are over now and were not before."""
+    notes, session, before = state.notes, state.session, state.clock.closed
+    notes.clear()
+    session.rounds = clock.rounds()
+    session.done = session.rounds.first - 1 if before is None else before
+    late = session.wait(ready)
+    assert not late  # they were left out
+    notes.firings += session.advance(session.rounds.last)
+    return notes.outcome(session.rounds)
 
 
 def _check(program: ResolvedProgram) -> None:
@@ -328,20 +323,18 @@ class _Notes:
     def unset(self, number: Number, name: str, key: Key) -> None:
         self.switched.append(Switched(number, name, key, fired=False))
 
+    def clear(self) -> None:
+        """Before the rounds of another batch."""
+        self.firings, self.changes, self.learnt, self.switched = [], [], [], []
+
+    def order(self, each: Firing | Change | Learnt | Switched) -> tuple[Number, int, Key]:
+        return each.round, self.rank[each.cls], each.key
+
     def outcome(self, rounds: Rounds) -> Outcome:
-        rank = self.rank
         return Outcome(
             rounds=rounds,
-            firings=sorted(self.firings, key=lambda f: (f.round, rank[f.cls], f.key, f.statement)),
+            firings=sorted(self.firings, key=lambda firing: (self.order(firing), firing.statement)),
             versions=(),
-            changes=sorted(self.changes, key=lambda c: (c.round, rank[c.cls], c.key)),
+            changes=sorted(self.changes, key=self.order),
             toggles=(),
         )
-
-    @property
-    def sorted_learnt(self) -> list[Learnt]:
-        return sorted(self.learnt, key=lambda each: (each.round, self.rank[each.cls], each.key))
-
-    @property
-    def sorted_switched(self) -> list[Switched]:
-        return sorted(self.switched, key=lambda each: (each.round, self.rank[each.cls], each.key))
