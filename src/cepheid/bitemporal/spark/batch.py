@@ -93,7 +93,7 @@ def run(request: RoundsRequest) -> Outcome:
     subscribed = [
         each.declared for each in request.classes if isinstance(each.declared, SubscribedClass)
     ]
-    told = dict(by_class(request.history.detections))
+    told = by_class(request.history.detections)
     frames = {
         declared.name: running.createDataFrame(
             detection_table(declared, told.get(declared.name, []))
