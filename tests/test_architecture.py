@@ -136,12 +136,22 @@ def loaded_after(statement: str) -> set[str]:
 def test_importing_the_package_loads_no_engine_and_no_library() -> None:
     loaded = loaded_after("import cepheid")
     assert not any(name.startswith(("cepheid.engines", "cepheid.semantics")) for name in loaded)
-    assert not loaded & {"pyarrow", "pandas", "numpy", "pyspark", "rich", "typer"}
+    assert not loaded & {"pyarrow", "pandas", "numpy", "pyspark", "rich", "sqlglot", "typer"}
 
 
 def test_the_verbs_load_no_heavy_library() -> None:
     loaded = loaded_after("import cepheid as cep; cep.run")
-    assert not loaded & {"pyarrow", "pandas", "numpy", "pyspark", "rich", "typer", "z3", "scipy"}
+    assert not loaded & {
+        "pyarrow",
+        "pandas",
+        "numpy",
+        "pyspark",
+        "rich",
+        "typer",
+        "z3",
+        "scipy",
+        "sqlglot",
+    }
 
 
 # The drivers by which systems run on Spark.
@@ -186,6 +196,12 @@ def test_only_the_solver_knows_z3() -> None:
             assert "z3" not in imported_packages(path), path
 
 
+def test_only_the_sql_of_classes_and_what_rewrites_it_know_sqlglot() -> None:
+    for layer, path in modules():
+        if layer not in ("sql", "bitemporal"):
+            assert "sqlglot" not in imported_packages(path), path
+
+
 def test_only_a_process_of_its_own_knows_maude() -> None:
     for path in sorted(ROOT.rglob("*.py")):
         if path != ROOT / "formal" / "maude" / "worker.py":
@@ -206,6 +222,12 @@ def test_what_few_need_is_loaded_late() -> None:
 def test_live_models_load_no_library() -> None:
     loaded = loaded_after("import cepheid.live")
     assert not loaded & {"pyarrow", "pandas", "numpy", "pyspark", "pyecore", "lxml"}
+
+
+def test_actions_load_neither_a_library_nor_what_only_some_executors_need() -> None:
+    loaded = loaded_after("import cepheid.actions")
+    assert not loaded & {"pyarrow", "pandas", "numpy", "smtplib", "ssl", "http.client", "sqlite3"}
+    assert not any(name.startswith(("cepheid.program", "cepheid.engines")) for name in loaded)
 
 
 def test_the_spark_namespace_loads_no_pyspark() -> None:

@@ -39,7 +39,7 @@ def test_what_comes_after_the_freeze_may_be_taken(case: Case) -> None:
 @pytest.mark.parametrize("engine", ["reference"])
 def test_the_generator_makes_programs_that_do_everything(engine: str) -> None:
     seen: Counter[str] = Counter()
-    for seed in range(60):
+    for seed in range(150):
         found = outcome_of(case(Random(seed)), engine)
         if isinstance(found, str):
             seen[found] += 1

@@ -85,19 +85,19 @@ def test_sql_says_the_same_of_each(
 ) -> None:
     [resolved] = cep.parse(TEXT, "bicepl").resolve().classes
     rounds = Rounds(60, 0, 100)
-    rows = [
-        None if occ is None else Row((1, changed and side), occ * 60 + 13, 0)
+    before, after = (
+        None if occ is None else Row((1, side if changed else 0), occ * 60 + 13, 0)
         for side, occ in enumerate((old, new))
-    ]
-    pair = Pair((1,), *rows, fired)
+    )
+    pair = Pair((1,), before, after, fired)
     [answer] = Statements(connect(), resolved, rounds).answers([pair], NOW)
     held = {firing.action for firing in answer.firings}
     assert held == expected(old, new, changed, fired)
     constellation = constellation_of(pair, NOW, rounds)
     assert constellation == Constellation(NOW, old, new, changed, fired)
-    after = answer.sets or (fired and not answer.clears)
+    remains = answer.sets or (fired and not answer.clears)
     sets, clears = held & {"ONTIME", "LATE"}, held & {"CANCELLATION", "POSTPONE"}
-    assert after == (bool(sets) or (fired and not clears))
+    assert remains == (bool(sets) or (fired and not clears))
 
 
 def test_late_between_leaves_out_its_beginning_and_has_its_end() -> None:

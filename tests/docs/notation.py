@@ -50,6 +50,8 @@ def program_of(body: str, language: str = "epl") -> cep.Program:
     """The program of a block. In VEPL the events A to D have an id and a key, if it declares none."""
     if language == "epl":
         return cep.parse(body, types=TYPES)
+    if language == "bicepl":
+        return cep.parse(body, language=language)
     events = "".join(f"atomicEvent {letter}(id: string, k: int)\n" for letter in "ABCD")
     return cep.parse(body if "atomicEvent" in body else events + body, language=language)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cepheid.bitemporal.detections import Key
 from cepheid.bitemporal.repository import Row, View
 from cepheid.bitemporal.rounds import Number, Rounds
+from cepheid.bitemporal.tables import RowReader
 from cepheid.core.event import Value
 from cepheid.core.time import format_instant
 from cepheid.errors import RunError, error
@@ -19,10 +19,10 @@ def view_of(
 ) -> View:
     """The rows by key. Those that differ in how they were learnt only are one; others are an error."""
     view: View = {}
-    places = [[a.name for a in declared.attributes].index(name) for name in declared.key]
+    key_of = RowReader(declared).key
     for row in rows:
-        key: Key = tuple(row.values[place] for place in places)
-        if any(part is None for part in key) or row.occ is None:
+        key = key_of(row)
+        if None in key or row.occ is None:
             raise _incomplete(declared, row, rounds, round)
         known = view.get(key)
         if known is not None and (known.values, known.occ) != (row.values, row.occ):
@@ -36,9 +36,7 @@ def _latest(one: Row, other: Row) -> Row:
     return Row(one.values, one.occ, det, expires)
 
 
-def _incomplete(
-    declared: ComplexClass, row: Row, rounds: Rounds, round: Number | None
-) -> RunError:
+def _incomplete(declared: ComplexClass, row: Row, rounds: Rounds, round: Number | None) -> RunError:
     when = _when(rounds, round)
     what = "an occurrence time" if row.occ is None else "a whole key"
     fact = f"{declared.name} has an event without {what}{when}: {shown_row(declared, row)}"
@@ -49,7 +47,7 @@ def _incomplete(
 def _ambiguous(
     declared: ComplexClass, rows: tuple[Row, Row], rounds: Rounds, round: Number | None
 ) -> RunError:
-    one, other = sorted((shown_row(declared, row) for row in rows))
+    one, other = sorted(shown_row(declared, row) for row in rows)
     fact = f"{declared.name} has two events of one key{_when(rounds, round)}: {one} and {other}"
     hint = "add to the ID what tells them apart, or let the query choose one"
     return RunError(error("ambiguous-key", fact, declared.span, hint))

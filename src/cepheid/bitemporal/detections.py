@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cepheid.core.event import Value
@@ -24,7 +24,7 @@ class Detection:
     """A version of an event, or that there is none: `values` None is a retraction.
 
     `det` is when it was detected, `known` from when on it counts, which is the same but for what
-    another processor derived. Detections are ordered by detection time, then by sequence.
+    another processor derived. Detections are ordered by when they count, then by sequence.
     """
 
     cls: str
@@ -37,7 +37,7 @@ class Detection:
 
     @property
     def order(self) -> tuple[Instant, int]:
-        return self.det, self.sequence
+        return self.known, self.sequence
 
 
 @dataclass(slots=True)
@@ -177,16 +177,8 @@ def _coercion(type: DataType, *, is_text: bool = False) -> Coercion:
         return Coercions({}).of_text(type) if is_text else Coercions({}).of(type)
     if is_text:
         from_cell = Coercions({}).of_text(STRING)
-        return lambda cell: _timestamp(_cell_time(from_cell(cell)))
+        return lambda cell: _timestamp(_number_in(from_cell(cell)))
     return _timestamp
-
-
-def _cell_time(cell: Value) -> object:
-    """A number of seconds, where a text is one."""
-    try:
-        return None if cell is None else float(str(cell))
-    except ValueError:
-        return cell
 
 
 def _timestamp(value: object) -> Value:
@@ -209,17 +201,18 @@ def _mark(value: object, name: str, record: Record) -> Instant:
 
 def _instant(value: object, name: str, span: Span | None) -> Instant:
     try:
-        value = native(value)
-        if isinstance(value, str):
-            value = _cell_time(value)
-        return parse_instant(value)
+        return cell_instant(native(value))
     except ValueError as problem:
         raise InputError(error("bad-time", f"{name}: {problem}", span)) from None
 
 
-def by_class(detections: Iterable[Detection]) -> Iterator[tuple[str, list[Detection]]]:
-    """Detections of each class, in their order."""
-    found: dict[str, list[Detection]] = {}
-    for detection in detections:
-        found.setdefault(detection.cls, []).append(detection)
-    yield from found.items()
+def cell_instant(value: object) -> Instant:
+    """An instant as people write it, a number of seconds in a text included."""
+    return parse_instant(_number_in(value))
+
+
+def _number_in(value: object) -> object:
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value

@@ -63,16 +63,16 @@ class Recorder:
         since = self._set[name].pop(key)
         self._toggles.append(Toggle(name, key, since, number))
 
-    def outcome(
-        self, taken: int, refused: Mapping[tuple[str, Refusal], int]
-    ) -> Outcome:
+    def outcome(self, taken: int, refused: Mapping[tuple[str, Refusal], int]) -> Outcome:
         versions = self._versions + [
             Version(name, key, row, since)
             for name, known in self._open.items()
             for key, (row, since) in known.items()
         ]
         toggles = self._toggles + [
-            Toggle(name, key, since) for name, known in self._set.items() for key, since in known.items()
+            Toggle(name, key, since)
+            for name, known in self._set.items()
+            for key, since in known.items()
         ]
         rank = self._rank
         return Outcome(
@@ -92,4 +92,3 @@ def kind_of(pair: Pair, rounds: Rounds) -> Kind | None:
     if pair.new is None:
         return "cancellation"
     return "change" if pair.differs(rounds) else None
-

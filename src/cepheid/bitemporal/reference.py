@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 
+from cepheid.analysis.lifespans import spans_of
 from cepheid.bitemporal.derivation import view_of
 from cepheid.bitemporal.detections import Key
-from cepheid.bitemporal.lifespans import spans_of
 from cepheid.bitemporal.outcome import Outcome
 from cepheid.bitemporal.primitives import PRIMITIVES, Constellation, is_late_between
 from cepheid.bitemporal.recorder import Recorder
@@ -19,7 +19,7 @@ from cepheid.bitemporal.repository import Repository, Row, View, by_round
 from cepheid.bitemporal.request import RoundsRequest
 from cepheid.bitemporal.rounds import Number, Rounds
 from cepheid.bitemporal.statements import Pair, Statements, is_kept
-from cepheid.bitemporal.tables import HIDDEN, definition, fill, quoted, row_of
+from cepheid.bitemporal.tables import HIDDEN, RowReader, definition, fill, quoted
 from cepheid.program.classes import ComplexClass
 from cepheid.program.resolved import ResolvedClass
 from cepheid.sql.atoms import Atom, atoms
@@ -82,7 +82,7 @@ class Derivation:
             declared = each.declared
             if isinstance(declared, ComplexClass):
                 found = self._connection.execute(self._queries[declared.name])
-                rows = (row_of(declared, values) for values in found)
+                rows = map(RowReader(declared).row, found)
                 views[declared.name] = view_of(declared, rows, self._rounds, number)
             self._connection.execute(f"DELETE FROM {quoted(declared.name)}")
             fill(self._connection, declared.name, declared, views[declared.name].values())
@@ -125,7 +125,9 @@ class Reactions:
         for pair in pairs:
             self._recorder.see(now, name, pair)
         for answer in self._statements[name].answers(pairs, now):
-            if self._freezing is None or is_kept(answer.pair, self._freezing[name], now, self._rounds):
+            if self._freezing is None or is_kept(
+                answer.pair, self._freezing[name], now, self._rounds
+            ):
                 for firing in answer.firings:
                     self._recorder.fire(firing)
         found = {atom for reaction in resolved.reactions for atom in atoms(reaction.condition)}
@@ -170,4 +172,3 @@ def constellation_of(pair: Pair, now: Number, rounds: Rounds) -> Constellation:
         return None if row is None else rounds.number(row.occ)
 
     return Constellation(now, number(pair.old), number(pair.new), pair.differs(rounds), pair.fired)
-

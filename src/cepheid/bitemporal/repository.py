@@ -24,14 +24,13 @@ AfterFreeze = Literal["refuse", "take"]
 
 
 class Refusal(StrEnum):
-    """Why a detection does not count; the value completes 'n versions ...'."""
+    """Why a detection does not count."""
 
-    FROZEN = "came after their events were frozen"
-    IMMUTABLE = "change what is immutable"
-    UNKNOWN = "retract what is not known"
-    OUTDATED = "were overtaken by later detections"
-    EXPIRED = "were of events that had expired"
-    CONFIRMED = "say again what was frozen"  # harmless
+    FROZEN = "after the freeze"
+    IMMUTABLE = "a change of what is immutable"
+    UNKNOWN = "a retraction of what is not known"
+    EXPIRED = "after the event had expired"
+    CONFIRMED = "what was known already"  # harmless
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,6 @@ class Known:
     """An event that is remembered: after a retraction without a row."""
 
     incept: Instant  # the occurrence time of its first version
-    last: tuple[Instant, int]  # the order of the latest detection
     row: Row | None
 
 
@@ -80,8 +78,6 @@ class Admission:
             assert detection.occ is not None
             is_expired = self.is_expired(detection.cls, detection.occ, last_round)
             return Refusal.EXPIRED if is_expired else None
-        if detection.order < known.last:
-            return Refusal.OUTDATED
         if known.row is None and detection.values is None:
             return Refusal.UNKNOWN
         return self._refusal_of_change(detection, known)
@@ -100,10 +96,12 @@ class Admission:
         incept = known.incept if known else detection.occ
         assert incept is not None
         if detection.values is None:
-            return Known(incept, detection.order, None)
+            return Known(incept, None)
         assert detection.occ is not None
-        row = Row(detection.values, detection.occ, detection.det, self.expires(detection.cls, incept))
-        return Known(incept, detection.order, row)
+        row = Row(
+            detection.values, detection.occ, detection.det, self.expires(detection.cls, incept)
+        )
+        return Known(incept, row)
 
     def expires(self, name: str, incept: Instant) -> Instant:
         return incept + (self.lifespans[name] if self.lifespans is not None else 0)

@@ -29,11 +29,17 @@ CAUSE = "@cause"
 def action_events(outcome: Outcome, classes: Mapping[str, EventClass]) -> Iterator[Event]:
     """Actions: their type is the action, their time the round."""
     for sequence, firing in enumerate(outcome.firings):
-        values: dict[str, Value] = {CAUSE: cause_of(firing.cls, firing.key, classes)}
-        for place, argument in enumerate(firing.arguments, start=1):
-            values[f"p{place}"] = argument
-        instant = outcome.rounds.instant(firing.round)
-        yield Event(firing.action, instant, values, sequence, statement=statement_of(firing))
+        yield action_event(firing, sequence, outcome.rounds, classes)
+
+
+def action_event(
+    firing: Firing, sequence: int, rounds: Rounds, classes: Mapping[str, EventClass]
+) -> Event:
+    values: dict[str, Value] = {CAUSE: cause_of(firing.cls, firing.key, classes)}
+    for place, argument in enumerate(firing.arguments, start=1):
+        values[f"p{place}"] = argument
+    instant = rounds.instant(firing.round)
+    return Event(firing.action, instant, values, sequence, statement=statement_of(firing))
 
 
 def cause_of(name: str, key: Key, classes: Mapping[str, EventClass]) -> dict[str, Value]:
@@ -65,18 +71,24 @@ def change_values(change: Change, declared: EventClass) -> dict[str, Value]:
     }
 
 
+def known_events(
+    versions: Sequence[Version], rounds: Rounds, classes: Mapping[str, EventClass]
+) -> Iterator[Event]:
+    """Versions at the round from which they were known."""
+    for sequence, version in enumerate(versions):
+        values = shown_row(version.row, classes[version.cls])
+        yield Event(version.cls, rounds.instant(version.known_from), values, sequence)
+
+
 def version_events(
     versions: Sequence[Version], rounds: Rounds, classes: Mapping[str, EventClass]
 ) -> Iterator[Event]:
-    """Versions at the round from which they were known, with the one at which that ended."""
-    for sequence, version in enumerate(versions):
+    """The same with the rounds from which they were known, and to which."""
+    for event, version in zip(known_events(versions, rounds, classes), versions, strict=True):
         end = version.known_to
-        values: dict[str, Value] = {
-            **shown_row(version.row, classes[version.cls]),
-            "known_from": format_instant(rounds.instant(version.known_from)),
-            "known_to": None if end is None else format_instant(rounds.instant(end)),
-        }
-        yield Event(version.cls, rounds.instant(version.known_from), values, sequence)
+        event.values_["known_from"] = format_instant(rounds.instant(version.known_from))
+        event.values_["known_to"] = None if end is None else format_instant(rounds.instant(end))
+        yield event
 
 
 def shown_row(row: Row, declared: EventClass) -> dict[str, Value]:

@@ -13,7 +13,7 @@ from cepheid.bitemporal.repository import AfterFreeze
 from cepheid.bitemporal.request import RoundsRequest, Window
 from cepheid.bitemporal.rounds import Rounds, outage_numbers
 from cepheid.core.event import Event
-from cepheid.core.time import Instant
+from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Instant
 from cepheid.engines.common.intake import OnProblem, runnable
 from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.engines.common.request import RunRequest
@@ -35,6 +35,13 @@ class Course:
     outages: Sequence[Outage] = ()
     window: Window = "buffering"
     after_freeze: AfterFreeze = "refuse"
+
+    def endless(self) -> Rounds:
+        """Rounds without an end, for what is told as it comes."""
+        first = self.start if self.start is not None else FIRST_INSTANT
+        outages = outage_numbers(self.outages, self.chronon)
+        numbers = (first // self.chronon, LAST_INSTANT // self.chronon)
+        return Rounds(self.chronon, *numbers, outages)
 
     def rounds(self, history: History) -> Rounds:
         first = self.start if self.start is not None else history.first
@@ -80,8 +87,9 @@ def run_program(
         after_freeze=course.after_freeze,
     )
     outcome = engines.run(engine, request)
-    stream = mixed.stream_of(outcome, declared)
-    derived = _run(mixed.beside_classes(program), [*history.others, *stream], engine)
+    beside = mixed.beside_classes(program)
+    stream = mixed.stream_of(outcome, declared) if beside.statements else []
+    derived = _run(beside, [*history.others, *stream], engine)
     return Ran(program=program, outcome=outcome, derived=derived)
 
 

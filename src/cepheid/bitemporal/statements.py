@@ -29,7 +29,7 @@ class Pair:
     key: Key
     old: Row | None
     new: Row | None
-    fired: bool
+    fired: bool = False
 
     @property
     def expires(self) -> Instant:
@@ -68,7 +68,9 @@ class Statements:
         names = [*(a.name for a in declared.attributes), "occ", "det"]
         sides = [f"{side}_{name}" for side in ("new", "old") for name in names]
         columns = ["@place", *sides, "has_new", "has_old", "differs", "fired", "now"]
-        connection.execute(f"CREATE TEMP TABLE {self._relation} ({', '.join(map(quoted, columns))})")
+        connection.execute(
+            f"CREATE TEMP TABLE {self._relation} ({', '.join(map(quoted, columns))})"
+        )
         self._insert = f"INSERT INTO {self._relation} VALUES ({', '.join('?' * len(columns))})"
         asked = ", ".join(['"@place"', *self._asked()])
         self._select = f"SELECT {asked} FROM {self._relation}"
@@ -84,7 +86,10 @@ class Statements:
 
         chronon = self._rounds.chronon
         conditions = [reaction.condition for reaction in self._class.reactions]
-        for tree in (sets_toggle_tree(conditions, chronon), clears_toggle_tree(conditions, chronon)):
+        for tree in (
+            sets_toggle_tree(conditions, chronon),
+            clears_toggle_tree(conditions, chronon),
+        ):
             yield "0" if tree is None else to_sql(tree, "sqlite")
         for reaction in self._class.reactions:
             yield to_sql(condition_tree(reaction.condition, chronon), "sqlite")
@@ -97,7 +102,7 @@ class Statements:
             return
         self._connection.execute(f"DELETE FROM {self._relation}")
         self._connection.executemany(self._insert, self._rows(pairs, now))
-        for place, sets, clears, *answers in self._connection.execute(self._select):
+        for place, sets, clears, *answers in self._connection.execute(self._select).fetchall():
             pair = pairs[place]
             firings = tuple(self._fired(pair.key, answers, now))
             yield Answer(pair, firings, bool(sets), bool(clears))

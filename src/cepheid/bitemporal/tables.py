@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import cast
+from typing import Any, cast
 
+from cepheid.bitemporal.detections import Key
 from cepheid.bitemporal.repository import Row
 from cepheid.core.event import Value
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, STRING, DataType
@@ -45,18 +46,35 @@ def fill(
     connection.executemany(f"INSERT INTO {quoted(name)} VALUES ({marks})", values)
 
 
-def row_of(declared: EventClass, found: Sequence[object]) -> Row:
-    """What a query found, in the order of the columns of a class's table."""
-    types = [attribute.type for attribute in declared.attributes]
-    values = tuple(map(value_of, found, types))
-    occ, det, expires = cast("Sequence[int]", found[len(types) :])
-    return Row(values, occ, det, expires)
+class RowReader:
+    """Makes rows of what a query finds, in the order of the columns of a class's table."""
+
+    def __init__(self, declared: EventClass) -> None:
+        types = [attribute.type for attribute in declared.attributes]
+        self._width = len(types)
+        # Most columns are as SQLite gives them.
+        self._converted = [(n, t) for n, t in enumerate(types) if t in (BOOLEAN, DOUBLE, FLOAT)]
+        names = [attribute.name for attribute in declared.attributes]
+        self._places = [names.index(name) for name in declared.key]
+
+    def row(self, found: Sequence[Any]) -> Row:
+        width = self._width
+        values = tuple(found[:width])
+        if self._converted:
+            cells = list(values)
+            for place, type in self._converted:
+                cells[place] = value_of(cells[place], type)
+            values = tuple(cells)
+        return Row(values, found[width], found[width + 1], found[width + 2])
+
+    def key(self, row: Row) -> Key:
+        return tuple([row.values[place] for place in self._places])
 
 
-def value_of(value: object, type: DataType) -> Value:
+def value_of(value: Any, type: DataType) -> Value:
     """SQLite has no booleans, and a whole number may stand where a fraction could."""
     if value is None:
         return None
     if type == BOOLEAN:
         return bool(value)
-    return float(cast(float, value)) if type in (DOUBLE, FLOAT) else cast(Value, value)
+    return float(value) if type in (DOUBLE, FLOAT) else cast("Value", value)

@@ -103,6 +103,15 @@ TimedOut = Annotated[
     bool,
     typer.Option("--timed-out", help="Also print partial matches that timer:within ended."),
 ]
+OutboxFolder = Annotated[
+    str | None,
+    typer.Option(
+        "--outbox",
+        metavar="FOLDER",
+        help="Put the actions of rows (@Action) into this outbox, for `cepheid act`.",
+        show_default=False,
+    ),
+]
 
 
 Chronon = Annotated[
@@ -163,6 +172,7 @@ def run(
     end: End = None,
     window: Window = "buffering",
     after_freeze: AfterFreeze = "refuse",
+    outbox: OutboxFolder = None,
     master: Master = None,
     conf: Conf = None,
     remote: Remote = None,
@@ -179,9 +189,11 @@ def run(
       cepheid run alarms.epl --events monday.jsonl --why
       cepheid run alarms.epl --events year/ --engine spark --master local[8]
       cepheid run travel.bicepl --events history.jsonl --chronon 1m
+      cepheid run alarms.epl --events monday.jsonl --outbox outbox
       tail -f log.jsonl | cepheid run alarms.epl --events - --on-error skip
     """
     from cepheid import verbs
+    from cepheid.cli.action_sink import ActionSink
     from cepheid.cli.terminal.output import FORMATS, output_of, spare_inputs
     from cepheid.engines.common.table_names import is_table
     from cepheid.io import expand
@@ -190,11 +202,11 @@ def run(
     skips_errors = one_of(("fail", "skip"), on_error, "--on-error") == "skip"
     drops_late = one_of(("fail", "drop"), late, "--late") == "drop"
     asked = one_of((AUTO, *ENGINES), engine or AUTO, "--engine")
-    is_stream = events == [STANDARD_INPUT]
+    program = load(programs)
+    is_stream = events == [STANDARD_INPUT] and not program.tree.classes
     output = output_of(out, form, why=why, is_stream=is_stream)
     begin = None if start is None else time_of(start, "--start")
     finish = None if end is None else time_of(end, "--end")
-    program = load(programs)
     chosen = _chosen_types(program, type)
     is_known = [not is_table(name) for name in events]
     spare_inputs(output, chosen, [*programs, *expand(compress(events, is_known))])
@@ -203,13 +215,16 @@ def run(
         from cepheid.cli.standard_input import Feed, print_stream
 
         session = verbs.open(program, start=begin, engine=name, timed_out=timed_out, why=why)
-        feed = Feed(program, session, skips_errors=skips_errors, drops_late=drops_late)
-        print_stream(feed, chosen, output)
+        with ActionSink(program, outbox) as sink:
+            feed = Feed(
+                program, session, skips_errors=skips_errors, drops_late=drops_late, on_rows=sink.put
+            )
+            print_stream(feed, chosen, output)
         return
     from cepheid.cli.terminal import run_messages
     from cepheid.cli.terminal.progress import ProgressBar
 
-    with ExitStack() as stack:
+    with ExitStack() as stack, ActionSink(program, outbox) as sink:
         if name == "spark":
             run_messages.on_engine(name, is_asked_for=True)  # it takes its time to start
             stack.enter_context(
@@ -231,6 +246,7 @@ def run(
             after_freeze=after_freeze,
             progress=progress,
         )
+        sink.put(result)
     _report(result, chosen, output)
     if asked == AUTO and name != "spark":
         run_messages.on_engine(name, is_asked_for=engine is not None)

@@ -23,7 +23,9 @@ def _range(node: exp.Expr) -> tuple[int, int]:
         return low + shift, high + shift
     if isinstance(node, exp.Column | TimeLiteral):
         return 0, 0
-    parts = [_range(part) for part in node.iter_expressions() if not isinstance(part, exp.Identifier)]
+    parts = [
+        _range(part) for part in node.iter_expressions() if not isinstance(part, exp.Identifier)
+    ]
     if not parts:
         return 0, 0
     return min(low for low, _ in parts), max(high for _, high in parts)

@@ -279,11 +279,11 @@ def _spark_total(node: exp.Expr) -> exp.Expr:
 
 
 def _spark_substring(node: exp.Expr) -> exp.Expr:
-    parts = [node.this]
-    for part in ("start", "length"):
-        if (value := node.args.get(part)) is not None:
-            parts.append(exp.Cast(this=value.copy(), to=exp.DataType(this=Type.INT)))
-    return _kept(node, _call("SUBSTRING", *parts))
+    given = (node.args.get(part) for part in ("start", "length"))
+    places = [
+        exp.Cast(this=v.copy(), to=exp.DataType(this=Type.INT)) for v in given if v is not None
+    ]
+    return _kept(node, _call("SUBSTRING", node.this, *places))
 
 
 def _spark_round(node: exp.Expr) -> exp.Expr:

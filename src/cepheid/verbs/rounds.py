@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Literal, TypeAlias
 
+from cepheid.bitemporal.detections import (
+    Detection,
+    DetectionDecoder,
+    History,
+    cell_instant,
+)
 from cepheid.bitemporal.outcome import Outcome, Version
 from cepheid.bitemporal.repository import AfterFreeze, Refusal
-from cepheid.bitemporal.request import WINDOWS, Window
+from cepheid.bitemporal.request import WINDOWS, RoundsRequest, Window
 from cepheid.bitemporal.rows import (
+    action_event,
     action_events,
     action_types,
     change_events,
     change_type,
+    known_events,
     version_events,
 )
 from cepheid.bitemporal.running import Course, Outage, Ran, run_program
 from cepheid.core.event import Event
-from cepheid.core.time import Instant, Period, parse_instant, parse_length
+from cepheid.core.time import Instant, Period, parse_length
 from cepheid.engines.common.clock import Time, instant_of
+from cepheid.engines.common.intake import runnable
 from cepheid.engines.common.progress import Progress, no_progress
-from cepheid.errors import Diagnostic, InputError, Span, UsageError, error
-from cepheid.io import fail, read_records
-from cepheid.io.records import Record
+from cepheid.errors import Diagnostic, InputError, LateEvent, Span, UsageError, error
+from cepheid.io import Record, fail, read_records, records_of
+from cepheid.program.classes import SubscribedClass
 from cepheid.result import Result
-from cepheid.verbs.arguments import choose
+from cepheid.verbs.arguments import MAKE_ONE, choose, expect
 from cepheid.verbs.program import Program
 
 # A period, or the path of a file with one outage a line, or the outages themselves.
@@ -73,21 +83,98 @@ class RoundsResult(Result):
     @property
     def refused(self) -> dict[str, dict[str, int]]:
         """How many detections did not count, by class and reason; repetitions are none of them."""
-        found: dict[str, dict[str, int]] = {}
-        for (name, refusal), count in self.outcome.refused.items():
-            if refusal is not Refusal.CONFIRMED:
-                found.setdefault(name, {})[refusal.value] = count
-        return found
+        return refusals(self.outcome.refused)
 
     def as_of(self, time: Time) -> list[Event]:
         """What was known at an instant: in the last round up to it."""
         now = self.outcome.rounds.number(instant_of(time))
         known = [version for version in self.outcome.versions if _holds(version, now)]
-        return list(version_events(known, self.outcome.rounds, self.classes))
+        return list(known_events(known, self.outcome.rounds, self.classes))
+
+
+def refusals(refused: Mapping[tuple[str, Refusal], int]) -> dict[str, dict[str, int]]:
+    """By class and reason, those that say nothing new left out."""
+    found: dict[str, dict[str, int]] = {}
+    for (name, refusal), count in refused.items():
+        if refusal is not Refusal.CONFIRMED:
+            found.setdefault(name, {})[refusal.value] = count
+    return found
 
 
 def _holds(version: Version, now: int) -> bool:
     return version.known_from <= now and (version.known_to is None or now < version.known_to)
+
+
+class RoundsSession:
+    """A program with classes as its events are told: `tell` what was detected, and let time `advance`."""
+
+    def __init__(self, program: Program, course: Course, database: str | None = None) -> None:
+        from cepheid.bitemporal.local.session import LocalSession
+
+        resolved = runnable(program.resolve())
+        if resolved.statements:
+            fact = "sessions in rounds take classes only, no statements"
+            raise UsageError(error("usage", fact, hint="cep.run takes both"))
+        self._classes = {each.declared.name: each.declared for each in resolved.classes}
+        subscribed = {n: c for n, c in self._classes.items() if isinstance(c, SubscribedClass)}
+        self._decoder = DetectionDecoder(subscribed)
+        self._session = LocalSession(
+            RoundsRequest(
+                classes=resolved.classes,
+                names=[each.name for each in program.tree.classes],
+                history=History(),
+                rounds=course.endless(),
+                window=course.window,
+                after_freeze=course.after_freeze,
+            ),
+            database=database or ":memory:",
+        )
+        self._sequence = 0
+
+    def tell(self, *events: object) -> None:
+        """Takes versions and retractions; they count when time has advanced to them."""
+        found = []
+        for record in chain.from_iterable(records_of(each, on_problem=fail) for each in events):
+            detection = self._decoder.decode(record, self._sequence)
+            self._sequence += 1
+            if isinstance(detection, Detection):
+                found.append(detection)
+        late = self._session.wait(found)
+        if late:
+            fact = f"{len(late)} detected before the round that was last"
+            raise LateEvent(error("late-event", fact))
+
+    def advance(self, to: Time) -> list[Event]:
+        """All rounds up to a time, with their actions."""
+        rounds = self._session.rounds
+        last = rounds.number(instant_of(to))
+        if last < self._session.done:
+            fact = "time does not go back"
+            raise LateEvent(error("late-event", fact))
+        fired = enumerate(self._session.advance(last))
+        return [action_event(firing, n, rounds, self._classes) for n, firing in fired]
+
+    @property
+    def refused(self) -> dict[str, dict[str, int]]:
+        return refusals(self._session.engine.refused)
+
+
+def open_rounds(
+    program: Program,
+    *,
+    chronon: Length,
+    start: Time | None = None,
+    outages: Outages = (),
+    window: str = "buffering",
+    after_freeze: str = "refuse",
+    database: str | None = None,
+) -> RoundsSession:
+    """Opens a program with classes for what is detected from now on; `database` is a file to keep it in."""
+    expect(program, Program, "a program", MAKE_ONE)
+    course = course_of(
+        chronon=chronon, start=start, outages=outages, window=window, after_freeze=after_freeze
+    )
+    return RoundsSession(program, course, database)
 
 
 def run_in_rounds(
@@ -123,7 +210,7 @@ def course_of(
     """How rounds go, from what callers write; UsageError where that makes no sense."""
     if chronon is None:
         fact = "classes are processed in rounds, and nothing says how often"
-        raise UsageError(error("usage", fact, hint="chronon='1m' has one every minute"))
+        raise UsageError(error("usage", fact, hint="chronon='1m', or --chronon 1m, has one every minute"))
     choose(window, WINDOWS, "window")
     choose(after_freeze, ("refuse", "take"), "after_freeze")
     kind: Window = next(each for each in WINDOWS if each == window)
@@ -168,20 +255,15 @@ def _outage_of(record: Record) -> Outage:
     if record.time is not None or values.keys() != {"from", "to"}:
         fact = f"an outage has a 'from' and a 'to', not {', '.join(values) or 'nothing'}"
         raise InputError(error("bad-line", fact, record.span))
-    times = []
-    for name in ("from", "to"):
-        try:
-            times.append(_time(values[name]))
-        except ValueError as problem:
-            raise InputError(error("bad-time", f"'{name}': {problem}", record.span)) from None
-    return _outage(*times, record.span)
+    begin, end = (_time(values[name], name, record.span) for name in ("from", "to"))
+    return _outage(begin, end, record.span)
 
 
-def _time(value: object) -> Instant:
+def _time(value: object, name: str, span: Span | None) -> Instant:
     try:
-        return parse_instant(float(value) if isinstance(value, str) else value)
-    except ValueError:
-        return parse_instant(value)
+        return cell_instant(value)
+    except ValueError as problem:
+        raise InputError(error("bad-time", f"'{name}': {problem}", span)) from None
 
 
 def _outage(begin: Instant, end: Instant, span: Span | None) -> Outage:

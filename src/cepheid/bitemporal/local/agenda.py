@@ -33,9 +33,7 @@ class Agenda:
         names = [attribute.name for attribute in resolved.declared.attributes]
         self._places = {name: place for place, name in enumerate(names)}
 
-    def due(
-        self, row: Row | None, now: Number, *, fired: bool, is_steady: bool
-    ) -> Number | None:
+    def due(self, row: Row | None, now: Number, *, fired: bool, is_steady: bool) -> Number | None:
         """The next round that matters, or a number before it."""
         if row is None:
             return None

@@ -1,42 +1,17 @@
-"""A whole history, round by round; rounds in which nothing can happen are passed over."""
+"""A whole history in rounds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from cepheid.bitemporal.local.engine import LocalRounds
+from cepheid.bitemporal.local.session import LocalSession
 from cepheid.bitemporal.outcome import Outcome
 from cepheid.bitemporal.recorder import Recorder
-from cepheid.bitemporal.repository import by_round
 from cepheid.bitemporal.request import RoundsRequest
-from cepheid.bitemporal.rounds import Number
 
 
 def run(request: RoundsRequest) -> Outcome:
     recorder = Recorder(request.names, request.rounds)
-    engine = LocalRounds(request, recorder)
-    waiting = dict(by_round(request.history.detections, request.rounds))
-    for number in _eventful(request, engine, sorted(waiting)):
-        for firing in engine.round(number, waiting.get(number, ())):
-            recorder.fire(firing)
-    return recorder.outcome(len(request.history.detections), engine.refused)
-
-
-def _eventful(
-    request: RoundsRequest, engine: LocalRounds, waiting: list[Number]
-) -> Iterator[Number]:
-    """The rounds that have something to do; with windows all, since something may expire."""
-    if request.is_window:
-        yield from request.rounds
-        return
-    place, number = 0, request.rounds.first - 1
-    while True:
-        due = engine.next_due()
-        due = None if due is None else request.rounds.at_or_after(max(due, number + 1))
-        told = waiting[place] if place < len(waiting) else None
-        found = min((each for each in (due, told) if each is not None), default=None)
-        if found is None:
-            return
-        place += found == told
-        number = found
-        yield number
+    session = LocalSession(request, recorder)
+    session.wait(request.history.detections)
+    for firing in session.advance(request.rounds.last):
+        recorder.fire(firing)
+    return recorder.outcome(len(request.history.detections), session.engine.refused)

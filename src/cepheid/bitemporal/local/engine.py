@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from cepheid.analysis.lifespans import spans_of
 from cepheid.bitemporal.derivation import view_of
 from cepheid.bitemporal.detections import Detection, Key
-from cepheid.bitemporal.lifespans import spans_of
 from cepheid.bitemporal.local.agenda import Agenda
 from cepheid.bitemporal.local.maintenance import Maintenance, maintenance_of
 from cepheid.bitemporal.local.store import ClassStore, Delta, Marks
 from cepheid.bitemporal.outcome import Firing
-from cepheid.bitemporal.repository import Admission, Known, Refusal, Row, View
+from cepheid.bitemporal.repository import Known, Refusal, Row, View
 from cepheid.bitemporal.request import RoundsRequest
 from cepheid.bitemporal.rounds import Number
 from cepheid.bitemporal.statements import Answer, Pair, Statements, is_kept
-from cepheid.bitemporal.tables import row_of
-from cepheid.program.classes import ComplexClass, SubscribedClass
+from cepheid.bitemporal.tables import RowReader
+from cepheid.program.classes import ComplexClass
 from cepheid.program.resolved import ResolvedClass
 from cepheid.sql.sqlite import connect
 
@@ -45,6 +45,7 @@ class _Class:
     maintenance: Maintenance | None  # of complex classes
     statements: Statements
     agenda: Agenda
+    reader: RowReader
 
     @property
     def name(self) -> str:
@@ -84,7 +85,8 @@ class LocalRounds:
                 store.index_expiry()
             statements = Statements(self._connection, each, self._rounds)
             agenda = Agenda(each, self._rounds)
-            found[name] = _Class(each, store, plans.get(name), statements, agenda)
+            reader = RowReader(each.declared)
+            found[name] = _Class(each, store, plans.get(name), statements, agenda, reader)
         return found
 
     def round(self, number: Number, detections: Iterable[Detection] = ()) -> list[Firing]:
@@ -178,13 +180,13 @@ class LocalRounds:
         keys: set[Key] = set()
         for reach in plan.reaches:
             if reach.table in changed:
-                keys.update(self._connection.execute(reach.sql))
+                keys.update(self._connection.execute(reach.sql).fetchall())
         return None if any(None in key for key in keys) else keys
 
     def _view(self, each: _Class, sql: str, number: Number) -> View:
         declared = each.resolved.declared
         assert isinstance(declared, ComplexClass)
-        rows = (row_of(declared, found) for found in self._connection.execute(sql))
+        rows = map(each.reader.row, self._connection.execute(sql).fetchall())
         return view_of(declared, rows, self._rounds, number)
 
     # What is forgotten
@@ -195,7 +197,9 @@ class LocalRounds:
         if lifespans is None or last is None:
             return {}
         end = self._rounds.instant(last)
-        deltas = self._propagated(number, lambda each: self._expired(each, end - lifespans[each.name]))
+        deltas = self._propagated(
+            number, lambda each: self._expired(each, end - lifespans[each.name])
+        )
         self._settle()
         for each in self._classes.values():
             for key in each.store.drop_marks_before(end):
@@ -211,19 +215,20 @@ class LocalRounds:
 
     # What follows
 
-    def _react(
-        self, each: _Class, delta: Delta, silent: Delta, number: Number
-    ) -> Iterator[Firing]:
+    def _react(self, each: _Class, delta: Delta, silent: Delta, number: Number) -> Iterator[Firing]:
         self._note(each, _both(silent, delta), number)
+        if not each.resolved.reactions:
+            self._see(each, [Pair(key, *rows) for key, rows in delta.items()], number)
+            return
         marks: dict[Key, Marks] = {}
         pairs = list(self._pairs(each, delta, silent, number, marks))
-        if self._notes:
-            for pair in pairs:
-                self._notes.see(number, each.name, pair)
+        self._see(each, pairs, number)
         for answer in each.statements.answers(pairs, number):
             pair = answer.pair
             marks[pair.key] = self._marked(each, answer, marks[pair.key], number)
-            if self._freezing is None or is_kept(pair, self._freezing[each.name], number, self._rounds):
+            if self._freezing is None or is_kept(
+                pair, self._freezing[each.name], number, self._rounds
+            ):
                 yield from answer.firings
         each.store.mark(marks)
 
@@ -248,6 +253,11 @@ class LocalRounds:
         due = each.agenda.due(pair.new, number, fired=fired, is_steady=is_steady)
         seen = max(mark.expires, pair.expires) if mark.fired else pair.expires
         return Marks(fired, due, seen)
+
+    def _see(self, each: _Class, pairs: Sequence[Pair], number: Number) -> None:
+        if self._notes is not None:
+            for pair in pairs:
+                self._notes.see(number, each.name, pair)
 
     def _note(self, each: _Class, delta: Delta, number: Number) -> None:
         if self._notes is None:

@@ -120,7 +120,7 @@ def _plain(tree: exp.Query) -> exp.Query:
     while pending:
         node = pending.pop()
         if isinstance(node, exp.SetOperation):
-            node.set("distinct", False)
+            node.set("distinct", value=False)
             pending += [node.this.unnest(), node.expression.unnest()]
         else:
             node.set("distinct", None)
@@ -128,13 +128,9 @@ def _plain(tree: exp.Query) -> exp.Query:
 
 
 def _sources(select: exp.Select) -> list[_Source]:
-    found = []
-    begin = select.args.get("from_")
-    if begin is not None:
-        found.append(_Source(begin.this.alias_or_name, begin.this, None))
-    for join in select.args.get("joins") or ():
-        found.append(_Source(join.this.alias_or_name, join.this, join))
-    return found
+    begin, joins = select.args.get("from_"), select.args.get("joins") or ()
+    first = [_Source(begin.this.alias_or_name, begin.this, None)] if begin else []
+    return [*first, *(_Source(join.this.alias_or_name, join.this, join) for join in joins)]
 
 
 def _conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
@@ -187,7 +183,7 @@ def _reaches(
     expressions = _key_expressions(select, key)
     needed = set().union(*map(_tables_in, expressions)) if expressions else set[str]()
     for path in _paths(select, ()):
-        owner, changed = path[-1]
+        _, changed = path[-1]
         assert changed.table is not None
         reason = _obstacle(path, needed)
         if reason is not None:
@@ -203,7 +199,9 @@ def _reaches(
         known = {changed.alias, *(s.alias for s in sources)}
         conditions = [c for c in conditions if _tables_in(c) <= known and not _has_subquery(c)]
         start = _table(delta_of(changed.table), changed.alias)
-        found = exp.Select(expressions=[each.copy() for each in expressions], distinct=exp.Distinct())
+        found = exp.Select(
+            expressions=[each.copy() for each in expressions], distinct=exp.Distinct()
+        )
         yield changed.table, "", _joined(found, start, sources, conditions, indexes)
 
 
@@ -255,9 +253,7 @@ def _obstacle(path: _Path, needed: set[str]) -> str | None:
     return "its key comes from an outer join" if needed & outer else None
 
 
-def _memberships(
-    select: exp.Select, chain: Sequence[exp.Select]
-) -> Iterator[exp.Expr]:
+def _memberships(select: exp.Select, chain: Sequence[exp.Select]) -> Iterator[exp.Expr]:
     """What `x IN (SELECT y ...)` says of the rows of a subquery on the way: x = y."""
     for inside in select.find_all(exp.In):
         query = inside.args.get("query")
@@ -311,9 +307,7 @@ def _in_order(
         yield source, columns
 
 
-def _tied_columns(
-    alias: str, placed: set[str], conditions: Iterable[exp.Expr]
-) -> tuple[str, ...]:
+def _tied_columns(alias: str, placed: set[str], conditions: Iterable[exp.Expr]) -> tuple[str, ...]:
     """The columns whose values are known when others are."""
     found = []
     for condition in conditions:

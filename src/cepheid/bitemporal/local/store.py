@@ -16,7 +16,7 @@ from cepheid.bitemporal.detections import Key
 from cepheid.bitemporal.local.maintenance import STATE, affected_of, delta_of
 from cepheid.bitemporal.repository import Known, Row
 from cepheid.bitemporal.rounds import Number
-from cepheid.bitemporal.tables import column_names, definition, quoted, row_of
+from cepheid.bitemporal.tables import RowReader, column_names, definition, quoted
 from cepheid.core.time import Instant
 from cepheid.program.classes import EventClass, SubscribedClass
 
@@ -44,6 +44,9 @@ class ClassStore:
         is_read: bool,
     ) -> None:
         self._connection = connection
+        # Nothing that is asked here calls a function of ours, which alone could fail.
+        self._cursor = connection.cursor(sqlite3.Cursor)
+        self._reader = RowReader(declared)
         self._class = declared
         self._is_read = is_read  # by queries of other classes
         self._table = quoted(declared.name)
@@ -57,7 +60,7 @@ class ClassStore:
         self._create(indexes)
 
     def _create(self, indexes: Iterable[Sequence[str]]) -> None:
-        execute, name = self._connection.execute, self._class.name
+        execute, name = self._cursor.execute, self._class.name
         state = quoted(STATE)
         made = definition(name, self._class, f", {state} INTEGER NOT NULL")
         execute(made.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
@@ -78,14 +81,13 @@ class ClassStore:
         )
         if isinstance(self._class, SubscribedClass):
             execute(
-                f"CREATE TABLE IF NOT EXISTS {self._known} ({self._key}, incept INTEGER,"
-                f" last_det INTEGER, last_sequence INTEGER, {more}"
+                f"CREATE TABLE IF NOT EXISTS {self._known} ({self._key}, incept INTEGER, {more}"
             )
 
     def _index(self, name: str, columns: str, *, unique: bool = False) -> None:
         kind = "UNIQUE INDEX" if unique else "INDEX"
         full = quoted(f"{self._class.name}{name}")
-        self._connection.execute(f"CREATE {kind} IF NOT EXISTS {full} ON {self._table} ({columns})")
+        self._cursor.execute(f"CREATE {kind} IF NOT EXISTS {full} ON {self._table} ({columns})")
 
     def index_expiry(self) -> None:
         """For windows, which ask what expires first."""
@@ -95,22 +97,21 @@ class ClassStore:
             if place is on_known and not isinstance(self._class, SubscribedClass):
                 continue
             full = quoted(f"{self._class.name}{name}")
-            self._connection.execute(f"CREATE INDEX IF NOT EXISTS {full} {place}")
+            self._cursor.execute(f"CREATE INDEX IF NOT EXISTS {full} {place}")
 
     # Rows
 
     def row(self, key: Key) -> Row | None:
         """What is known now."""
         sql = f"SELECT {self._columns} FROM {self._table} WHERE {self._at_key} AND {quoted(STATE)} < 2"
-        found = self._connection.execute(sql, key).fetchone()
-        return None if found is None else row_of(self._class, found)
+        found = self._cursor.execute(sql, key).fetchone()
+        return None if found is None else self._reader.row(found)
 
     def rows(self) -> Iterator[tuple[Key, Row]]:
-        places = [[a.name for a in self._class.attributes].index(name) for name in self._class.key]
         sql = f"SELECT {self._columns} FROM {self._table} WHERE {quoted(STATE)} < 2"
-        for found in self._connection.execute(sql):
-            row = row_of(self._class, found)
-            yield tuple(row.values[place] for place in places), row
+        for found in self._cursor.execute(sql).fetchall():
+            row = self._reader.row(found)
+            yield self._reader.key(row), row
 
     def change(self, delta: Delta) -> None:
         """Puts what is known in the place of what was known, and keeps that until the round is settled."""
@@ -119,7 +120,7 @@ class ClassStore:
         come = [_cells(new) for _, new in delta.values() if new is not None]
         at_key = f"{self._at_key} AND {state} = 0"
         marks = ", ".join("?" * (len(column_names(self._class))))
-        run = self._connection.executemany
+        run = self._cursor.executemany
         if not self._is_read:
             run(f"DELETE FROM {self._table} WHERE {at_key}", gone)
             run(f"INSERT INTO {self._table} VALUES ({marks}, 0)", come)
@@ -133,7 +134,7 @@ class ClassStore:
         """Forgets what was known before."""
         if not self._is_read:
             return
-        state, execute = quoted(STATE), self._connection.execute
+        state, execute = quoted(STATE), self._cursor.execute
         execute(f"DELETE FROM {self._table} WHERE {state} > 0 AND {state} = 2")
         execute(f"UPDATE {self._table} SET {state} = 0 WHERE {state} > 0")
         execute(f"DELETE FROM {self._delta}")
@@ -141,63 +142,64 @@ class ClassStore:
     def affect(self, keys: Iterable[Key]) -> None:
         """Names the keys that are derived anew."""
         marks = ", ".join("?" * len(self._class.key))
-        self._connection.execute(f"DELETE FROM {self._affected}")
-        self._connection.executemany(f"INSERT INTO {self._affected} VALUES ({marks})", keys)
+        self._cursor.execute(f"DELETE FROM {self._affected}")
+        self._cursor.executemany(f"INSERT INTO {self._affected} VALUES ({marks})", keys)
 
     # What is remembered of subscribed events
 
     def known(self, key: Key) -> Known | None:
-        sql = f"SELECT incept, last_det, last_sequence FROM {self._known} WHERE {self._at_key}"
-        found = self._connection.execute(sql, key).fetchone()
-        if found is None:
-            return None
-        incept, det, sequence = found
-        return Known(incept, (det, sequence), self.row(key))
+        sql = f"SELECT incept FROM {self._known} WHERE {self._at_key}"
+        found = self._cursor.execute(sql, key).fetchone()
+        return None if found is None else Known(found[0], self.row(key))
 
     def remember(self, events: Mapping[Key, Known]) -> None:
-        marks = ", ".join("?" * (len(self._class.key) + 3))
-        rows = ((*key, known.incept, *known.last) for key, known in events.items())
-        self._connection.executemany(f"INSERT OR REPLACE INTO {self._known} VALUES ({marks})", rows)
+        marks = ", ".join("?" * (len(self._class.key) + 1))
+        rows = ((*key, known.incept) for key, known in events.items())
+        self._cursor.executemany(f"INSERT OR REPLACE INTO {self._known} VALUES ({marks})", rows)
 
     def began_before(self, incept: Instant) -> list[Key]:
         """The events that were first told to occur before an instant."""
         sql = f"SELECT {self._key} FROM {self._known} WHERE incept < ?"
-        return self._connection.execute(sql, (incept,)).fetchall()
+        return self._cursor.execute(sql, (incept,)).fetchall()
 
     def forget(self, keys: Sequence[Key]) -> None:
-        self._connection.executemany(f"DELETE FROM {self._known} WHERE {self._at_key}", keys)
+        self._cursor.executemany(f"DELETE FROM {self._known} WHERE {self._at_key}", keys)
 
     # Toggles, and when to look again
 
     def marks(self, key: Key) -> Marks:
         sql = f"SELECT fired, due, expires FROM {self._marks} WHERE {self._at_key}"
-        found = self._connection.execute(sql, key).fetchone()
+        found = self._cursor.execute(sql, key).fetchone()
         return Marks(bool(found[0]), found[1], found[2]) if found else Marks()
 
     def mark(self, marks: Mapping[Key, Marks]) -> None:
         """Sets marks; those that say nothing are not kept."""
-        kept = [(*k, m.fired, m.due, m.expires) for k, m in marks.items() if m.fired or m.due is not None]
+        kept = [
+            (*k, m.fired, m.due, m.expires)
+            for k, m in marks.items()
+            if m.fired or m.due is not None
+        ]
         gone = [key for key, m in marks.items() if not m.fired and m.due is None]
         signs = ", ".join("?" * (len(self._class.key) + 3))
-        run = self._connection.executemany
+        run = self._cursor.executemany
         run(f"INSERT OR REPLACE INTO {self._marks} VALUES ({signs})", kept)
         run(f"DELETE FROM {self._marks} WHERE {self._at_key}", gone)
 
     def due(self, number: Number) -> list[Key]:
         """The events that have to be looked at by a round."""
         sql = f"SELECT {self._key} FROM {self._marks} WHERE due IS NOT NULL AND due <= ?"
-        return self._connection.execute(sql, (number,)).fetchall()
+        return self._cursor.execute(sql, (number,)).fetchall()
 
     def next_due(self) -> Number | None:
         sql = f"SELECT MIN(due) FROM {self._marks} WHERE due IS NOT NULL"
-        found: Number | None = self._connection.execute(sql).fetchone()[0]
+        found: Number | None = self._cursor.execute(sql).fetchone()[0]
         return found
 
     def drop_marks_before(self, expires: Instant) -> list[Key]:
         """Drops the marks of events of which nothing is left; gives those whose toggle was set."""
         sql = f"SELECT {self._key}, fired FROM {self._marks} WHERE expires < ?"
-        found = self._connection.execute(sql, (expires,)).fetchall()
-        self._connection.execute(f"DELETE FROM {self._marks} WHERE expires < ?", (expires,))
+        found = self._cursor.execute(sql, (expires,)).fetchall()
+        self._cursor.execute(f"DELETE FROM {self._marks} WHERE expires < ?", (expires,))
         return [tuple(key) for *key, fired in found if fired]
 
 
