@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cepheid.bitemporal.detections import Detection, Key, by_class
+from cepheid.bitemporal.detections import Detection, Key
 from cepheid.bitemporal.outcome import Change, Firing, Outcome, Toggle, Version
 from cepheid.bitemporal.repository import AfterFreeze, Refusal, Row
 from cepheid.bitemporal.request import RoundsRequest
@@ -93,7 +93,9 @@ def run(request: RoundsRequest) -> Outcome:
     subscribed = [
         each.declared for each in request.classes if isinstance(each.declared, SubscribedClass)
     ]
-    told = dict(by_class(request.history.detections))
+    told: dict[str, list[Detection]] = {}
+    for detection in request.history.detections:
+        told.setdefault(detection.cls, []).append(detection)
     frames = {
         declared.name: running.createDataFrame(
             detection_table(declared, told.get(declared.name, []))
