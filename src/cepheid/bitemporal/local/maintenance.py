@@ -331,8 +331,12 @@ def _restricted(
     """The query for affected keys alone."""
     found = tree.copy()
     for select in list(_branches(found)):
-        sources, conditions = _sources(select), _conditions(select)
-        _index_subqueries(select, indexes)
+        sources = _sources(select)
+        conditions = [part for each in _conditions(select) for part in _asked_by_row(each)]
+        for condition in conditions:
+            _index_subqueries(condition, indexes)
+        for projection in select.expressions:
+            _index_subqueries(projection, indexes)
         ties = [
             exp.EQ(this=exp.column(part, table=_AFFECTED, quoted=True), expression=each.copy())
             for part, each in zip(key, _key_expressions(select, key), strict=True)
@@ -351,11 +355,48 @@ def _restricted(
     return _now(found)
 
 
-def _index_subqueries(select: exp.Select, indexes: set[tuple[str, tuple[str, ...]]]) -> None:
+def _asked_by_row(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """A condition that asks a subquery for each row, where it would be worked out as a whole.
+
+    Of `x IN (SELECT y ...)` only that it is true counts here. That it is not in there needs that no y is
+    null, and if x is, that there is no y at all.
+    """
+    is_negated = isinstance(condition, exp.Not)
+    inside = condition.this.unnest() if isinstance(condition, exp.Not) else condition
+    query = inside.args.get("query") if isinstance(inside, exp.In) else None
+    inner = query.unnest() if query is not None else None
+    if not isinstance(inner, exp.Select) or _is_summed(inner):
+        yield condition
+        return
+    value, asked = inside.this, inner.expressions[0].unalias()
+    equal = _exists(inner, exp.EQ(this=asked.copy(), expression=value.copy()))
+    if not is_negated:
+        yield equal
+        return
+    yield exp.Not(this=equal)
+    yield exp.Not(this=_exists(inner, exp.Is(this=asked.copy(), expression=exp.Null())))
+    is_null = exp.Is(this=value.copy(), expression=exp.Null())
+    yield exp.Paren(this=exp.or_(exp.Not(this=is_null), exp.Not(this=_exists(inner)), copy=False))
+
+
+def _is_summed(select: exp.Select) -> bool:
+    """Whether its rows are worked out from many."""
+    parts = ("group", "having", "with_", "limit")
+    if any(select.args.get(part) for part in parts):
+        return True
+    return any(projection.find(exp.AggFunc) for projection in select.expressions)
+
+
+def _exists(select: exp.Select, condition: exp.Expr | None = None) -> exp.Exists:
+    found = select.copy()
+    if condition is not None:
+        found.where(condition, copy=False)
+    return exp.Exists(this=found)
+
+
+def _index_subqueries(node: exp.Expr, indexes: set[tuple[str, tuple[str, ...]]]) -> None:
     """Indexes by which subqueries are asked for each row."""
-    for inner in select.find_all(exp.Select):
-        if inner is select:
-            continue
+    for inner in node.find_all(exp.Select):
         own = {source.alias for source in _sources(inner)}
         for source in _sources(inner):
             conditions = _conditions(inner)

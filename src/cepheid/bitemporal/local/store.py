@@ -94,7 +94,8 @@ class ClassStore:
             self._index("@" + "+".join(columns), ", ".join(map(quoted, columns)))
         execute(
             f"CREATE TEMP VIEW {quoted(delta_of(name))} AS"
-            f" SELECT {self._columns} FROM main.{self._table} WHERE {state} > 0"
+            f" SELECT {self._columns} FROM main.{self._table} INDEXED BY {quoted(name + '@moving')}"
+            f" WHERE {state} > 0"
         )
         execute(f"CREATE TEMP TABLE {quoted(affected_of(name))} ({self._key})")
         more = f"PRIMARY KEY ({self._key})) WITHOUT ROWID"
