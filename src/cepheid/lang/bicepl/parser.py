@@ -39,12 +39,11 @@ def parse(text: str, file: str | None = None) -> Parsed:
     """All classes of a text and all its problems; one broken clause hides no other."""
     tokens = tokens_of(text, file)
     cursor = BiceplCursor(tokens.tokens)
+    pieces = Pieces(cursor, text, tokens)
     classes: list[AnyClass] = []
     while cursor.token.kind is not Kind.END:
         if not cursor.take_symbol(";"):
-            found = _ClassReader(
-                cursor, Pieces(cursor, text, tokens.problems), tokens.problems
-            ).read()
+            found = _ClassReader(cursor, pieces, tokens.problems).read()
             classes += [] if found is None else [found]
     problems = sorted([*tokens.problems, *cursor.problems], key=_place)
     return Parsed(ProgramTree(tuple(classes)), tuple(problems), tokens.comments)
