@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 
-from cepheid.errors import Diagnostic, Span
+from cepheid.errors import Diagnostic, ProgramError, Span
 from cepheid.lang.bicepl.cursor import BiceplCursor
 from cepheid.lang.bicepl.normal import Kind, normal
 from cepheid.lang.common import lexer
@@ -94,6 +94,8 @@ class Pieces:
             elif token.is_symbol(*_PAIRS.values()):
                 self._close(opened, token)
             cursor.advance()
+        if any(lies_in(problem, start.span.to(cursor.token.span)) for problem in self.known):
+            raise ProgramError  # some of it is no token, which is reported already
         if opened:
             cursor.close(_PAIRS[opened[-1].text], opened[-1], "bracket", ())
         if cursor.token is start:
@@ -110,10 +112,8 @@ class Pieces:
     def _sql(self, kind: Kind, span: Span) -> Sql:
         """What SQL refuses is kept as it is written, so that the class is there all the same."""
         written = "\n".join(_between(self.lines, span))
-        as_written = Sql(written, written, span=span)
-        if any(lies_in(problem, span) for problem in self.known):
-            return as_written  # it is reported already
-        return self.cursor.lowered(normal, kind, written, span) or as_written
+        found = self.cursor.lowered(normal, kind, written, span)
+        return found or Sql(written, written, span=span)
 
 
 def _without_comments(lines: Sequence[str], comments: Iterable[Comment]) -> list[str]:
