@@ -117,6 +117,7 @@ class Page:
 
 
 RUNNERS: dict[str, Callable[[Page, Block], str]] = {
+    "bicepl": Page.program,
     "console": Page.console,
     "csv": Page.data,
     "epl": Page.program,
