@@ -154,9 +154,13 @@ def test_the_verbs_load_no_heavy_library() -> None:
     }
 
 
-def test_only_the_spark_engine_knows_pyspark() -> None:
+# The drivers by which systems run on Spark.
+SPARK_DRIVERS = {ROOT / "bitemporal" / "spark" / "batch.py"}
+
+
+def test_only_the_spark_engine_and_drivers_know_pyspark() -> None:
     for path in sorted(ROOT.rglob("*.py")):
-        if (ROOT / "engines" / "spark") not in path.parents:
+        if (ROOT / "engines" / "spark") not in path.parents and path not in SPARK_DRIVERS:
             assert not imported_packages(path) & {"pyspark", "py4j"}, path
 
 
@@ -218,6 +222,12 @@ def test_what_few_need_is_loaded_late() -> None:
 def test_live_models_load_no_library() -> None:
     loaded = loaded_after("import cepheid.live")
     assert not loaded & {"pyarrow", "pandas", "numpy", "pyspark", "pyecore", "lxml"}
+
+
+def test_actions_load_neither_a_library_nor_what_only_some_executors_need() -> None:
+    loaded = loaded_after("import cepheid.actions")
+    assert not loaded & {"pyarrow", "pandas", "numpy", "smtplib", "ssl", "http.client", "sqlite3"}
+    assert not any(name.startswith(("cepheid.program", "cepheid.engines")) for name in loaded)
 
 
 def test_the_spark_namespace_loads_no_pyspark() -> None:

@@ -28,6 +28,7 @@ from cepheid.errors import (
 )
 
 if TYPE_CHECKING:
+    from cepheid import actions as actions
     from cepheid import live as live
     from cepheid import spark as spark
     from cepheid.build.classes import complex_class as complex_class
@@ -141,6 +142,7 @@ __all__ = [  # noqa: PLE0604
     "RunError",
     "Severity",
     "UsageError",
+    "actions",
     "live",
     "spark",
     *_HOMES,
@@ -150,7 +152,7 @@ __all__ = [  # noqa: PLE0604
 if not TYPE_CHECKING:  # type checkers know all names from above, and refuse others
 
     def __getattr__(name: str) -> object:
-        if name in ("live", "spark"):
+        if name in ("actions", "live", "spark"):
             return import_module(f"cepheid.{name}")
         home = _HOMES.get(name)
         if home is None:

@@ -9,7 +9,7 @@ The info string of a fence says what its block is:
     console              `$ command` lines, each with what the command prints
     sh                   `make` targets, which must exist
     text                 a drawing; nothing to check
-    ... file=NAME        any of epl, vepl, vql, bicepl, json, csv, events, toml: also put into the working folder
+    ... file=NAME        any of epl, vepl, bicepl, vql, json, csv, events, toml: also put into the working folder
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 KINDS = (
-    *("epl", "vepl", "vql", "bicepl", "python", "output", "console", "sh"),
+    *("epl", "vepl", "bicepl", "vql", "python", "output", "console", "sh"),
     *("text", "json", "csv", "events", "toml", "xml"),
 )
 

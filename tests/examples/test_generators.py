@@ -12,8 +12,10 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 GENERATED = {
     "airquality": ("airquality.epl", "airquality_fixed.epl", "events.jsonl"),
     "gestures": ("frames.jsonl",),
+    "homecare": ("history.jsonl",),
     "motorbike": ("events.jsonl",),
     "temperature": ("events.jsonl",),
+    "travel": ("history.jsonl",),
 }
 
 

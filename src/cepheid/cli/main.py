@@ -11,6 +11,8 @@ from typing import Annotated
 
 import typer
 
+from cepheid.cli.act import act
+from cepheid.cli.as_of import AsOfCommand, as_of
 from cepheid.cli.check import check
 from cepheid.cli.exits import FOUND, GOOD, code_of_failure
 from cepheid.cli.explain import explain
@@ -43,6 +45,8 @@ app = typer.Typer(
 app.command("run", cls=RunCommand)(run)
 app.command("stream", cls=PlainCommand)(run_stream)
 app.command("live", cls=PlainCommand)(live)
+app.command("as-of", cls=AsOfCommand)(as_of)
+app.command("act", cls=PlainCommand)(act)
 app.command("check", cls=PlainCommand)(check)
 app.command("simulate", cls=PlainCommand)(simulate)
 app.command("verify", cls=PlainCommand)(verify)

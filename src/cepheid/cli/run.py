@@ -16,6 +16,7 @@ from cepheid.errors import InputError, UsageError, error
 
 if TYPE_CHECKING:
     from cepheid.cli.terminal.output import Output
+    from cepheid.core.event import Event
     from cepheid.result import Result
     from cepheid.verbs import Program
 
@@ -102,6 +103,56 @@ TimedOut = Annotated[
     bool,
     typer.Option("--timed-out", help="Also print partial matches that timer:within ended."),
 ]
+OutboxFolder = Annotated[
+    str | None,
+    typer.Option(
+        "--outbox",
+        metavar="FOLDER",
+        help="Put the actions of rows (@Action) into this outbox, for `cepheid act`.",
+        show_default=False,
+    ),
+]
+
+
+Chronon = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PERIOD",
+        help="How far rounds are apart, for programs with classes: 1m, 30s, 1d.",
+        show_default=False,
+    ),
+]
+Outages = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="When there are no rounds: a 'from' and a 'to' a line, as JSON Lines or CSV.",
+        show_default=False,
+    ),
+]
+End = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="When the last round is: ISO 8601 or seconds.",
+        show_default="last detection",
+    ),
+]
+Window = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="What classes forget: nothing (buffering), events whose life spans are over (sliding),"
+        " and actions for want of them, too (sliding-actions).",
+    ),
+]
+AfterFreeze = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="What to do with versions of events that are frozen: refuse and count, or take them.",
+    ),
+]
 
 
 def run(
@@ -116,6 +167,12 @@ def run(
     late: Late = "fail",
     why: Why = False,
     timed_out: TimedOut = False,
+    chronon: Chronon = None,
+    outages: Outages = None,
+    end: End = None,
+    window: Window = "buffering",
+    after_freeze: AfterFreeze = "refuse",
+    outbox: OutboxFolder = None,
     master: Master = None,
     conf: Conf = None,
     remote: Remote = None,
@@ -131,9 +188,12 @@ def run(
       cepheid run alarms.epl --events data/ --type Fire --out fires.csv
       cepheid run alarms.epl --events monday.jsonl --why
       cepheid run alarms.epl --events year/ --engine spark --master local[8]
+      cepheid run travel.bicepl --events history.jsonl --chronon 1m
+      cepheid run alarms.epl --events monday.jsonl --outbox outbox
       tail -f log.jsonl | cepheid run alarms.epl --events - --on-error skip
     """
     from cepheid import verbs
+    from cepheid.cli.action_sink import ActionSink
     from cepheid.cli.terminal.output import FORMATS, output_of, spare_inputs
     from cepheid.engines.common.table_names import is_table
     from cepheid.io import expand
@@ -142,10 +202,11 @@ def run(
     skips_errors = one_of(("fail", "skip"), on_error, "--on-error") == "skip"
     drops_late = one_of(("fail", "drop"), late, "--late") == "drop"
     asked = one_of((AUTO, *ENGINES), engine or AUTO, "--engine")
-    is_stream = events == [STANDARD_INPUT]
-    output = output_of(out, form, why=why, is_stream=is_stream)
-    begin = None if start is None else _start(start)
     program = load(programs)
+    is_stream = events == [STANDARD_INPUT] and not program.tree.classes
+    output = output_of(out, form, why=why, is_stream=is_stream)
+    begin = None if start is None else time_of(start, "--start")
+    finish = None if end is None else time_of(end, "--end")
     chosen = _chosen_types(program, type)
     is_known = [not is_table(name) for name in events]
     spare_inputs(output, chosen, [*programs, *expand(compress(events, is_known))])
@@ -154,13 +215,16 @@ def run(
         from cepheid.cli.standard_input import Feed, print_stream
 
         session = verbs.open(program, start=begin, engine=name, timed_out=timed_out, why=why)
-        feed = Feed(program, session, skips_errors=skips_errors, drops_late=drops_late)
-        print_stream(feed, chosen, output)
+        with ActionSink(program, outbox) as sink:
+            feed = Feed(
+                program, session, skips_errors=skips_errors, drops_late=drops_late, on_rows=sink.put
+            )
+            print_stream(feed, chosen, output)
         return
     from cepheid.cli.terminal import run_messages
     from cepheid.cli.terminal.progress import ProgressBar
 
-    with ExitStack() as stack:
+    with ExitStack() as stack, ActionSink(program, outbox) as sink:
         if name == "spark":
             run_messages.on_engine(name, is_asked_for=True)  # it takes its time to start
             stack.enter_context(
@@ -175,8 +239,14 @@ def run(
             timed_out=timed_out,
             why=why,
             on_error="skip" if skips_errors else "fail",
+            chronon=chronon,
+            end=finish,
+            outages=outages or (),
+            window=window,
+            after_freeze=after_freeze,
             progress=progress,
         )
+        sink.put(result)
     _report(result, chosen, output)
     if asked == AUTO and name != "spark":
         run_messages.on_engine(name, is_asked_for=engine is not None)
@@ -191,7 +261,7 @@ def _engine(asked: str, events: Sequence[str], *, runs_here: bool) -> str:
     return DEFAULT if runs_here else engine_for(events)
 
 
-def _start(text: str) -> str | float:
+def time_of(text: str, option: str) -> str | float:
     """A number of seconds or an ISO 8601 text, known to be a time."""
     from cepheid.engines.common.clock import instant_of
 
@@ -203,27 +273,31 @@ def _start(text: str) -> str | float:
         instant_of(time)
     except InputError as wrong:
         hint = "write ISO 8601, such as 2026-01-01T00:09:00Z, or a number of seconds"
-        facts = (f"--start: {problem.message}" for problem in wrong.diagnostics)
+        facts = (f"{option}: {problem.message}" for problem in wrong.diagnostics)
         raise UsageError(*(error("usage", fact, hint=hint) for fact in facts)) from None
     return time
 
 
 def _chosen_types(program: Program, names: Sequence[str] | None) -> list[str]:
-    """The derived types to print, in the order of the program."""
-    derived = list(dict.fromkeys(s.target for s in program.resolve().statements))
+    """The derived types to print, in the order of the program; classes only where they are named."""
+    resolved = program.resolve()
+    classes = {each.name: None for each in program.tree.classes}
+    actions = (reaction.action for each in program.tree.classes for reaction in each.reactions)
+    targets = (s.target for s in resolved.statements if s.target not in classes)
+    derived = list(dict.fromkeys([*actions, *targets]))
     for name in names or ():
-        if name not in derived:
-            hint = f"derived types: {', '.join(derived)}"
-            raise UsageError(error("usage", f"no statement derives '{name}'", hint=hint))
-    return [name for name in derived if not names or name in names]
+        if name not in derived and name not in classes:
+            listed = [("derived types", derived), ("classes", list(classes))]
+            hint = "; ".join(f"{what}: {', '.join(each)}" for what, each in listed if each)
+            raise UsageError(error("usage", f"nothing derives '{name}'", hint=hint))
+    return [name for name in (*derived, *classes) if (name in names if names else name in derived)]
 
 
 def _report(result: Result, chosen: Sequence[str], output: Output) -> None:
     from cepheid.cli.terminal import run_messages
     from cepheid.cli.terminal.output import write
 
-    is_all = set(chosen) >= set(result.derived)
-    rows = result.events if is_all else [row for row in result if row.type in chosen]
+    rows = _rows(result, chosen)
     write(rows, chosen, result.types, output)
     if output.is_table:
         run_messages.on_types(result.counts(), result.types, result.taken)
@@ -231,3 +305,17 @@ def _report(result: Result, chosen: Sequence[str], output: Output) -> None:
     run_messages.on_skipped(len(result.skipped), result.skipped)
     if not rows:
         run_messages.on_nothing(result.taken, result.steps)
+    run_messages.on_refused(getattr(result, "refused", {}))
+
+
+def _rows(result: Result, chosen: Sequence[str]) -> Sequence[Event]:
+    """The rows of the chosen types, in their order."""
+    if set(chosen) >= set(result.derived):
+        rows = result.events
+    else:
+        rows = [row for row in result if row.type in chosen]
+    classes = [name for name in chosen if name not in result.derived]
+    if not classes:
+        return rows
+    known = [row for name in classes for row in result.of(name)]
+    return sorted([*known, *rows], key=lambda row: row.instant)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from cepheid.cli.terminal import run_messages
 from cepheid.cli.terminal.console import err
@@ -21,25 +21,39 @@ class Feed:
     """Hands standard input to a session and counts what it has to leave out."""
 
     def __init__(
-        self, program: Program, session: Session, *, skips_errors: bool, drops_late: bool
+        self,
+        program: Program,
+        session: Session,
+        *,
+        skips_errors: bool,
+        drops_late: bool,
+        on_rows: Callable[[Sequence[Event]], None],
     ) -> None:
         self.program = program
         self.session = session
         self.skips_errors = skips_errors
         self.drops_late = drops_late
+        self.on_rows = on_rows  # hears of rows before they are printed
         self.taken = 0
         self.skipped = 0
         self.dropped = 0
 
     def rows(self) -> Iterator[Event]:
         for record in self.records():
-            try:
-                yield from self.session.feed(record)
-                self.taken += record.type is not None
-            except LateEvent as late:
-                self.drop(late)
-            except InputError as refused:
-                self.skip(*refused.diagnostics)
+            rows = self.feed(record)
+            self.on_rows(rows)
+            yield from rows
+
+    def feed(self, record: Record) -> Sequence[Event]:
+        try:
+            rows = self.session.feed(record)
+            self.taken += record.type is not None
+            return rows
+        except LateEvent as late:
+            self.drop(late)
+        except InputError as refused:
+            self.skip(*refused.diagnostics)
+        return ()
 
     def records(self) -> Iterator[Record]:
         try:

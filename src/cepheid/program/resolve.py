@@ -7,7 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from cepheid.core.types import EventType
-from cepheid.errors import Diagnostic, declared_twice, error, warning
+from cepheid.errors import Diagnostic, Severity, declared_twice, error, warning
+from cepheid.program.action_annotations import action_problems, misplaced_actions
 from cepheid.program.class_resolution import (
     class_types,
     recursions,
@@ -55,6 +56,10 @@ def resolve_program(
     problems += wrongly_told(statements, tree.classes)
     conformed = tuple(conform(s, types, s.target in known, problems) for s in statements)
     problems += recursions(conformed, classes, types)
+    problems += misplaced_actions(tree)
+    is_sound = all(problem.severity is not Severity.ERROR for problem in problems)
+    are_known = is_sound and not any(type.is_open for type in types.values())
+    problems += action_problems(conformed, are_columns_known=are_known)
     found = tuple(dict.fromkeys(problems))
     return ResolvedProgram(tree, types, _ranked(conformed), found, given, classes)
 

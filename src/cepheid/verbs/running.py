@@ -21,6 +21,7 @@ from cepheid.result import Result, Step
 from cepheid.verbs import pipeline
 from cepheid.verbs.arguments import MAKE_ONE, choose, expect
 from cepheid.verbs.program import Program
+from cepheid.verbs.rounds import Length, Outages, course_of, run_in_rounds
 
 LARGE = 100 * 2**20  # bytes of files that are better left to Spark
 
@@ -33,6 +34,11 @@ def run(
     timed_out: bool = False,
     why: bool = False,
     on_error: Literal["fail", "skip"] = "fail",
+    chronon: Length | None = None,
+    end: Time | None = None,
+    outages: Outages = (),
+    window: str = "buffering",
+    after_freeze: str = "refuse",
     progress: Progress = no_progress,
 ) -> Result:
     """Runs a program over bounded input: paths, dictionaries, Arrow tables, pandas frames.
@@ -45,9 +51,33 @@ def run(
     `timed_out` adds a row for every partial match that `timer:within` ends; `why` keeps the events
     behind each row, down to the input; `on_error="skip"` leaves out what cannot be read and lists it in `result.skipped`.
     `progress` hears how many events are done, and of how many; None while they are read.
+
+    Programs with classes go in rounds, one each `chronon` ('1m') from `start` to `end` but for
+    `outages`, pairs of times or a file of them; the result has actions (`RoundsResult`). `window` is
+    'buffering', or 'sliding' where events are forgotten when their life spans are over;
+    `after_freeze="take"` lets frozen events change.
     """
     expect(program, Program, "a program", MAKE_ONE)
     choose(on_error, ("fail", "skip"), "on_error")
+    if program.tree.classes:
+        for option, is_wanted in (("why", why), ("timed_out", timed_out)):
+            if is_wanted:
+                fact = f"rounds have no {option}"
+                raise UsageError(error("usage", fact, hint="actions name their cause"))
+        course = course_of(
+            chronon=chronon,
+            start=start,
+            end=end,
+            outages=outages,
+            window=window,
+            after_freeze=after_freeze,
+        )
+        return run_in_rounds(
+            program, events, course, engine=engine, on_error=on_error, progress=progress
+        )
+    if chronon is not None:
+        fact = "the program has no classes, and so no rounds"
+        raise UsageError(error("usage", fact, hint="leave out chronon"))
     chosen = engine_named(engine)
     for offer, is_wanted in ((Offer.WHY, why), (Offer.TIMED_OUT, timed_out)):
         if is_wanted:

@@ -57,3 +57,10 @@ def on_nothing(taken: int, steps: Sequence[Step]) -> None:
     remark(f"nothing found in {counted(taken, 'event')}")
     if steps:
         print_steps(steps, err())
+
+
+def on_refused(refused: Mapping[str, Mapping[str, int]]) -> None:
+    """What was detected of events of classes, and does not count."""
+    for name, reasons in refused.items():
+        for reason, count in reasons.items():
+            remark(f"refused {counted(count, 'detection')} of {one_line(name)}: {reason}")

@@ -1,0 +1,124 @@
+"""Posts an action to a web hook as JSON, with its key in the header `Idempotency-Key`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
+
+from cepheid.actions.action import Action, encode_line
+from cepheid.actions.delivery import HIDDEN, DeliveryFailed
+from cepheid.actions.settings import Settings
+from cepheid.core.templates import Template
+
+if TYPE_CHECKING:
+    from http.client import HTTPConnection
+
+# What may be different the next time, beside all that is the server's fault (5xx).
+_PASSING = {408, 409, 425, 429}
+_LONGEST = 200  # letters of an answer that a reason quotes
+_READ = 1 << 16  # bytes of an answer
+
+
+@dataclass(frozen=True, slots=True)
+class WebHook:
+    """`body` are the members of what is posted, by default the row of the action."""
+
+    url: str = field(repr=False)
+    body: tuple[tuple[str, Template], ...] = ()
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    timeout: float = 10.0
+    is_secret: bool = False  # whether the URL is
+
+    @classmethod
+    def read(cls, settings: Settings) -> WebHook:
+        is_secret = settings.has("url_env")
+        url = settings.secret("url") if is_secret else settings.text("url")
+        if url and (fact := _wrong_url(url)):
+            settings.wrong("url", fact)
+        token = settings.secret("token", required=False)
+        headers = [*settings.pairs("headers"), *settings.secrets("headers_env")]
+        if token:
+            headers.append(("Authorization", f"Bearer {token}"))
+        for name, value in headers:
+            if not name.isascii() or not value.isprintable():
+                settings.wrong("headers", f"a header '{name}' cannot have this name or value")
+        body = settings.templates("body")
+        return cls(url, body, tuple(headers), settings.seconds("timeout", 10.0), is_secret)
+
+    def deliver(self, action: Action, now: float) -> None:
+        from http.client import HTTPException
+
+        connection, path = self._connection()
+        try:
+            connection.request("POST", path, self._body(action), self._headers(action))
+            answer = connection.getresponse()
+            text = answer.read(_READ)
+        except (OSError, HTTPException) as problem:
+            reason = getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
+            raise DeliveryFailed(f"no answer: {reason}".lower()) from None
+        finally:
+            connection.close()
+        if not 200 <= answer.status < 300:
+            after = _seconds(answer.getheader("Retry-After"), now)
+            is_passing = answer.status >= 500 or answer.status in _PASSING
+            reason = f"HTTP {answer.status} {answer.reason}".rstrip()
+            said = text.decode(errors="replace").strip()[:_LONGEST]
+            raise DeliveryFailed(
+                f"{reason}: {said}" if said else reason, permanent=not is_passing, after=after
+            )
+
+    def describe(self, action: Action) -> str:
+        url = HIDDEN if self.is_secret else self.url
+        return f"post to {url}: {self._body(action).decode().rstrip()}"
+
+    def _connection(self) -> tuple[HTTPConnection, str]:
+        from http.client import HTTPConnection, HTTPSConnection
+
+        url = urlsplit(self.url)
+        kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
+        path = quote(url.path or "/", safe="/%:@!$&'()*+,;=~") + (
+            f"?{url.query}" if url.query else ""
+        )
+        return kind(url.hostname or "", url.port, timeout=self.timeout), path
+
+    def _body(self, action: Action) -> bytes:
+        members = {name: value.value(action.names) for name, value in self.body}
+        return encode_line(members or action.row())
+
+    def _headers(self, action: Action) -> dict[str, str]:
+        return {
+            "Content-Type": "application/json",
+            "User-Agent": "cepheid",
+            "Idempotency-Key": quote(action.key, safe="/:,-_.+%"),
+            **dict(self.headers),
+        }
+
+
+def _wrong_url(url: str) -> str | None:
+    try:
+        parts = urlsplit(url)
+        is_known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        is_known = None
+    if not is_known or not url.isascii() or not url.isprintable() or " " in url:
+        return "this is no URL of http or https"
+    if parts.username is not None or parts.password is not None:
+        return "a URL has no place for secrets; use token_env, headers_env or url_env"
+    return None
+
+
+def _seconds(retry_after: str | None, now: float) -> float | None:
+    """How long a receiver wants us to wait: seconds, or the time when to return."""
+    if retry_after is None:
+        return None
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(0.0, float(int(retry_after)))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - now)
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,229 @@
+"""What was learnt of events: versions and retractions as they were detected, from any source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cepheid.core.event import Value
+from cepheid.core.time import Instant, parse_instant
+from cepheid.core.types import STRING, TIMESTAMP, DataType
+from cepheid.core.values import Coercion, Coercions, is_null, native, shown
+from cepheid.errors import Diagnostic, InputError, Span, error, suggest
+from cepheid.io import Record
+from cepheid.io.records import is_true
+from cepheid.program.classes import EventClass
+
+OnProblem = Callable[[Diagnostic], None]
+MARKS = DETECTED, KNOWN, RETRACTED = "@detected", "@known", "@retracted"
+Key = tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """A version of an event, or that there is none: `values` None is a retraction.
+
+    `det` is when it was detected, `known` from when on it counts, which is the same but for what
+    another processor derived. Detections are ordered by when they count, then by sequence.
+    """
+
+    cls: str
+    key: Key
+    values: tuple[Value, ...] | None  # in the order of the class's attributes
+    occ: Instant | None
+    det: Instant
+    known: Instant
+    sequence: int
+
+    @property
+    def order(self) -> tuple[Instant, int]:
+        return self.known, self.sequence
+
+
+@dataclass(slots=True)
+class History:
+    """Bounded input: detections in their order, other records, and the span of time that it covers."""
+
+    detections: list[Detection] = field(default_factory=list)
+    others: list[Record] = field(default_factory=list)  # events of types that are no classes
+    first: Instant | None = None
+    last: Instant | None = None
+
+    def cover(self, instant: Instant) -> None:
+        self.first = instant if self.first is None else min(self.first, instant)
+        self.last = instant if self.last is None else max(self.last, instant)
+
+
+def take_in(
+    classes: Mapping[str, EventClass],
+    records: Iterable[Record],
+    on_problem: OnProblem,
+    others: Sequence[str] = (),
+) -> History:
+    """All detections of bounded input, in their order; what cannot be one is a problem."""
+    history, decoder = History(), DetectionDecoder(classes, others)
+    for sequence, record in enumerate(records):
+        try:
+            found = decoder.decode(record, sequence)
+        except InputError as refused:
+            for problem in refused.diagnostics:
+                on_problem(problem)
+            continue
+        if isinstance(found, Record):
+            history.others.append(found)
+        elif isinstance(found, Detection):
+            history.detections.append(found)
+            history.cover(found.known)
+        else:
+            history.cover(found)
+    history.detections.sort(key=lambda detection: detection.order)
+    return history
+
+
+class DetectionDecoder:
+    """Turns records into detections of events of the given classes."""
+
+    def __init__(self, classes: Mapping[str, EventClass], others: Sequence[str] = ()) -> None:
+        self._classes = classes
+        self._others = frozenset(others)
+        self._decoders: dict[str, _ClassDecoder] = {}
+
+    def decode(self, record: Record, sequence: int) -> Detection | Record | Instant:
+        """A detection, an event of another type, or the instant up to which time passes."""
+        if record.type is None:
+            return _time_alone(record)
+        if record.type in self._classes:
+            decoder = self._decoders.get(record.type)
+            if decoder is None:
+                declared = self._classes[record.type]
+                decoder = self._decoders[record.type] = _ClassDecoder(declared)
+            return decoder.decode(record, sequence)
+        if record.type in self._others:
+            return record
+        hint = suggest(record.type, [*self._classes, *self._others], "subscribed classes")
+        fact = f"no subscribed class {shown(record.type)}"
+        raise InputError(error("unknown-type", fact, record.span, hint))
+
+
+def _time_alone(record: Record) -> Instant:
+    values = dict(record.values)
+    detected = values.pop(DETECTED, None)
+    raw = record.time if is_null(detected) else detected
+    if is_null(raw) or any(not is_null(value) for value in values.values()):
+        hint = "a line with '@time' alone lets time pass; a version needs '@type', its class"
+        raise InputError(error("missing-type", "a version without a class", record.span, hint))
+    return _instant(raw, "'@time'", record.span)
+
+
+class _ClassDecoder:
+    """What decoding needs to know of one class, worked out once."""
+
+    def __init__(self, declared: EventClass) -> None:
+        self._class = declared
+        self._names = [attribute.name for attribute in declared.attributes]
+        types = {attribute.name: attribute.type for attribute in declared.attributes}
+        self._plain = {name: _coercion(type) for name, type in types.items()}
+        self._text = {name: _coercion(type, is_text=True) for name, type in types.items()}
+
+    def decode(self, record: Record, sequence: int) -> Detection:
+        raw, span = record.values, record.span
+        values = self._values(record)
+        is_retracted = _is_retracted(raw.get(RETRACTED), record)
+        occ = None if is_null(record.time) else _instant(record.time, "'@time'", span)
+        detected, given = raw.get(DETECTED), raw.get(KNOWN)
+        det = occ if is_null(detected) else _instant(detected, f"'{DETECTED}'", span)
+        if det is None or (occ is None and not is_retracted):
+            raise self._timeless(record, is_retracted)
+        known = det if is_null(given) else _instant(given, f"'{KNOWN}'", span)
+        key = self._key(values, record)
+        row = None if is_retracted else tuple(values.values())
+        return Detection(self._class.name, key, row, occ, det, known, sequence)
+
+    def _values(self, record: Record) -> dict[str, Value]:
+        coercions = self._text if record.is_text else self._plain
+        values: dict[str, Value] = dict.fromkeys(self._names)
+        for name, given in record.values.items():
+            if name not in coercions:
+                if name in MARKS:
+                    continue
+                hint = suggest(name, [*self._names, DETECTED, RETRACTED], "attributes")
+                fact = f"no attribute {shown(name)} in {self._class.name}"
+                raise InputError(error("unknown-attribute", fact, record.span, hint))
+            try:
+                values[name] = coercions[name](given)
+            except ValueError as problem:
+                fact = f"attribute {shown(name)} of {self._class.name}: {problem}"
+                raise InputError(error("bad-value", fact, record.span)) from None
+        return values
+
+    def _key(self, values: Mapping[str, Value], record: Record) -> Key:
+        key = tuple([values[name] for name in self._class.key])
+        if None in key:
+            missing = self._class.key[key.index(None)]
+            fact = f"a version of {self._class.name} without its key: {missing} is null"
+            hint = f"the key of {self._class.name} is {', '.join(self._class.key)}"
+            raise InputError(error("missing-key", fact, record.span, hint))
+        return key
+
+    def _timeless(self, record: Record, is_retracted: bool) -> InputError:
+        name = self._class.name
+        if is_retracted:
+            fact, hint = f"a retraction of {name} without a time", "add '@detected'"
+        else:
+            fact = f"a version of {name} without an occurrence time"
+            hint = "'@time' is when it takes place, '@detected' when that was learnt"
+        return InputError(error("missing-time", fact, record.span, hint))
+
+
+def _coercion(type: DataType, *, is_text: bool = False) -> Coercion:
+    if type != TIMESTAMP:
+        return Coercions({}).of_text(type) if is_text else Coercions({}).of(type)
+    if is_text:
+        from_cell = Coercions({}).of_text(STRING)
+        return lambda cell: _timestamp(_number_in(from_cell(cell)))
+    return _timestamp
+
+
+def _timestamp(value: object) -> Value:
+    return None if is_null(value) else parse_instant(native(value))
+
+
+def _is_retracted(mark: object, record: Record) -> bool:
+    if mark is None:
+        return False
+    if isinstance(mark, str) and record.is_text:
+        known = {"true": True, "false": False, "": False}
+        mark = known.get(mark.strip().lower(), mark)
+    try:
+        return is_true(mark, RETRACTED)
+    except ValueError as problem:
+        raise InputError(error("bad-line", str(problem), record.span)) from None
+
+
+def _instant(value: object, name: str, span: Span | None) -> Instant:
+    try:
+        return cell_instant(native(value))
+    except ValueError as problem:
+        raise InputError(error("bad-time", f"{name}: {problem}", span)) from None
+
+
+def cell_instant(value: object) -> Instant:
+    """An instant as people write it, a number of seconds in a text included."""
+    return parse_instant(_number_in(value) if isinstance(value, str) else value)
+
+
+def _number_in(value: object) -> object:
+    if not isinstance(value, str) or value[10:11] in ("T", " "):  # an ISO 8601 text
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+def by_class(detections: Iterable[Detection]) -> dict[str, list[Detection]]:
+    """Detections of each class, in their order."""
+    found: dict[str, list[Detection]] = {}
+    for detection in detections:
+        found.setdefault(detection.cls, []).append(detection)
+    return found

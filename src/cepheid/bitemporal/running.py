@@ -1,0 +1,127 @@
+"""A program with classes over bounded input: from sources to actions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from cepheid.bitemporal import engines, mixed
+from cepheid.bitemporal.detections import History, take_in
+from cepheid.bitemporal.outcome import Outcome
+from cepheid.bitemporal.repository import AfterFreeze
+from cepheid.bitemporal.request import RoundsRequest, Window
+from cepheid.bitemporal.rounds import Rounds, outage_numbers
+from cepheid.core.event import Event
+from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Instant
+from cepheid.engines.common.intake import OnProblem, runnable
+from cepheid.engines.common.progress import Progress, no_progress
+from cepheid.engines.common.request import RunRequest
+from cepheid.engines.registry import engine_named
+from cepheid.io import Record, fail, records_of
+from cepheid.program.classes import SubscribedClass
+from cepheid.program.resolved import ResolvedProgram
+
+Outage = tuple[Instant, Instant]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """How rounds go: how long a chronon is, from when to when, and when there are none."""
+
+    chronon: int  # microseconds
+    start: Instant | None = None  # else when the first version is known
+    end: Instant | None = None  # else the last time of the input
+    outages: Sequence[Outage] = ()
+    window: Window = "buffering"
+    after_freeze: AfterFreeze = "refuse"
+
+    def endless(self) -> Rounds:
+        """Rounds without an end, for what is told as it comes."""
+        first = self.start if self.start is not None else FIRST_INSTANT
+        outages = outage_numbers(self.outages, self.chronon)
+        numbers = (first // self.chronon, LAST_INSTANT // self.chronon)
+        return Rounds(self.chronon, *numbers, outages)
+
+    def rounds(self, history: History) -> Rounds:
+        first = self.start if self.start is not None else history.first
+        last = self.end if self.end is not None else history.last
+        if first is None or last is None:  # nothing happens
+            first, last = self.chronon, 0
+        outages = outage_numbers(self.outages, self.chronon)
+        return Rounds(self.chronon, first // self.chronon, last // self.chronon, outages)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What a run gave: the outcome of its rounds, and what statements derived before and after."""
+
+    program: ResolvedProgram
+    outcome: Outcome
+    derived: Sequence[Event] = field(default=())
+
+
+def run_program(
+    program: ResolvedProgram,
+    sources: Sequence[object],
+    course: Course,
+    *,
+    engine: str = "local",
+    on_problem: OnProblem = fail,
+    progress: Progress = no_progress,
+) -> Ran:
+    program = runnable(program)
+    declared = {each.declared.name: each.declared for each in program.classes}
+    history = read_history(program, sources, on_problem, progress)
+    early = _run(mixed.before_classes(program), history.others, engine)
+    told = mixed.detected(early, declared, len(history.detections))
+    for detection in told:
+        history.cover(detection.known)
+    history.detections = sorted([*history.detections, *told], key=lambda each: each.order)
+    request = RoundsRequest(
+        classes=program.classes,
+        names=[each.name for each in program.tree.classes],
+        history=history,
+        rounds=course.rounds(history),
+        window=course.window,
+        after_freeze=course.after_freeze,
+    )
+    outcome = engines.run(engine, request)
+    beside = mixed.beside_classes(program)
+    stream = mixed.stream_of(outcome, declared) if beside.statements else []
+    derived = _run(beside, [*history.others, *stream], engine)
+    return Ran(program=program, outcome=outcome, derived=derived)
+
+
+def read_history(
+    program: ResolvedProgram,
+    sources: Sequence[object],
+    on_problem: OnProblem = fail,
+    progress: Progress = no_progress,
+) -> History:
+    """Detections of the subscribed classes of a program, and the events that its statements take."""
+    subscribed = {
+        each.declared.name: each.declared
+        for each in program.classes
+        if isinstance(each.declared, SubscribedClass)
+    }
+    classes = {each.declared.name for each in program.classes}
+    others = [name for name in program.consumed_types if name not in classes]
+    found = (records_of(source, on_problem=on_problem) for source in sources)
+
+    counted = _counted(chain.from_iterable(found), progress)
+    return take_in(subscribed, counted, on_problem, others)
+
+
+def _counted(records: Iterable[Record], progress: Progress) -> Iterator[Record]:
+    for count, record in enumerate(records, start=1):
+        progress(count, None)
+        yield record
+
+
+def _run(program: ResolvedProgram, sources: Sequence[Record | Event], engine: str) -> list[Event]:
+    """The rows of a part of the program, in their order; what is wrong with its input is told."""
+    if not program.statements or not sources:
+        return []
+    request = RunRequest(program=program, sources=[sources])
+    return list(engine_named(engine).run(request).rows)

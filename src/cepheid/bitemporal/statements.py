@@ -1,0 +1,154 @@
+"""The statements of a class over single events: which of them fire, and with which arguments.
+
+An event in a round is a row of a relation: `new_x` and `old_x` for each attribute and time x, `has_new`,
+`has_old`, `differs`, `fired` and the number of the round, `now`. Conditions and arguments are
+expressions over it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from cepheid.bitemporal.detections import Key
+from cepheid.bitemporal.outcome import Firing
+from cepheid.bitemporal.repository import Row
+from cepheid.bitemporal.rounds import Number, Rounds
+from cepheid.bitemporal.tables import quoted, value_of
+from cepheid.core.event import Value
+from cepheid.core.time import Instant, format_instant
+from cepheid.core.types import STRING, TIMESTAMP, DataType
+from cepheid.program.resolved import ResolvedClass
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What was known of an event in the last round, what is known now, and its toggle."""
+
+    key: Key
+    old: Row | None
+    new: Row | None
+    fired: bool = False
+
+    @property
+    def expires(self) -> Instant:
+        """When the last event behind it does."""
+        return max(row.expires for row in (self.old, self.new) if row is not None)
+
+    def differs(self, rounds: Rounds) -> bool:
+        if self.old is None or self.new is None:
+            return False
+        return self.new is not self.old and self.new.differs(self.old, rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the statements of a class say of an event."""
+
+    pair: Pair
+    firings: tuple[Firing, ...]
+    # Whether an atom holds that sets or clears the toggle; one that is set already stays so.
+    sets: bool
+    clears: bool
+
+
+class Statements:
+    """The statements of one class, asked by SQLite for many events at once."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, resolved: ResolvedClass, rounds: Rounds
+    ) -> None:
+        self._connection = connection
+        self._class = resolved
+        self._rounds = rounds
+        declared = resolved.declared
+        self._relation = quoted(f"{declared.name}@pairs")
+        self._width = len(declared.attributes) + 2
+        names = [*(a.name for a in declared.attributes), "occ", "det"]
+        sides = [f"{side}_{name}" for side in ("new", "old") for name in names]
+        columns = ["@place", *sides, "has_new", "has_old", "differs", "fired", "now"]
+        connection.execute(
+            f"CREATE TEMP TABLE {self._relation} ({', '.join(map(quoted, columns))})"
+        )
+        self._insert = f"INSERT INTO {self._relation} VALUES ({', '.join('?' * len(columns))})"
+        # For each statement, where its answer and its arguments are among all answers.
+        self._reactions: list[tuple[int, str, list[DataType]]] = []
+        place = 0
+        for reaction in resolved.reactions:
+            types = [argument.type for argument in reaction.arguments]
+            self._reactions.append((place, reaction.declared.action, types))
+            place += 1 + len(types)
+        asked = ", ".join(['"@place"', *self._asked()])
+        self._select = f"SELECT {asked} FROM {self._relation}"
+
+    def _asked(self) -> Iterator[str]:
+        from cepheid.sql.conditions import (
+            argument_tree,
+            clears_toggle_tree,
+            condition_tree,
+            sets_toggle_tree,
+        )
+        from cepheid.sql.transpile import to_sql
+
+        chronon = self._rounds.chronon
+        conditions = [reaction.condition for reaction in self._class.reactions]
+        for tree in (
+            sets_toggle_tree(conditions, chronon),
+            clears_toggle_tree(conditions, chronon),
+        ):
+            yield "0" if tree is None else to_sql(tree, "sqlite")
+        for reaction in self._class.reactions:
+            yield to_sql(condition_tree(reaction.condition, chronon), "sqlite")
+            for argument in reaction.arguments:
+                yield to_sql(argument_tree(argument, chronon), "sqlite")
+
+    def answers(self, pairs: Sequence[Pair], now: Number) -> Iterator[Answer]:
+        """What they say of each event in a round, in the order of the events."""
+        if not pairs or not self._class.reactions:
+            return
+        self._connection.execute(f"DELETE FROM {self._relation}")
+        self._connection.executemany(self._insert, self._rows(pairs, now))
+        for place, sets, clears, *answers in self._connection.execute(self._select).fetchall():
+            pair = pairs[place]
+            firings = tuple(self._fired(pair.key, answers, now))
+            yield Answer(pair, firings, bool(sets), bool(clears))
+
+    def _rows(self, pairs: Iterable[Pair], now: Number) -> Iterator[tuple[object, ...]]:
+        empty = (None,) * self._width
+        for place, pair in enumerate(pairs):
+            old, new = pair.old, pair.new
+            yield (
+                place,
+                *((*new.values, new.occ, new.det) if new else empty),
+                *((*old.values, old.occ, old.det) if old else empty),
+                new is not None,
+                old is not None,
+                pair.differs(self._rounds),
+                pair.fired,
+                now,
+            )
+
+    def _fired(self, key: Key, answers: Sequence[object], now: Number) -> Iterator[Firing]:
+        for number, (place, action, types) in enumerate(self._reactions):
+            if answers[place]:
+                values = answers[place + 1 : place + 1 + len(types)]
+                arguments = tuple(map(argument_value, values, types))
+                yield Firing(now, self._class.declared.name, key, number, action, arguments)
+
+
+def argument_value(value: object, type: DataType) -> Value:
+    """As actions have it: times are texts."""
+    if type == STRING or value is None:
+        return cast("Value", value)
+    found = value_of(value, type)
+    return format_instant(found) if type == TIMESTAMP and isinstance(found, int) else found
+
+
+def is_kept(pair: Pair, freezing: int, now: Number, rounds: Rounds) -> bool:
+    """Definition 4.10: what changes long after its time does so for want of what was purged."""
+    if pair.old is not None and pair.new is not None and not pair.differs(rounds):
+        return True
+    latest = max(row.occ for row in (pair.old, pair.new) if row is not None)
+    return rounds.number(latest + 2 * freezing) >= now

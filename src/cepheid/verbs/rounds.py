@@ -1,0 +1,272 @@
+"""Programs with classes over bounded input: rounds, and what was known in them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Literal, TypeAlias
+
+from cepheid.bitemporal.detections import (
+    Detection,
+    DetectionDecoder,
+    History,
+    cell_instant,
+)
+from cepheid.bitemporal.outcome import Outcome, Version
+from cepheid.bitemporal.repository import AfterFreeze, Refusal
+from cepheid.bitemporal.request import WINDOWS, RoundsRequest, Window
+from cepheid.bitemporal.rows import (
+    action_event,
+    action_events,
+    action_types,
+    change_events,
+    change_type,
+    known_events,
+    version_events,
+)
+from cepheid.bitemporal.running import Course, Outage, Ran, run_program
+from cepheid.core.event import Event
+from cepheid.core.time import Instant, Period, parse_length
+from cepheid.engines.common.clock import Time, instant_of
+from cepheid.engines.common.intake import runnable
+from cepheid.engines.common.progress import Progress, no_progress
+from cepheid.errors import Diagnostic, InputError, LateEvent, Span, UsageError, error
+from cepheid.io import Record, fail, read_records, records_of
+from cepheid.program.classes import SubscribedClass
+from cepheid.result import Result
+from cepheid.verbs.arguments import MAKE_ONE, choose, expect
+from cepheid.verbs.program import Program
+
+# A period, or the path of a file with one outage a line, or the outages themselves.
+Length: TypeAlias = str | int | float | Period
+Outages: TypeAlias = str | os.PathLike[str] | Iterable[tuple[Time, Time]]
+
+
+class RoundsResult(Result):
+    """The actions of a run in rounds and what statements derived; `of` a class gives what became known."""
+
+    def __init__(self, ran: Ran, skipped: Sequence[Diagnostic]) -> None:
+        classes = {each.declared.name: each.declared for each in ran.program.classes}
+        actions = action_types(ran.program.classes)
+        derived = dict.fromkeys(s.target for s in ran.program.statements if s.target not in classes)
+        changes = {name: change_type(declared) for name, declared in classes.items()}
+        events = sorted(
+            [*action_events(ran.outcome, classes), *ran.derived], key=lambda event: event.instant
+        )
+        super().__init__(
+            events,
+            {**ran.program.types, **changes, **actions},
+            derived=[*actions, *derived],
+            taken=ran.outcome.taken,
+            skipped=skipped,
+        )
+        self.outcome: Outcome = ran.outcome
+        self.classes = classes
+
+    def of(self, type: str) -> list[Event]:
+        """The events of one type; of a class, what became known and in which round."""
+        if type in self.classes:
+            return [event for event in self.changes if event.type == type]
+        return super().of(type)
+
+    @property
+    def changes(self) -> list[Event]:
+        """What became known of all classes."""
+        return list(change_events(self.outcome, self.classes))
+
+    @property
+    def versions(self) -> list[Event]:
+        """All versions of all classes, with the rounds from and to which they were known."""
+        return list(version_events(self.outcome.versions, self.outcome.rounds, self.classes))
+
+    @property
+    def refused(self) -> dict[str, dict[str, int]]:
+        """How many detections did not count, by class and reason; repetitions are none of them."""
+        return refusals(self.outcome.refused)
+
+    def as_of(self, time: Time) -> list[Event]:
+        """What was known at an instant: in the last round up to it."""
+        now = self.outcome.rounds.number(instant_of(time))
+        known = [version for version in self.outcome.versions if _holds(version, now)]
+        return list(known_events(known, self.outcome.rounds, self.classes))
+
+
+def refusals(refused: Mapping[tuple[str, Refusal], int]) -> dict[str, dict[str, int]]:
+    """By class and reason, those that say nothing new left out."""
+    found: dict[str, dict[str, int]] = {}
+    for (name, refusal), count in refused.items():
+        if refusal is not Refusal.CONFIRMED:
+            found.setdefault(name, {})[refusal.value] = count
+    return found
+
+
+def _holds(version: Version, now: int) -> bool:
+    return version.known_from <= now and (version.known_to is None or now < version.known_to)
+
+
+class RoundsSession:
+    """A program with classes as its events are told: `tell` what was detected, and let time `advance`."""
+
+    def __init__(self, program: Program, course: Course, database: str | None = None) -> None:
+        from cepheid.bitemporal.local.session import LocalSession
+
+        resolved = runnable(program.resolve())
+        if resolved.statements:
+            fact = "sessions in rounds take classes only, no statements"
+            raise UsageError(error("usage", fact, hint="cep.run takes both"))
+        self._classes = {each.declared.name: each.declared for each in resolved.classes}
+        subscribed = {n: c for n, c in self._classes.items() if isinstance(c, SubscribedClass)}
+        self._decoder = DetectionDecoder(subscribed)
+        self._session = LocalSession(
+            RoundsRequest(
+                classes=resolved.classes,
+                names=[each.name for each in program.tree.classes],
+                history=History(),
+                rounds=course.endless(),
+                window=course.window,
+                after_freeze=course.after_freeze,
+            ),
+            database=database or ":memory:",
+        )
+        self._sequence = 0
+
+    def tell(self, *events: object) -> None:
+        """Takes versions and retractions; they count when time has advanced to them."""
+        found = []
+        for record in chain.from_iterable(records_of(each, on_problem=fail) for each in events):
+            detection = self._decoder.decode(record, self._sequence)
+            self._sequence += 1
+            if isinstance(detection, Detection):
+                found.append(detection)
+        late = self._session.wait(found)
+        if late:
+            fact = f"{len(late)} detected before the round that was last"
+            raise LateEvent(error("late-event", fact))
+
+    def advance(self, to: Time) -> list[Event]:
+        """All rounds up to a time, with their actions."""
+        rounds = self._session.rounds
+        last = rounds.number(instant_of(to))
+        if last < self._session.done:
+            fact = "time does not go back"
+            raise LateEvent(error("late-event", fact))
+        fired = enumerate(self._session.advance(last))
+        return [action_event(firing, n, rounds, self._classes) for n, firing in fired]
+
+    @property
+    def refused(self) -> dict[str, dict[str, int]]:
+        return refusals(self._session.engine.refused)
+
+
+def open_rounds(
+    program: Program,
+    *,
+    chronon: Length,
+    start: Time | None = None,
+    outages: Outages = (),
+    window: str = "buffering",
+    after_freeze: str = "refuse",
+    database: str | None = None,
+) -> RoundsSession:
+    """Opens a program with classes for what is detected from now on; `database` is a file to keep it in."""
+    expect(program, Program, "a program", MAKE_ONE)
+    course = course_of(
+        chronon=chronon, start=start, outages=outages, window=window, after_freeze=after_freeze
+    )
+    return RoundsSession(program, course, database)
+
+
+def run_in_rounds(
+    program: Program,
+    events: Sequence[object],
+    course: Course,
+    *,
+    engine: str,
+    on_error: Literal["fail", "skip"],
+    progress: Progress = no_progress,
+) -> RoundsResult:
+    skipped: list[Diagnostic] = []
+    ran = run_program(
+        program.resolve(),
+        events,
+        course,
+        engine=engine,
+        on_problem=skipped.append if on_error == "skip" else fail,
+        progress=progress,
+    )
+    return RoundsResult(ran, skipped)
+
+
+def course_of(
+    *,
+    chronon: Length | None,
+    start: Time | None = None,
+    end: Time | None = None,
+    outages: Outages = (),
+    window: str = "buffering",
+    after_freeze: str = "refuse",
+) -> Course:
+    """How rounds go, from what callers write; UsageError where that makes no sense."""
+    if chronon is None:
+        fact = "classes are processed in rounds, and nothing says how often"
+        raise UsageError(error("usage", fact, hint="chronon='1m', or --chronon 1m, has one every minute"))
+    choose(window, WINDOWS, "window")
+    choose(after_freeze, ("refuse", "take"), "after_freeze")
+    kind: Window = next(each for each in WINDOWS if each == window)
+    what: AfterFreeze = "take" if after_freeze == "take" else "refuse"
+    return Course(
+        chronon=length_of(chronon, "a chronon"),
+        start=None if start is None else instant_of(start),
+        end=None if end is None else instant_of(end),
+        outages=list(_outages(outages)),
+        window=kind,
+        after_freeze=what,
+    )
+
+
+def length_of(length: Length, what: str) -> int:
+    """Microseconds, from a text such as '1m', a period, or a number of seconds."""
+    try:
+        if isinstance(length, Period):
+            period = parse_length(str(length))
+        elif isinstance(length, str):
+            period = parse_length(length)
+        else:
+            period = Period(round(length * 1_000_000))
+        if period.is_zero:
+            raise ValueError(f"{length!r} is no time at all")
+    except ValueError as problem:
+        raise UsageError(error("bad-period", f"{what}: {problem}")) from None
+    return period.microseconds
+
+
+def _outages(given: Outages) -> Iterator[Outage]:
+    if isinstance(given, str | os.PathLike):
+        for record in read_records(os.fspath(given), on_problem=fail):
+            yield _outage_of(record)
+        return
+    for begin, end in given:
+        yield _outage(instant_of(begin), instant_of(end), None)
+
+
+def _outage_of(record: Record) -> Outage:
+    values = record.values
+    if record.time is not None or values.keys() != {"from", "to"}:
+        fact = f"an outage has a 'from' and a 'to', not {', '.join(values) or 'nothing'}"
+        raise InputError(error("bad-line", fact, record.span))
+    begin, end = (_time(values[name], name, record.span) for name in ("from", "to"))
+    return _outage(begin, end, record.span)
+
+
+def _time(value: object, name: str, span: Span | None) -> Instant:
+    try:
+        return cell_instant(value)
+    except ValueError as problem:
+        raise InputError(error("bad-time", f"'{name}': {problem}", span)) from None
+
+
+def _outage(begin: Instant, end: Instant, span: Span | None) -> Outage:
+    if end < begin:
+        raise InputError(error("bad-time", "an outage ends before it begins", span))
+    return begin, end

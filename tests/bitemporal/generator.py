@@ -1,0 +1,302 @@
+"""Random programs with classes, and random histories: small alphabets, so that much happens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+MINUTE = 60
+ATTRIBUTES = "k INTEGER, x INTEGER, s TEXT, n NUMBER, t TIMESTAMP, f BOOLEAN"
+KEYS = (1, 2, 3)
+EDGES = (
+    "ANNOUNCEMENT",
+    "CANCELLATION",
+    "CHANGE",
+    "ONTIME",
+    "LATE",
+    "LATE(0s, 3m)",
+    "LATE(2m, 6m)",
+    "LATE(90s, 4m)",
+    "FUTURE",
+    "FUTURECANCEL",
+    "RETROACTIVECHANGE",
+    "POSTPONE",
+    "REVOCATION",
+)
+COMPARISONS = (
+    "NEW.x > 1",
+    "OLD.x <> NEW.x",
+    "NEW.x = OLD.x",
+    "NEW.x IS NULL",
+    "NEW.s = 'a'",
+    "(NEW - 2m) < NOW",
+    "(NEW + 90s) >= NOW",
+    "NEW.occ = NOW",
+    "OLD.occ <= NOW",
+    "NOW - NEW.occ > 3m",
+    "OLD < NEW",
+    "NEW.occ - OLD.occ > 60",
+    "NEW.det < NEW.occ",
+    "NEW.s IN ('a', 'c')",
+    "NEW.f",
+    "NEW.n * 2 > OLD.n",
+    "NEW.t > NOW",
+    "(NEW.t + 2m) <= NOW",
+    "NEW.t < NEW",
+    "(NEW.n / 2 < 1 OR NEW.s LIKE 'a%')",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    text: str
+    records: list[dict[str, object]]
+    outages: list[tuple[int, int]]
+    chronon: str = "1m"
+
+
+def case(rng: Random, *, sql: bool = True) -> Case:
+    text = program(rng, sql=sql)
+    outages = [(begin, begin + rng.choice((60, 130, 300))) for begin in _outages(rng)]
+    return Case(text, history(rng, text), outages, rng.choice(("1m", "1m", "1m", "30s", "2m")))
+
+
+def _outages(rng: Random) -> list[int]:
+    return [rng.randint(0, 30 * MINUTE) for _ in range(rng.choice((0, 0, 1, 2)))]
+
+
+# Programs -------------------------------------------------------------------------------------
+
+
+def program(rng: Random, *, sql: bool = True) -> str:
+    """Two or three subscribed classes, and up to three that are derived from those before."""
+    names = ["A", "B", "C"][: rng.choice((1, 2, 2, 3))]
+    parts = [_subscribed(rng, name) for name in names]
+    known = list(names)
+    for number in range(rng.choice((0, 1, 2, 3)) if sql else 0):
+        name = f"D{number}"
+        parts.append(_complex(rng, name, known))
+        known.append(name)
+    return "\n".join(parts)
+
+
+def _subscribed(rng: Random, name: str) -> str:
+    kind = rng.choice(("MUTABLE", "MUTABLE", "MUTABLE", "IMMUTABLE"))
+    freezing = rng.choice(("2m", "8m", "20m", "1d"))
+    return (
+        f"CREATE {kind} SUBSCRIBED EVENT CLASS {name}({ATTRIBUTES}) ID (k)\n"
+        f"FREEZING TIME ({freezing}){_reactions(rng)};"
+    )
+
+
+def _complex(rng: Random, name: str, known: list[str]) -> str:
+    select = rng.choice(_SHAPES)(rng, known)
+    span = rng.choice(("5m", "10m", "1h"))
+    return (
+        f"CREATE COMPLEX EVENT CLASS {name}({ATTRIBUTES}) ID (k)\n"
+        f"OBSERVATION SPAN ({span})\nAS {select}{_reactions(rng)};"
+    )
+
+
+def _reactions(rng: Random) -> str:
+    count = rng.choice((0, 1, 2, 3))
+    found = [f"ON {_condition(rng)} DO {_action(rng, n)}" for n in range(count)]
+    return "\n" + ",\n".join(found) if found else ""
+
+
+def _condition(rng: Random, depth: int = 0) -> str:
+    roll = rng.random()
+    if roll < 0.5 or depth > 1:
+        return rng.choice(EDGES if rng.random() < 0.8 else COMPARISONS)
+    if roll < 0.75:
+        return f"{_condition(rng, depth + 1)} AND {_condition(rng, depth + 1)}"
+    if roll < 0.9:
+        return f"({_condition(rng, depth + 1)} OR {_condition(rng, depth + 1)})"
+    return f"NOT ({_condition(rng, depth + 1)})"
+
+
+def _action(rng: Random, number: int) -> str:
+    arguments = rng.choice(
+        (
+            "",
+            "NEW.x",
+            "OLD.s, NEW.occ",
+            "NOW, NEW",
+            "format('%s at %t is %n', NEW.s, NEW.occ, NEW.x)",
+            "NEW.x + OLD.x",
+            "NEW.n, NEW.t, OLD.f",
+        )
+    )
+    return f"act{number}_{len(arguments)}({arguments})"
+
+
+def _when(rng: Random, *aliases: str) -> str:
+    first = aliases[0]
+    shifts = ("", "", " + 1m", " - 2m", " + 30s")
+    if len(aliases) > 1 and rng.random() < 0.4:
+        return f"{rng.choice(('MIN', 'MAX'))}({', '.join(aliases)}){rng.choice(shifts)}"
+    return f"{first}{rng.choice(shifts)}"
+
+
+def _filter(rng: Random, alias: str) -> str:
+    return rng.choice((f"{alias}.x > 0", f"{alias}.x < 3", f"{alias}.s <> 'b'", f"{alias}.k < 3"))
+
+
+def _one(rng: Random, known: list[str]) -> str:
+    a = rng.choice(known)
+    x = rng.choice(("a.x", "a.x * 2", "CASE WHEN a.x > 1 THEN a.k ELSE a.x END", "a.k - 1"))
+    where = f" WHERE {_filter(rng, 'a')}" if rng.random() < 0.7 else ""
+    return (
+        f"SELECT a.k, {x} AS x, a.s, {_rest(rng)} FROM {a} a{where} OCCURRING AT {_when(rng, 'a')}"
+    )
+
+
+def _join(rng: Random, known: list[str]) -> str:
+    a, b = rng.choice(known), rng.choice(known)
+    more = rng.choice(("", f" AND {_filter(rng, 'b')}", " AND (a + 4m) > b", " AND a.x <= b.x"))
+    if rng.random() < 0.5:
+        source = f"{a} a, {b} b WHERE a.k = b.k{more}"
+    else:
+        source = f"{a} a JOIN {b} b ON a.k = b.k{more}"
+    return (
+        f"SELECT a.k, b.x, a.s, {_rest(rng, 'b')} FROM {source} OCCURRING AT {_when(rng, 'a', 'b')}"
+    )
+
+
+def _join_of_three(rng: Random, known: list[str]) -> str:
+    a, b, c = (rng.choice(known) for _ in range(3))
+    tie = rng.choice(("c.x = b.k", "c.k = a.x", "c.k = b.k"))
+    return (
+        f"SELECT DISTINCT a.k, a.x, b.s, a.n, b.t, a.f FROM {a} a, {b} b, {c} c WHERE a.k = b.k AND {tie}"
+        f" OCCURRING AT {_when(rng, 'a', 'b')}"
+    )
+
+
+def _without(rng: Random, known: list[str]) -> str:
+    a, b = rng.choice(known), rng.choice(known)
+    word = rng.choice(("NOT EXISTS", "NOT EXISTS", "EXISTS"))
+    tie = rng.choice(("b.k = a.k", "b.x = a.k", "b.k = a.k AND b.x > a.x", "b.k = a.k AND b > a"))
+    return (
+        f"SELECT a.k, a.x, a.s, {_rest(rng)} FROM {a} a WHERE {word} (SELECT * FROM {b} b WHERE {tie})"
+        f" OCCURRING AT {_when(rng, 'a')}"
+    )
+
+
+def _member(rng: Random, known: list[str]) -> str:
+    a, b = rng.choice(known), rng.choice(known)
+    word = rng.choice(("IN", "NOT IN"))
+    return (
+        f"SELECT a.k, a.x, a.s, {_rest(rng)} FROM {a} a WHERE a.k {word} (SELECT b.k FROM {b} b WHERE"
+        f" {_filter(rng, 'b')}) OCCURRING AT {_when(rng, 'a')}"
+    )
+
+
+def _outer(rng: Random, known: list[str]) -> str:
+    a, b = rng.choice(known), rng.choice(known)
+    x = rng.choice(("b.x", "COALESCE(b.x, 7)", "a.x"))
+    return (
+        f"SELECT a.k, {x} AS x, b.s, a.n, b.t, b.f FROM {a} a LEFT JOIN {b} b ON a.k = b.k AND {_filter(rng, 'b')}"
+        f" OCCURRING AT {_when(rng, 'a')}"
+    )
+
+
+def _grouped(rng: Random, known: list[str]) -> str:
+    a = rng.choice(known)
+    value = rng.choice(("COUNT(*)", "SUM(a.k)", "MAX(a.k)", "MIN(a.x)", "COUNT(DISTINCT a.s)"))
+    having = rng.choice(("", "", " HAVING COUNT(*) > 1"))
+    when = rng.choice(("MAX(a)", "MIN(a)", "MAX(a) + 1m"))
+    numbers = rng.choice(("SUM(a.n)", "AVG(a.n)", "MAX(a.n)", "AVG(a.x)"))
+    return (
+        f"SELECT a.x AS k, {value} AS x, MAX(a.s) AS s, {numbers} AS n, MIN(a.t) AS t, COUNT(*) > 1 AS f FROM {a} a"
+        f" WHERE a.x IS NOT NULL"
+        f" GROUP BY a.x{having} OCCURRING AT {when}"
+    )
+
+
+def _united(rng: Random, known: list[str]) -> str:
+    a, b = rng.choice(known), rng.choice(known)
+    kind = rng.choice(("UNION", "UNION ALL"))
+    columns = "a.x, a.s, a.n, a.t, a.f"
+    return (
+        f"SELECT a.k, {columns} FROM {a} a WHERE a.x > 1 {kind}"
+        f" SELECT a.k + 10 AS k, {columns} FROM {b} a WHERE a.x <= 1 OCCURRING AT a"
+    )
+
+
+def _counted(rng: Random, known: list[str]) -> str:
+    a, b = rng.choice(known), rng.choice(known)
+    return (
+        f"SELECT a.k, (SELECT COUNT(*) FROM {b} b WHERE b.x = a.x) AS x, a.s, {_rest(rng)}"
+        f" FROM {a} a OCCURRING AT {_when(rng, 'a')}"
+    )
+
+
+def _nested(rng: Random, known: list[str]) -> str:
+    a, b = rng.choice(known), rng.choice(known)
+    inner = f"SELECT b.x AS v, COUNT(*) AS c FROM {b} b WHERE b.x IS NOT NULL GROUP BY b.x"
+    return (
+        f"SELECT a.k, q.c AS x, a.s, {_rest(rng)} FROM {a} a JOIN ({inner}) q ON q.v = a.k"
+        f" OCCURRING AT {_when(rng, 'a')}"
+    )
+
+
+def _deep(rng: Random, known: list[str]) -> str:
+    a, b, c = (rng.choice(known) for _ in range(3))
+    inner = f"SELECT c.k FROM {c} c WHERE c.x = b.x"
+    return (
+        f"SELECT a.k, a.x, a.s, {_rest(rng)} FROM {a} a WHERE EXISTS (SELECT * FROM {b} b"
+        f" WHERE b.k = a.k AND NOT EXISTS ({inner})) OCCURRING AT a"
+    )
+
+
+def _rest(rng: Random, other: str = "a") -> str:
+    n = rng.choice(("a.n", f"{other}.n + 1", "(a.det - a.occ)", f"{other}.x / 2", "ROUND(a.n, 1)"))
+    t = rng.choice((f"{other}.t", "a.t + 1m", f"{other}.occ", f"GREATEST(a.occ, {other}.t)"))
+    f = rng.choice(("a.f", f"{other}.x > 1", f"NOT {other}.f"))
+    return f"{n} AS n, {t} AS t, {f} AS f"
+
+
+_SHAPES = (
+    *(_one, _join, _join, _join_of_three, _without, _without, _member),
+    *(_outer, _grouped, _counted, _united, _nested, _deep),
+)
+
+
+# Histories ------------------------------------------------------------------------------------
+
+
+def history(rng: Random, text: str) -> list[dict[str, object]]:
+    """Versions and retractions of few events, most of them near their occurrence."""
+    names = [name for name in "ABC" if f"CLASS {name}(" in text]
+    records: list[dict[str, object]] = []
+    for name in names:
+        for key in KEYS:
+            if rng.random() < 0.8:
+                records += _versions(rng, name, key)
+    rng.shuffle(records)
+    return [*records, {"@time": rng.randint(25, 40) * MINUTE}]
+
+
+def _versions(rng: Random, name: str, key: int) -> list[dict[str, object]]:
+    records: list[dict[str, object]] = []
+    occ = rng.randint(4, 25) * MINUTE + rng.choice((0, 0, 15))
+    det = occ + rng.choice((-4, -2, -1, 0, 0, 1, 3)) * MINUTE + rng.choice((0, 0, 20))
+    for _ in range(rng.choice((1, 1, 2, 3, 4))):
+        record: dict[str, object] = {"@type": name, "k": key, "@detected": max(det, 0)}
+        if rng.random() < 0.15:
+            record["@retracted"] = True
+        else:
+            record |= {
+                "@time": max(occ, 0),
+                "x": rng.choice((0, 1, 2, 3, None)),
+                "s": rng.choice(("a", "b", None)),
+                "n": rng.choice((0.1, 0.2, 1.25, 3.0, None)),
+                "t": max(occ + rng.choice((-180, 0, 120, 200)), 0) if rng.random() < 0.8 else None,
+                "f": rng.choice((True, False, None)),
+            }
+        records.append(record)
+        if rng.random() < 0.2:
+            records.append({**record, "@detected": max(det, 0) + rng.choice((0, 60))})
+        det += rng.choice((0, 1, 1, 2, 5)) * MINUTE + rng.choice((0, 10))
+        occ += rng.choice((0, 0, 0, -3, 2, 5)) * MINUTE + rng.choice((0, 0, 40))
+    return records
