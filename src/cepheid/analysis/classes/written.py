@@ -6,6 +6,7 @@ import re
 
 from sqlglot import exp
 
+from cepheid.core.time import MICROSECONDS
 from cepheid.errors import Span
 from cepheid.sql.places import Places
 
@@ -41,3 +42,11 @@ def listed(names: list[str]) -> str:
     """`'a', 'b' and 'c'`."""
     quoted = [f"'{name}'" for name in names]
     return " and ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
+
+
+def short(microseconds: int) -> str:
+    """A length of time as a time literal."""
+    for unit in ("days", "hours", "minutes"):
+        if microseconds % MICROSECONDS[unit] == 0:
+            return f"{microseconds // MICROSECONDS[unit]}{unit[0]}"
+    return f"{microseconds // MICROSECONDS['seconds']}s"
