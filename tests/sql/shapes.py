@@ -72,5 +72,35 @@ SHAPES: dict[str, tuple[str, str]] = {
         "SELECT a.k AS id, e.g AS name, e.y AS value FROM A a JOIN e ON e.g = a.g", "a"),
     "det and occ": ("SELECT a.k AS id, a.g AS name, a.det - a.occ AS value FROM A a WHERE a.det > a.occ", "a.det"),
     "a case": ("SELECT a.k AS id, CASE a.g WHEN 'p' THEN 'one' ELSE a.g END AS name, CASE WHEN a.x > 5 THEN 1 ELSE 0.5 END AS value FROM A a", "a"),
+    "a scalar of what came before": (
+        "SELECT a.k AS id, a.g AS name, (SELECT sum(b.y) FROM B b WHERE b <= a) AS value FROM A a", "a"),
+    "a scalar of groups": (
+        "SELECT count(*) AS id, a.g AS name, max(a.x) AS value FROM A a GROUP BY a.g"
+        " HAVING count(*) >= (SELECT count(*) FROM B b WHERE b.g = a.g)", "max(a)"),
+    "exists of groups": (
+        "SELECT count(*) AS id, a.g AS name, max(a.x) AS value FROM A a GROUP BY a.g"
+        " HAVING EXISTS (SELECT * FROM B b WHERE b.g = a.g)", "max(a)"),
+    "in or": ("SELECT a.k AS id, a.g AS name, 1 AS value FROM A a WHERE a.k = 5 OR a.g IN (SELECT b.g FROM B b)", "a"),
+    "not in or": ("SELECT a.k AS id, a.g AS name, 1 AS value FROM A a WHERE a.k = 5 OR a.g NOT IN (SELECT b.g FROM B b)", "a"),
+    "not in, correlated": (
+        "SELECT a.k AS id, a.g AS name, 1 AS value FROM A a WHERE a.k NOT IN (SELECT b.k FROM B b WHERE b.g <> a.g)", "a"),
+    "in a union": (
+        "SELECT a.k AS id, a.g AS name, 1 AS value FROM A a WHERE a.k IN (SELECT b.k FROM B b UNION SELECT c.x FROM A c)", "a"),
+    "exists with a join": (
+        "SELECT a.k AS id, a.g AS name, 1 AS value FROM A a WHERE EXISTS"
+        " (SELECT * FROM B b JOIN A c ON b.k = c.k WHERE c.g = a.g AND b.y > 0.1)", "a"),
+    "exists within exists": (
+        "SELECT a.k AS id, a.g AS name, 1 AS value FROM A a WHERE EXISTS"
+        " (SELECT * FROM B b WHERE b.g = a.g AND NOT EXISTS (SELECT * FROM A c WHERE c.k > b.k))", "a"),
+    "a subquery with a derived table": (
+        "SELECT a.k AS id, a.g AS name, 1 AS value FROM A a WHERE EXISTS"
+        " (SELECT * FROM (SELECT b.g, count(*) AS n FROM B b GROUP BY b.g) d WHERE d.g = a.g AND d.n > 1)", "a"),
+    "a case of subqueries": (
+        "SELECT a.k AS id, a.g AS name, CASE WHEN a.x > 5 THEN (SELECT max(b.y) FROM B b WHERE b.g = a.g) ELSE 0 END AS value"
+        " FROM A a", "a"),
+    "a plain scalar of a group": (
+        "SELECT count(*) AS id, a.g AS name, (SELECT max(b.y) FROM B b) AS value FROM A a GROUP BY a.g", "max(a)"),
+    "a not of an exists or": (
+        "SELECT a.k AS id, a.g AS name, 1 AS value FROM A a WHERE NOT (a.k = 1 OR EXISTS (SELECT * FROM B b WHERE b.g = a.g))", "a"),
     "equal to null": ("SELECT a.k AS id, a.g AS name, a.x AS value FROM A a WHERE a.g = NULL", "a"),
 }  # fmt: skip

@@ -216,3 +216,11 @@ def _number_in(value: object) -> object:
         return float(value) if isinstance(value, str) else value
     except ValueError:
         return value
+
+
+def by_class(detections: Iterable[Detection]) -> dict[str, list[Detection]]:
+    """Detections of each class, in their order."""
+    found: dict[str, list[Detection]] = {}
+    for detection in detections:
+        found.setdefault(detection.cls, []).append(detection)
+    return found

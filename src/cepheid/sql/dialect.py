@@ -72,10 +72,9 @@ class TimeLiteral(exp.Expression, exp.Condition):
 class _Misread(ParseError):
     """What sqlglot says of a text that it cannot read; `at` is None at the end of the text."""
 
-    def __init__(self, message: str, at: Token | None, before: Token | None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, at: Token | None) -> None:
+        super().__init__(message, [{}])
         self.at = at
-        self.before = before
 
 
 class ClassSql(Dialect):
@@ -104,8 +103,8 @@ class ClassSql(Dialect):
         }
 
         def raise_error(self, message: str, token: Token | None = None) -> None:
-            """At once, with the token at which the text goes wrong, or the last one."""
-            raise _Misread(message, token or self._curr or None, self._prev or None)
+            """At once, with the token at which the text goes wrong."""
+            raise _Misread(message, token or self._curr or None)
 
         def parse_into(
             self, expression_types: Any, raw_tokens: list[Token], sql: str | None = None
@@ -120,6 +119,14 @@ class ClassSql(Dialect):
             found = super().expression(instance, token, comments)
             if "start" not in found.meta and self._prev and not any(found.iter_expressions()):
                 found.update_positions(self._prev)
+            return found
+
+        def _parse_function_call(self, *arguments: Any, **options: Any) -> exp.Expr | None:
+            """Functions with a grammar of their own, such as CAST, begin with their names, too."""
+            token = self._curr
+            found = super()._parse_function_call(*arguments, **options)
+            if found is not None and token and "start" not in found.meta:
+                found.update_positions(token)
             return found
 
     class Generator(generator.Generator):
@@ -147,6 +154,8 @@ def _joined(found: list[Token], sql: str) -> Iterator[Token]:
         token = found[place]
         following = found[place + 1] if place + 1 < len(found) else None
         place += 1
+        if token.token_type == TokenType.COMMA and _ends_list(following):
+            raise _Misread("a comma too many", token)  # sqlglot would not mind
         if token.token_type == TokenType.STRING:
             yield _copy(token, text=_unescape(sql[token.start + 1 : token.end], sql[token.start]))
         elif following and _is_time(token, following):
@@ -158,6 +167,15 @@ def _joined(found: list[Token], sql: str) -> Iterator[Token]:
             place += 1
         else:
             yield token
+
+
+def _ends_list(token: Token | None) -> bool:
+    return token is None or token.token_type in (
+        TokenType.COMMA,
+        TokenType.R_PAREN,
+        TokenType.FROM,
+        TokenType.WHERE,
+    )
 
 
 def _copy(
@@ -278,13 +296,13 @@ def _parse(places: Places, read: Callable[[], list[exp.Expr | None]]) -> exp.Exp
 
 
 def _syntax(problem: ParseError, places: Places) -> Diagnostic:
-    assert isinstance(problem, _Misread)
-    token = problem.at
+    misread = problem if isinstance(problem, _Misread) else problem.__cause__
+    token = misread.at if isinstance(misread, _Misread) else None
     if token is None:
         return error("syntax", "the SQL ends too early", places.at(len(places.text.rstrip())))
     place = places.span(token.start, token.end + 1)
     fact = f"'{places.text[token.start : token.end + 1]}' is not expected here"
-    missing = re.match(r"Expecting (\W+)$", str(problem))
+    missing = re.match(r"Expecting (\W+)$", str(misread))
     return error("syntax", fact, place, f"'{missing[1]}' is missing" if missing else None)
 
 

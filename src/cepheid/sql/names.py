@@ -40,13 +40,14 @@ class Source:
 class Names:
     """The names that a SELECT sees: its sources, then those of the query around it.
 
-    `clause` is the one that is being read.
+    `clause` is the one that is being read; `is_grouped` says that rows stand for groups.
     """
 
     queries: Queries
     outer: Names | None = None
     sources: list[Source] = field(default_factory=list)
     clause: str = "FROM"
+    is_grouped: bool = False
 
     def source(self, alias: str) -> Source | None:
         return next((s for s in self.sources if s.alias.lower() == alias.lower()), None)
@@ -196,7 +197,18 @@ class Names:
         if not is_plain or not has_aggregate(inner.selects[0]):
             hint = "select one aggregate without GROUP BY, such as max(...)"
             return typer.refuse("a value from a subquery of several rows", node, hint)
+        if self.clause in ("ON", "GROUP BY"):
+            return typer.refuse(f"a subquery in {self.clause}", node, "write it in WHERE")
+        if self.is_grouped and self.clause != "HAVING" and _is_correlated(inner):
+            hint = "group in a derived table, and select from that"
+            return typer.refuse("a subquery that names columns of a group", node, hint)
         return exp.Subquery(this=inner), type_of(inner.selects[0])
+
+
+def _is_correlated(query: exp.Query) -> bool:
+    """Whether a subquery names columns of the query around it."""
+    own = {source.alias for source in query.find_all(exp.Table, exp.Subquery)}
+    return any(node.table not in own for node in query.find_all(exp.Column))
 
 
 def _has_one_column(typer: Typer, query: exp.Query, node: exp.Expr) -> bool:

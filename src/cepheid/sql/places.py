@@ -53,10 +53,10 @@ class Places:
         start, end = node.meta.get("start"), node.meta.get("end")
         return "" if start is None or end is None else self.text[start : end + 1]
 
-    def offset(self, line: int, column: int) -> int:
-        """Of a line and column of the text, both from one."""
-        before = self.text.splitlines(keepends=True)[: line - 1]
-        return sum(map(len, before)) + column
+    def between(self, left: exp.Expr, right: exp.Expr) -> str:
+        """What stands between two nodes: the operator, as written."""
+        before, after = offsets(left), offsets(right)
+        return self.text[before[1] + 1 : after[0]].strip("() \n\t") if before and after else ""
 
     def _place(self, offset: int) -> tuple[int, int]:
         before = self.text[:offset]

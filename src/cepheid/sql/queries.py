@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 from sqlglot import exp
 
@@ -27,6 +28,7 @@ from cepheid.sql.typer import Typer, seconds
 
 _UNNAMED = "@"  # no name of a user begins with it
 _OCCURRING = "@occ"
+_IN_FROM = "FROM has classes and (SELECT ...) AS name, joined by commas or JOIN"
 _PARTS = frozenset(
     {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_"}
 )
@@ -158,7 +160,7 @@ class _Resolver:
     def _union(self, node: exp.Union, left: exp.Query, right: exp.Query, typer: Typer) -> exp.Query:
         refuse_order(node, typer)
         typer.knows_parts(node, _UNION_PARTS | _ORDERS.keys())
-        sizes = [len(side.selects) for side in (left, right)]
+        sizes = [len([p for p in side.selects if p.alias != _OCCURRING]) for side in (left, right)]
         if sizes[0] != sizes[1]:
             fact = f"one side of UNION has {sizes[0]} columns, the other {sizes[1]}"
             typer.report("wrong-arguments", fact, node.expression)
@@ -247,7 +249,7 @@ class _Selecting:
     def __init__(self, resolver: _Resolver, select: exp.Select, outer: Names | None) -> None:
         self.resolver = resolver
         self.select = select
-        self.names = Names(resolver, outer)
+        self.names = Names(resolver, outer, is_grouped=self.is_grouped)
         self.typer = resolver.typer(self.names)
 
     def resolve(self, time: exp.Expr | None, *, asks_rows_only: bool) -> exp.Select:
@@ -264,7 +266,7 @@ class _Selecting:
         if time is not None:
             columns.append(self._occurring(time, is_grouped=is_grouped))
         found.set("expressions", columns)
-        if is_grouped:
+        if is_grouped and not self.resolver.problems:
             self._check_groups(found, groups)
         return found
 
@@ -278,8 +280,7 @@ class _Selecting:
     def _from(self, found: exp.Select) -> None:
         clause = self.select.args.get("from_")
         if clause is None:
-            self.typer.refuse("SELECT without FROM", self.select)
-            return
+            self._stop("unsupported-sql", "SELECT without FROM is not supported", self.select)
         found.set("from_", exp.From(this=self._source(clause.this)))
         joins = [
             *(clause.this.args.get("joins") or ()),
@@ -316,18 +317,18 @@ class _Selecting:
         if isinstance(node, exp.Subquery):
             self.typer.knows_parts(node, frozenset({"this", "alias", "joins"}))
             return self._derived(node.this, node.alias, node)
-        self.typer.refuse("this in FROM", node, "FROM has classes and (SELECT ...) AS name")
-        return exp.Table(this=name("?"))
+        return self._stop("unsupported-sql", "this is not supported in FROM", node, _IN_FROM)
+
+    def _stop(self, code: str, fact: str, node: exp.Expr, hint: str | None = None) -> NoReturn:
+        """Without its sources nothing more can be said of a query."""
+        found = error(code, fact, self.typer.places.of(node), hint)
+        raise ProgramError(*dict.fromkeys([*self.resolver.problems, found]))
 
     def _class(self, node: exp.Table) -> exp.Expr:
         table = self.resolver.tables.get(node.name.lower())
         if table is None:
             hint = suggest(node.name, [t.name for t in self.resolver.tables.values()])
-            fact = f"no class is called '{node.name}'"
-            raise ProgramError(
-                *dict.fromkeys(self.resolver.problems),
-                error("unknown-class", fact, self.typer.places.of(node.this), hint),
-            )
+            self._stop("unknown-class", f"no class is called '{node.name}'", node.this, hint)
         self.resolver.reads.setdefault(table.name)
         alias = node.alias or table.name
         self._add(Source(alias, table.held, tuple(table.attributes)), node)
@@ -336,11 +337,9 @@ class _Selecting:
     def _derived(self, query: exp.Expr, alias: str, node: exp.Expr) -> exp.Expr:
         bare = query.unnest()
         if not isinstance(bare, exp.Query):
-            self.typer.refuse("this in FROM", node)
-            return exp.Table(this=name("?"))
+            self._stop("unsupported-sql", "this is not supported in FROM", node, _IN_FROM)
         if not alias:
-            hint = "write (SELECT ...) AS name"
-            self.typer.report("syntax", "a derived table needs a name", node, hint)
+            self._stop("syntax", "a derived table needs a name", node, "write (SELECT ...) AS name")
         found = self.resolver.query(bare, self.names.outer)
         self.resolver.check_labels(found)
         columns = {p.alias: type_of(p) for p in found.selects}
@@ -348,6 +347,9 @@ class _Selecting:
         return exp.Subquery(this=found, alias=exp.TableAlias(this=name(alias)))
 
     def _add(self, source: Source, node: exp.Expr) -> None:
+        alias = node.args.get("alias")
+        if alias is not None and alias.args.get("columns"):
+            self.typer.refuse("a list of columns after a name", node)
         if self.names.source(source.alias):
             fact = f"'{source.alias}' stands twice in FROM"
             self.typer.report("duplicate-name", fact, node, "give each its own name with AS")

@@ -45,10 +45,9 @@ Typed: TypeAlias = tuple[exp.Expr, DataType]
 Reader: TypeAlias = Callable[["Typer", exp.Expr], Typed]
 
 FUNCTIONS = (
-    "abs", "avg", "cast", "ceil", "coalesce", "concat", "count", "floor", "greatest", "least",
-    "length", "lower", "max", "min", "mod", "nullif", "replace", "round", "sign", "substring",
-    "sum", "trim", "upper",
-)  # fmt: skip
+    "abs, avg, cast, ceil, coalesce, concat, count, floor, greatest, least, length, lower, max, min,"
+    " mod, nullif, replace, round, sign, substring, sum, trim, upper"
+)
 
 _NUMBERS = (LONG, DOUBLE)
 _MOST_DIGITS = 15
@@ -57,6 +56,23 @@ _FLAGS = {"big_int", "typed", "safe", "coalesce", "ignore_nulls", "is_string", "
           "casts_non_integer_decimals", "is_null", "zero_start"}  # fmt: skip
 _CASTS = {Type.BIGINT: LONG, Type.DOUBLE: DOUBLE, Type.TEXT: STRING, Type.BOOLEAN: BOOLEAN,
           Type.VARCHAR: STRING}  # fmt: skip
+
+
+_UNKNOWN: tuple[tuple[type[exp.Expr], str], ...] = (
+    (exp.Window, "a window function"),
+    (exp.Tuple, "a list of values here"),
+    (exp.Placeholder, "a parameter"),
+    (exp.Parameter, "a parameter"),
+    (exp.Bracket, "'[...]'"),
+    (exp.Filter, "FILTER after an aggregate"),
+)
+_UNKNOWN_PARTS = {
+    "db": "a name of more than two parts",
+    "position": "TRIM of one side, or of other characters than spaces,",
+    "field": "IN without parentheses",
+    "windows": "WINDOW",
+    "on": "DISTINCT ON",
+}
 
 
 class Scope(Protocol):
@@ -104,23 +120,27 @@ class Typer:
         for part, value in node.args.items():
             if value and part not in parts and part not in _FLAGS:
                 place = value if isinstance(value, exp.Expr) else node
-                self.refuse(f"{part.strip('_').replace('_', ' ').upper()} here", place)
+                said = part.strip("_").replace("_", " ").upper()
+                self.refuse(_UNKNOWN_PARTS.get(part, said), place)
                 return False
         return True
 
     def unknown(self, node: exp.Expr) -> Typed:
-        if isinstance(node, exp.Func):
-            if isinstance(node, exp.Anonymous) and (found := self.scope.call(self, node)):
-                return typed(*found), found[1]
-            written = self.places.word(node) or node.sql_name()
-            hint = f"functions: {', '.join(FUNCTIONS)}"
-            return self.refuse(f"function '{written}'", node, hint)
-        if isinstance(node, exp.Interval):
-            return self.refuse("INTERVAL", node, "write a length of time as 30s, 5m, 2h or 1d")
-        if isinstance(node, exp.Window):
-            return self.refuse("a window function", node)
+        """What this dialect does not have, by the name that it has in the text."""
+        if isinstance(node, exp.Anonymous) and (found := self.scope.call(self, node)):
+            return typed(*found), found[1]
         if isinstance(node, exp.Star):
             return self.report("syntax", "'*' stands for columns only after SELECT", node)
+        if isinstance(node, exp.Interval):
+            return self.refuse("INTERVAL", node, "write a length of time as 30s, 5m, 2h or 1d")
+        if what := next((said for kind, said in _UNKNOWN if isinstance(node, kind)), None):
+            return self.refuse(what, node)
+        if isinstance(node, exp.Binary):
+            sign = self.places.between(node.this, node.expression) or node.key.upper()
+            return self.refuse(f"'{sign}'", node)
+        if isinstance(node, exp.Func):
+            written = self.places.word(node) or node.sql_name()
+            return self.refuse(f"'{written}'", node, f"functions: {FUNCTIONS}")
         return self.refuse(f"'{node.key.upper()}'", node)
 
     def condition(self, node: exp.Expr) -> exp.Expr:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from cepheid.analysis.lifespans import spans_of
 from cepheid.bitemporal.derivation import view_of
-from cepheid.bitemporal.detections import Detection, Key
+from cepheid.bitemporal.detections import Detection, Key, by_class
 from cepheid.bitemporal.local.agenda import Agenda
 from cepheid.bitemporal.local.maintenance import Maintenance, maintenance_of
 from cepheid.bitemporal.local.store import ClassStore, Delta, Marks
@@ -106,9 +106,7 @@ class LocalRounds:
 
     def _round(self, number: Number, detections: Iterable[Detection]) -> list[Firing]:
         silent = self._purge(number)
-        waiting: dict[str, list[Detection]] = {}
-        for detection in detections:
-            waiting.setdefault(detection.cls, []).append(detection)
+        waiting = by_class(detections)
         deltas = self._propagated(number, lambda each: self._taken(each, waiting))
         firings = [
             firing

@@ -1,0 +1,35 @@
+"""All steps of a program: from detections to versions, actions, changes and toggles."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from cepheid.bitemporal.repository import AfterFreeze
+from cepheid.bitemporal.rounds import Rounds
+from cepheid.bitemporal.spark.chronons import Chronons
+from cepheid.bitemporal.spark.derived import Derived
+from cepheid.bitemporal.spark.reactions import Reacting
+from cepheid.bitemporal.spark.steps import Plan
+from cepheid.bitemporal.spark.subscribed import Subscribed
+from cepheid.program.classes import SubscribedClass
+from cepheid.program.resolved import ResolvedClass
+
+
+def plan_of(
+    classes: Sequence[ResolvedClass],
+    rounds: Rounds,
+    *,
+    after_freeze: AfterFreeze = "refuse",
+    with_known: Collection[str] = (),
+) -> Plan:
+    """The steps of classes, each after those that it reads; some inputs have `@known`."""
+    chronons, plan = Chronons(rounds), Plan()
+    for each in classes:
+        declared = each.declared
+        if isinstance(declared, SubscribedClass):
+            has_known = declared.name in with_known
+            plan.add(Subscribed(declared, chronons, after_freeze, has_known).steps())
+        else:
+            plan.add(Derived(each, chronons).steps())
+        plan.add(Reacting(each, chronons).steps())
+    return plan
