@@ -42,6 +42,10 @@ class Row:
     det: Instant
     expires: Instant = 0  # when the last event behind it does; for windows
 
+    def says(self, other: Row) -> bool:
+        """Whether it is the same version."""
+        return (self.values, self.occ, self.det) == (other.values, other.occ, other.det)
+
     def differs(self, other: Row, rounds: Rounds) -> bool:
         """Whether it changed: what was detected again is no change."""
         is_moved = rounds.number(self.occ) != rounds.number(other.occ)

@@ -12,7 +12,7 @@ from cepheid.bitemporal.derivation import view_of
 from cepheid.bitemporal.detections import Detection, Key, by_class
 from cepheid.bitemporal.local.agenda import Agenda
 from cepheid.bitemporal.local.maintenance import Maintenance, maintenance_of
-from cepheid.bitemporal.local.store import ClassStore, Delta, Marks
+from cepheid.bitemporal.local.store import ClassStore, Delta, Kept, Marks
 from cepheid.bitemporal.outcome import Firing
 from cepheid.bitemporal.repository import Known, Refusal, Row, View
 from cepheid.bitemporal.request import RoundsRequest
@@ -115,6 +115,33 @@ class LocalRounds:
         ]
         self._settle()
         return firings
+
+    # What is kept elsewhere
+
+    def listen(self) -> None:
+        """From now on `changed` tells what rounds change."""
+        for each in self._classes.values():
+            each.store.touched = set()
+
+    def changed(self) -> dict[str, list[Kept]]:
+        """What there is now of the events that rounds touched since the last call, by class."""
+        found = {}
+        for name, each in self._classes.items():
+            found[name] = each.store.kept_of(each.store.touched or ())
+            each.store.touched = set()
+        return found
+
+    def everything(self) -> dict[str, list[Kept]]:
+        """All that there is of all events, by class."""
+        return {name: each.store.all_kept() for name, each in self._classes.items()}
+
+    def load(self, kept: Mapping[str, Iterable[Kept]], last: Number | None) -> None:
+        """Takes over what another one kept, whose last round is given; only before the first round."""
+        self._connection.execute("BEGIN")
+        for name, events in kept.items():
+            self._classes[name].store.load(events)
+        self._connection.execute("COMMIT")
+        self.last = last
 
     def next_due(self) -> Number | None:
         """By when a round has something to do, even if nothing is learnt."""
@@ -261,10 +288,10 @@ class LocalRounds:
         if self._notes is None:
             return
         for key, (old, new) in delta.items():
-            if new is not None:
-                self._notes.know(number, each.name, key, new)
-            elif old is not None:
+            if new is None:
                 self._notes.close(number, each.name, key)
+            elif old is None or not new.says(old):
+                self._notes.know(number, each.name, key, new)
 
 
 def _delta(known: Mapping[Key, Row | None], view: View, keys: Iterable[Key]) -> Delta:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from cepheid.bitemporal.detections import Key
 from cepheid.bitemporal.local.maintenance import STATE, affected_of, delta_of
 from cepheid.bitemporal.repository import Known, Row
 from cepheid.bitemporal.rounds import Number
-from cepheid.bitemporal.tables import RowReader, column_names, definition, quoted
+from cepheid.bitemporal.tables import RowReader, column_names, definition, quoted, value_of
 from cepheid.core.time import Instant
 from cepheid.program.classes import EventClass, SubscribedClass
 
@@ -30,6 +30,20 @@ class Marks:
     fired: bool = False
     due: Number | None = None
     expires: Instant = 0  # when the last event behind it does, as far as was seen
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """All that a store has of one event; nothing of it where it is forgotten."""
+
+    key: Key
+    row: Row | None = None
+    incept: Instant | None = None  # of subscribed events
+    marks: Marks | None = None
+
+    @property
+    def is_forgotten(self) -> bool:
+        return self.row is None and self.incept is None and self.marks is None
 
 
 class ClassStore:
@@ -49,6 +63,7 @@ class ClassStore:
         self._reader = RowReader(declared)
         self._class = declared
         self._is_read = is_read  # by queries of other classes
+        self.touched: set[Key] | None = None  # keys of what changed, where someone asks for them
         self._table = quoted(declared.name)
         self._delta = f"temp.{quoted(delta_of(declared.name))}"
         self._known = quoted(f"{declared.name}@known")
@@ -115,6 +130,7 @@ class ClassStore:
 
     def change(self, delta: Delta) -> None:
         """Puts what is known in the place of what was known, and keeps that until the round is settled."""
+        self._touch(delta)
         state = quoted(STATE)
         gone = [key for key, (old, _) in delta.items() if old is not None]
         come = [_cells(new) for _, new in delta.values() if new is not None]
@@ -153,6 +169,7 @@ class ClassStore:
         return None if found is None else Known(found[0], self.row(key))
 
     def remember(self, events: Mapping[Key, Known]) -> None:
+        self._touch(events)
         marks = ", ".join("?" * (len(self._class.key) + 1))
         rows = ((*key, known.incept) for key, known in events.items())
         self._cursor.executemany(f"INSERT OR REPLACE INTO {self._known} VALUES ({marks})", rows)
@@ -163,6 +180,7 @@ class ClassStore:
         return self._cursor.execute(sql, (incept,)).fetchall()
 
     def forget(self, keys: Sequence[Key]) -> None:
+        self._touch(keys)
         self._cursor.executemany(f"DELETE FROM {self._known} WHERE {self._at_key}", keys)
 
     # Toggles, and when to look again
@@ -174,6 +192,7 @@ class ClassStore:
 
     def mark(self, marks: Mapping[Key, Marks]) -> None:
         """Sets marks; those that say nothing are not kept."""
+        self._touch(marks)
         kept = [
             (*k, m.fired, m.due, m.expires)
             for k, m in marks.items()
@@ -200,7 +219,62 @@ class ClassStore:
         sql = f"SELECT {self._key}, fired FROM {self._marks} WHERE expires < ?"
         found = self._cursor.execute(sql, (expires,)).fetchall()
         self._cursor.execute(f"DELETE FROM {self._marks} WHERE expires < ?", (expires,))
+        self._touch(tuple(key) for *key, _ in found)
         return [tuple(key) for *key, fired in found if fired]
+
+    # What is kept elsewhere
+
+    def _touch(self, keys: Iterable[Key]) -> None:
+        if self.touched is not None:
+            self.touched.update(keys)
+
+    def kept_of(self, keys: Iterable[Key]) -> list[Kept]:
+        """What there is of some events, in the order of their keys."""
+        self.affect(keys)
+        return self._kept(self._affected)
+
+    def all_kept(self) -> list[Kept]:
+        """What there is of all events."""
+        tables = [self._table, self._marks, *([self._known] if self._is_subscribed else [])]
+        return self._kept(f"({' UNION '.join(f'SELECT {self._key} FROM {t}' for t in tables)})")
+
+    def _kept(self, keys: str) -> list[Kept]:
+        columns = [f"k.{quoted(name)}" for name in self._class.key]
+        columns += ["m.fired", "m.due", "m.expires", "e.incept" if self._is_subscribed else "NULL"]
+        columns += [f"r.{quoted(name)}" for name in (STATE, *column_names(self._class))]
+        joins = f" LEFT JOIN {self._table} r ON {self._same_key('r')} AND r.{quoted(STATE)} < 2"
+        joins += f" LEFT JOIN {self._marks} m ON {self._same_key('m')}"
+        if self._is_subscribed:
+            joins += f" LEFT JOIN {self._known} e ON {self._same_key('e')}"
+        order = ", ".join(map(str, range(1, len(self._class.key) + 1)))
+        sql = f"SELECT {', '.join(columns)} FROM {keys} k{joins} ORDER BY {order}"
+        return list(map(self._kept_event, self._cursor.execute(sql).fetchall()))
+
+    @property
+    def _is_subscribed(self) -> bool:
+        return isinstance(self._class, SubscribedClass)
+
+    def _same_key(self, alias: str) -> str:
+        return " AND ".join(f"k.{quoted(n)} = {alias}.{quoted(n)}" for n in self._class.key)
+
+    def _kept_event(self, found: Sequence[Any]) -> Kept:
+        types = {attribute.name: attribute.type for attribute in self._class.attributes}
+        names, width = self._class.key, len(self._class.key)
+        key = tuple(value_of(found[n], types[name]) for n, name in enumerate(names))
+        fired, due, expires, incept, state, *cells = found[width:]
+        marks = None if fired is None else Marks(bool(fired), due, expires)
+        return Kept(key, None if state is None else self._reader.row(cells), incept, marks)
+
+    def load(self, events: Iterable[Kept]) -> None:
+        """Takes in what was kept of events that it knows nothing of."""
+        kept = list(events)
+        marks = ", ".join("?" * len(column_names(self._class)))
+        rows = (_cells(each.row) for each in kept if each.row is not None)
+        self._cursor.executemany(f"INSERT INTO {self._table} VALUES ({marks}, 0)", rows)
+        self.mark({each.key: each.marks for each in kept if each.marks is not None})
+        begun = {e.key: Known(e.incept, e.row) for e in kept if e.incept is not None}
+        if begun:
+            self.remember(begun)
 
 
 def _cells(row: Row) -> tuple[object, ...]:
