@@ -11,7 +11,7 @@ from cepheid.errors import Span
 from cepheid.sql.places import Places
 
 # Words that sqlglot has no place for, before what they belong to.
-_BEFORE = re.compile(r"(\bNOT\s+)?\bEXISTS\s*\(\s*SELECT\b[^()]*$", re.IGNORECASE)
+_BEFORE = re.compile(r"(?:\bNOT\s+)?(?:\bEXISTS\s*\(\s*SELECT\b[^()]*)?$", re.IGNORECASE)
 
 
 def text_of(places: Places, node: exp.Expr) -> str:
