@@ -6,13 +6,16 @@ and the finding by which `check` tells. docs/decisions/22-windows.md states what
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import cepheid as cep
-from cepheid.bitemporal import request
+from cepheid.analysis.lifespans import lifespans
 from cepheid.bitemporal.outcome import Firing, Outcome
+from cepheid.program.resolved import ResolvedClass
 from tests.bitemporal.generator import Case
 from tests.bitemporal.theorem_cases import monotone_case, negating_case
 from tests.effort import examples
@@ -74,7 +77,7 @@ def ended(found: Outcome) -> int:
 
 
 @pytest.mark.parametrize("make", [monotone_case, negating_case])
-def test_life_spans_end_in_these_histories(make: st.DrawFn) -> None:
+def test_life_spans_end_in_these_histories(make: Callable[[int], Case]) -> None:
     for seed in range(5):
         case = make(seed)
         assert ended(outcome(case, "sliding")) > ended(outcome(case, "buffering"))
@@ -82,17 +85,17 @@ def test_life_spans_end_in_these_histories(make: st.DrawFn) -> None:
 
 @pytest.fixture
 def _short_lives(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = request.lifespans
-    monkeypatch.setattr(
-        request, "lifespans", lambda classes: {n: life // 4 for n, life in plain(classes).items()}
-    )
+    def shorter(classes: Sequence[ResolvedClass]) -> dict[str, int]:
+        return {name: life // 4 for name, life in lifespans(classes).items()}
+
+    monkeypatch.setattr("cepheid.bitemporal.request.lifespans", shorter)
 
 
 @pytest.mark.usefixtures("_short_lives")
 @pytest.mark.parametrize(
     ("make", "window"), [(monotone_case, "sliding"), (negating_case, "sliding-actions")]
 )
-def test_with_a_quarter_of_the_life_spans_they_would_not_hold(make: st.DrawFn, window: str) -> None:
+def test_with_a_quarter_of_the_life_spans_they_would_not_hold(make: Callable[[int], Case], window: str) -> None:
     cases = [make(seed) for seed in range(30)]
     assert any(actions(case, window) != actions(case, "buffering") for case in cases)
 
