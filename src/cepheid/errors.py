@@ -134,6 +134,8 @@ CATALOGUE: dict[str, str] = {
     "never-fires": "a statement whose condition no event can satisfy",
     "both-fire": "statements of a class that both fire on one change",
     "every-round": "a condition without an edge, which may hold in round after round",
+    "late-appearance": "an event that may be late only because a window forgot what held it back",
+    "early-occurrence": "an event that occurs before what it is made of, so that it may be learnt too late",
     "outlives-window": "a condition that may hold when a sliding window has forgotten the event",
     "toggle-stays": "a class that reports events as on time or late, and never again",
     "unsupported-sql": "SQL that the engines do not have, or would not all compute equally",
