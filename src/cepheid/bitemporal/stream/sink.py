@@ -35,6 +35,7 @@ from cepheid.bitemporal.stream.disk import Disk, parquet
 from cepheid.bitemporal.stream.keeping import kept_in, table_of, waiting_in, waiting_table
 from cepheid.bitemporal.stream.manifest import Identity, Manifest
 from cepheid.bitemporal.stream.tables import Learnt, Switched, Tables
+from cepheid.core.time import format_instant
 from cepheid.errors import RunError, UsageError, error, reason_of
 from cepheid.program.classes import SubscribedClass
 from cepheid.program.resolved import ResolvedProgram
@@ -114,6 +115,19 @@ class RoundsSink:
             hint = "mend that and start again: nothing is lost"
             raise RunError(error("bad-file", fact, hint=hint)) from None
         return outcome
+
+    def summary(self) -> str:
+        """How far it is and what it counted, on one line."""
+        found = manifests.newest(self._folder)
+        if found is None:
+            return "no batch is done"
+        closed = found.clock.closed
+        rounds = "no round is over"
+        if closed is not None:
+            rounds = f"rounds up to {format_instant(closed * found.clock.chronon)}"
+        refused = sum(sum(reasons.values()) for reasons in found.refused.values())
+        counts = {**found.counts, "refused": refused}
+        return ", ".join([rounds, *(f"{name} {count}" for name, count in counts.items())])
 
     def _done(
         self, batch: int, arrivals: Iterable[Arrival], before: _State, origin: str | None
