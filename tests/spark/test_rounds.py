@@ -164,15 +164,22 @@ def test_statements_read_what_became_known(spark: SparkSession, arrivals: Arriva
             " where flights > 3;"
         ),
         frame.where("`@type` = 'Busy'").select(
-            *(f"`{n}`" for n in ("@type", "@time", "gate", "flights", "occ", "det", "kind", "fired"))
+            *(
+                f"`{n}`"
+                for n in ("@type", "@time", "gate", "flights", "occ", "det", "kind", "fired")
+            )
         ),
         output="Peak",
         watermark="0s",
     )
-    started = query.writeStream.format("memory").queryName("peaks").trigger(availableNow=True).start()
+    started = (
+        query.writeStream.format("memory").queryName("peaks").trigger(availableNow=True).start()
+    )
     started.awaitTermination()
     rows = [dict(row) for row in rows_in(arrivals.out / "changes")]
-    expected = sum(r["@type"] == "Busy" and r["kind"] == "change" and r["flights"] > 3 for r in rows)
+    expected = sum(
+        r["@type"] == "Busy" and r["kind"] == "change" and r["flights"] > 3 for r in rows
+    )
     assert spark.table("peaks").count() == expected > 0
 
 
@@ -191,7 +198,9 @@ def test_bad_rows_and_late_ones_are_kept_and_the_query_goes_on(
     (arrivals.folder / "p.bicepl").write_text(PROGRAM)
     monkeypatch.chdir(arrivals.folder)
     assert main(command(1)) == 0
-    rejects = {row["@reject"]: row["@problem"] for row in map(dict, rows_in(arrivals.out / "rejects"))}
+    rejects = {
+        row["@reject"]: row["@problem"] for row in map(dict, rows_in(arrivals.out / "rejects"))
+    }
     assert set(rejects) == set(bad)
     assert "without its key" in rejects[bad[0]]
     assert "no subscribed class 'Fright'" in rejects[bad[1]]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from cepheid.bitemporal.outcome import Outcome
 from cepheid.bitemporal.stream.arrivals import UNORDERED, Arrival
 from cepheid.bitemporal.stream.sink import RoundsSink
-from cepheid.errors import CepheidError, Diagnostic, RunError, UsageError, error
+from cepheid.errors import Diagnostic, RunError, UsageError, error
 from cepheid.io.arrow import batch_records
 from cepheid.io.jsonl import line_records
 
@@ -39,7 +39,7 @@ class RoundsJob:
     trigger: int | None = None  # microseconds between micro-batches
     once: bool = False
     name: str | None = None
-    show: Callable[[Outcome], None] = lambda outcome: None  # called after each micro-batch
+    show: Callable[[Outcome], None] | None = None  # called after each micro-batch
 
     @property
     def triggered(self) -> dict[str, Any]:
@@ -61,7 +61,9 @@ def start(frame: Frame, job: RoundsJob) -> Query:
         raise UsageError(error("unsupported", fact, hint=hint))
     if job.sequence is not None and job.sequence not in frame.columns:
         fact = f"no column '{job.sequence}' to order by"
-        raise UsageError(error("unknown-attribute", fact, hint=f"columns: {', '.join(frame.columns)}"))
+        raise UsageError(
+            error("unknown-attribute", fact, hint=f"columns: {', '.join(frame.columns)}")
+        )
     writer = frame.writeStream.foreachBatch(_Batches(job)).trigger(**job.triggered)
     if job.name is not None:
         writer = writer.queryName(job.name)
@@ -76,9 +78,11 @@ class _Batches:
 
     def __call__(self, frame: Frame, number: int) -> None:
         table = frame.toArrow()
-        arrivals = _lines(table) if table.schema.names == [TEXT] else _rows(table, self._job.sequence)
+        arrivals = (
+            _lines(table) if table.schema.names == [TEXT] else _rows(table, self._job.sequence)
+        )
         outcome = self._job.sink.take(number, arrivals, _query_id(self._job.checkpoint))
-        if outcome is not None:
+        if outcome is not None and self._job.show is not None:
             self._job.show(outcome)
 
 
@@ -110,11 +114,3 @@ def _lines(table: pa.Table) -> Iterator[Arrival]:
         for record in line_records([text or ""], "<stream>", problems.append):
             yield Arrival(record, text=text)
         yield from (Arrival(None, text=text, problem=problem) for problem in problems)
-
-
-def failure_of(query: Query) -> CepheidError | None:
-    """Why a query ended, in our words; None where it did not fail."""
-    from cepheid.engines.spark.session import failures
-
-    problem = query.exception()
-    return None if problem is None else failures.failure_of(problem)

@@ -134,11 +134,9 @@ class RoundsSink:
     ) -> tuple[_State, Outcome]:
         intake = take_batch(self._subscribed, arrivals, before.clock)
         clock, last = before.clock.advanced(intake.instants), before.manifest
-        rounds, waiting, ready = clock.rounds(), [], []
-        for detection in (*before.waiting, *intake.detections):
-            is_due = rounds.at_or_after(rounds.number(detection.known)) is not None
-            (ready if is_due else waiting).append(detection)
-        outcome = _run(before, in_order(ready), clock)
+        waiting = [*before.waiting, *intake.detections]
+        outcome = _run(before, in_order([d for d in waiting if clock.is_over(d)]), clock)
+        waiting = [detection for detection in waiting if not clock.is_over(detection)]
         self._write(batch, outcome, before.notes, intake, is_first=last is None)
         engine, state = before.session.engine, replace(before, waiting=waiting, clock=clock)
         state.manifest = self._kept(
