@@ -155,7 +155,7 @@ def test_the_verbs_load_no_heavy_library() -> None:
 
 
 # The drivers by which systems run on Spark.
-SPARK_DRIVERS = {ROOT / "bitemporal" / "spark" / "batch.py"}
+SPARK_DRIVERS = {ROOT / "bitemporal" / "spark" / name for name in ("batch.py", "stream.py")}
 
 
 def test_only_the_spark_engine_and_drivers_know_pyspark() -> None:

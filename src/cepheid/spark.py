@@ -16,15 +16,17 @@ if TYPE_CHECKING:
     from cepheid.engines.spark.detect import detect
     from cepheid.engines.spark.session.spark_session import session
     from cepheid.engines.spark.session.workers import check_workers
+    from cepheid.verbs.stream_rounds import rounds
 
 _HOMES = {
     "check_workers": "cepheid.engines.spark.session.workers",
     "detect": "cepheid.engines.spark.detect",
     "files": "cepheid.engines.spark.batch.file_scan",
+    "rounds": "cepheid.verbs.stream_rounds",
     "session": "cepheid.engines.spark.session.spark_session",
 }
 
-__all__ = ["check_workers", "detect", "files", "session"]
+__all__ = ["check_workers", "detect", "files", "rounds", "session"]
 
 
 if not TYPE_CHECKING:  # type checkers know all names from above, and refuse others

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 
 import cepheid as cep
 from cepheid.bitemporal.outcome import Outcome
-from cepheid.bitemporal.rounds import Rounds
 from cepheid.bitemporal.stream import manifest as manifests
 from cepheid.bitemporal.stream.arrivals import Arrival
 from cepheid.bitemporal.stream.disk import Disk
@@ -125,6 +124,9 @@ def plain(row: dict[str, Any]) -> dict[str, Any]:
     return {k: tuple(v.items()) if isinstance(v, dict) else v for k, v in row.items()}
 
 
+# The names of generated classes are in the order of the text.
+
+
 def learnt(outcome: Outcome) -> list[Learnt]:
     """Versions as a log: what is known from a round on, and when that is nothing."""
     begun = {(v.cls, v.key, v.known_from) for v in outcome.versions}
@@ -133,8 +135,7 @@ def learnt(outcome: Outcome) -> list[Learnt]:
         found.append(Learnt(v.known_from, v.cls, v.key, v.row))
         if v.known_to is not None and (v.cls, v.key, v.known_to) not in begun:
             found.append(Learnt(v.known_to, v.cls, v.key, None))
-    rank = _ranks(outcome)
-    return sorted(found, key=lambda each: (each.round, rank[each.cls], each.key))
+    return sorted(found, key=lambda each: (each.round, each.cls, each.key))
 
 
 def switched(outcome: Outcome) -> list[Switched]:
@@ -144,14 +145,4 @@ def switched(outcome: Outcome) -> list[Switched]:
         for t in outcome.toggles
         if t.cleared_in is not None
     ]
-    rank = _ranks(outcome)
-    return sorted(found, key=lambda each: (each.round, rank[each.cls], each.key, each.fired))
-
-
-def _ranks(outcome: Outcome) -> dict[str, str]:
-    """The names of generated classes are in the order of their text."""
-    return {name: name for name in "A B C D0 D1 D2 D3".split()}
-
-
-def rounds_of(outcome: Outcome) -> Rounds:
-    return outcome.rounds
+    return sorted(found, key=lambda each: (each.round, each.cls, each.key, each.fired))

@@ -51,8 +51,9 @@ def test_batches_cut_anywhere_give_what_one_run_gives(seed: int, window: str) ->
             for number, arrivals in enumerate(world.batches):
                 sink.take(number, arrivals)
         except CepheidError as failure:
-            return world.ends(failure)
-        world.check()
+            world.ends(failure)
+        else:
+            world.check()
 
 
 @examples(100)
@@ -65,8 +66,9 @@ def test_a_restart_after_every_batch_changes_nothing(seed: int, window: str) -> 
                 world.stream.sink().take(number, arrivals)
                 assert world.stream.sink().take(number, arrivals) is None
         except CepheidError as failure:
-            return world.ends(failure)
-        world.check()
+            world.ends(failure)
+        else:
+            world.check()
 
 
 # Crashes --------------------------------------------------------------------------------------
@@ -118,8 +120,9 @@ def test_a_crash_in_any_operation_loses_and_doubles_nothing(seed: int, window: s
             for number, arrivals in enumerate(world.batches):
                 crashes(world.stream, number, arrivals)
         except CepheidError as failure:
-            return world.ends(failure)
-        world.check()
+            world.ends(failure)
+        else:
+            world.check()
 
 
 def crashes(stream: Stream, number: int, arrivals: list[Arrival]) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cepheid.cli.options import Programs, load, one_of
+from cepheid.cli.run import AfterFreeze, Chronon, Outages, Start, Window
 from cepheid.cli.spark_options import Conf, Master, Verbose, spark_session
 from cepheid.errors import UsageError, error
 
@@ -75,6 +76,16 @@ Rejects = Annotated[
     ),
 ]
 
+Folder = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Where programs with classes leave actions, changes and versions.",
+        show_default=False,
+    ),
+]
+
 
 def run_stream(
     programs: Programs,
@@ -86,6 +97,12 @@ def run_stream(
     trigger: Trigger = None,
     once: Once = False,
     rejects: Rejects = None,
+    chronon: Chronon = None,
+    out: Folder = None,
+    start: Start = None,
+    outages: Outages = None,
+    window: Window = "buffering",
+    after_freeze: AfterFreeze = "refuse",
     master: Master = None,
     conf: Conf = None,
     verbose: Verbose = False,
@@ -94,17 +111,43 @@ def run_stream(
 
     Events are JSON objects in files and messages, as in event files. Rows
     appear when the watermark has passed them. Ctrl-C ends the stream; with
-    the same checkpoint it goes on later where it was.
+    the same checkpoint it goes on later where it was. Programs with classes
+    take histories and go in rounds: --chronon says how often, --out where
+    they leave what they find; actions are printed.
 
       cepheid stream alarms.epl --source rate:100 --checkpoint /tmp/alarms
       cepheid stream alarms.epl --source files:in --sink files:out --checkpoint state
       cepheid stream alarms.epl --source mqtt://host/plant/# --checkpoint state
+      cepheid stream travel.bicepl --source files:in --chronon 1m --out out --checkpoint state
     """
     from cepheid.engines.common.intake import runnable
     from cepheid.engines.spark.endpoints.uri import parse_sink, parse_source
     from cepheid.engines.spark.stream.job import StreamJob, derived_types
 
     program = runnable(load(programs).resolve())
+    if program.classes:
+        from cepheid.cli.stream_rounds import RoundsOptions, run_rounds
+
+        for option, given in (("--output", output), ("--rejects", rejects)):
+            if given is not None:
+                hint = "rounds leave everything in the folder of --out"
+                raise UsageError(error("usage", f"rounds have no {option}", hint=hint))
+        options = RoundsOptions(
+            source=source,
+            checkpoint=checkpoint,
+            delay=period(watermark, "--watermark").microseconds,
+            trigger=None if trigger is None else period(trigger, "--trigger").microseconds,
+            once=once,
+            chronon=chronon,
+            out=out,
+            start=start,
+            outages=outages,
+            window=window,
+            after_freeze=after_freeze,
+        )
+        with spark_session(master=master, conf=conf, verbose=verbose) as spark:
+            run_rounds(program, options, spark)
+        return
     job = StreamJob(
         program=program,
         source=parse_source(source),
@@ -139,7 +182,7 @@ def run(job: StreamJob, spark: Spark) -> None:
     stopped = threading.Event()
     status = Status(delay=job.watermark.microseconds)
     with ExitStack() as stack:
-        stack.enter_context(_stopping(stopped))
+        stack.enter_context(stopping(stopped))
         screen = stack.enter_context(_Screen(job))
         queries: list[Query] = []
         try:
@@ -147,7 +190,7 @@ def run(job: StreamJob, spark: Spark) -> None:
             while not stopped.is_set() and all(query.isActive for query in queries):
                 if status.take(_reports(queries[0])):
                     screen.update(status)
-                stopped.wait(_LOOK)
+                stopped.wait(LOOK)
             if not stopped.is_set():
                 for query in queries:
                     query.awaitTermination()
@@ -155,16 +198,16 @@ def run(job: StreamJob, spark: Spark) -> None:
             raise failure_of(failure) from None
         finally:
             for query in queries:
-                _stop(query)
+                stop_query(query)
         status.take(_reports(queries[0]))
     screen.end(status)
 
 
-_LOOK = 0.25  # seconds between two looks at the progress
+LOOK = 0.25  # seconds between two looks at the progress
 _PATIENCE = 10.0  # seconds for a micro-batch to end
 
 
-def _stop(query: Query) -> None:
+def stop_query(query: Query) -> None:
     """Lets a micro-batch end that is under way: one that is cut off is run again next time."""
     deadline = time.monotonic() + _PATIENCE
     while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
@@ -177,7 +220,7 @@ def _reports(query: Query) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def _stopping(stopped: threading.Event) -> Iterator[None]:
+def stopping(stopped: threading.Event) -> Iterator[None]:
     """Ctrl-C and a polite kill end the stream between two looks, not in the middle of a batch."""
     names = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(name, lambda *_: stopped.set()) for name in names]

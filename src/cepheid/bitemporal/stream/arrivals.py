@@ -64,7 +64,7 @@ def take_batch(
         if not isinstance(taken, Detection):
             assert isinstance(taken, int)  # only types that are no classes are told as records
             found.instants.append(taken)
-        elif clock.is_late(taken):
+        elif clock.is_over(taken):
             found.late.append(taken)
         else:
             found.instants.append(taken.known)

@@ -47,8 +47,8 @@ class Clock:
             return replace(self, high=high, first=first)
         return replace(self, high=high, first=first, is_fixed=True, closed=over)
 
-    def is_late(self, detection: Detection) -> bool:
-        """Whether the round in which it counts is over."""
+    def is_over(self, detection: Detection) -> bool:
+        """Whether the round in which it counts is closed."""
         return self.rounds().at_or_after(detection.known // self.chronon) is not None
 
     def rounds(self) -> Rounds:

@@ -35,6 +35,7 @@ from cepheid.bitemporal.stream.disk import Disk, parquet
 from cepheid.bitemporal.stream.keeping import kept_in, table_of, waiting_in, waiting_table
 from cepheid.bitemporal.stream.manifest import Identity, Manifest
 from cepheid.bitemporal.stream.tables import Learnt, Switched, Tables
+from cepheid.core.time import format_instant
 from cepheid.errors import RunError, UsageError, error, reason_of
 from cepheid.program.classes import SubscribedClass
 from cepheid.program.resolved import ResolvedProgram
@@ -115,16 +116,27 @@ class RoundsSink:
             raise RunError(error("bad-file", fact, hint=hint)) from None
         return outcome
 
+    def summary(self) -> str:
+        """How far it is and what it counted, on one line."""
+        found = manifests.newest(self._folder)
+        if found is None:
+            return "no batch is done"
+        closed = found.clock.closed
+        rounds = "no round is over"
+        if closed is not None:
+            rounds = f"rounds up to {format_instant(closed * found.clock.chronon)}"
+        refused = sum(sum(reasons.values()) for reasons in found.refused.values())
+        counts = {**found.counts, "refused": refused}
+        return ", ".join([rounds, *(f"{name} {count}" for name, count in counts.items())])
+
     def _done(
         self, batch: int, arrivals: Iterable[Arrival], before: _State, origin: str | None
     ) -> tuple[_State, Outcome]:
         intake = take_batch(self._subscribed, arrivals, before.clock)
         clock, last = before.clock.advanced(intake.instants), before.manifest
-        rounds, waiting, ready = clock.rounds(), [], []
-        for detection in (*before.waiting, *intake.detections):
-            is_due = rounds.at_or_after(rounds.number(detection.known)) is not None
-            (ready if is_due else waiting).append(detection)
-        outcome = _run(before, in_order(ready), clock)
+        waiting = [*before.waiting, *intake.detections]
+        outcome = _run(before, in_order([d for d in waiting if clock.is_over(d)]), clock)
+        waiting = [detection for detection in waiting if not clock.is_over(detection)]
         self._write(batch, outcome, before.notes, intake, is_first=last is None)
         engine, state = before.session.engine, replace(before, waiting=waiting, clock=clock)
         state.manifest = self._kept(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cepheid.engines.spark.codec.text import read_lines
 from cepheid.engines.spark.endpoints.uri import FileSource, KafkaSource, RateSource, SourceUri
 from cepheid.engines.spark.session.libraries import require_stream_support
+from cepheid.errors import UsageError, error
 from cepheid.program.resolved import ResolvedProgram
 
 if TYPE_CHECKING:
@@ -31,3 +32,20 @@ def open_source(
     if isinstance(source, KafkaSource):
         return read_lines(read_kafka(spark, source), program)
     return read_lines(read_mqtt(spark, source, journal), program)
+
+
+def open_history(spark: SparkSession, source: SourceUri, journal: str | Path) -> DataFrame:
+    """What a source tells of events of classes: lines in a column `value`, or rows of Parquet."""
+    require_stream_support()
+    from cepheid.engines.spark.endpoints.sources.files import read_plain_files
+    from cepheid.engines.spark.endpoints.sources.kafka import read_kafka
+    from cepheid.engines.spark.endpoints.sources.mqtt import read_mqtt
+
+    if isinstance(source, FileSource):
+        return read_plain_files(spark, source)
+    if isinstance(source, RateSource):
+        fact = "a rate makes up events, and no versions of events"
+        raise UsageError(error("usage", fact, hint="files:DIR holds a history"))
+    if isinstance(source, KafkaSource):
+        return read_kafka(spark, source).select("value")
+    return read_mqtt(spark, source, journal).select("value")

@@ -31,16 +31,31 @@ _WHOLE_FILES = "path string, modificationTime timestamp, length long, content bi
 
 def read_files(spark: SparkSession, source: FileSource, program: ResolvedProgram) -> DataFrame:
     """The events of all files with the suffix of the format."""
-    folder = _folder(source.folder)
-    reader = spark.readStream.option("pathGlobFilter", f"*.{source.format}")
-    if source.max_files is not None:
-        reader = reader.option("maxFilesPerTrigger", source.max_files)
+    folder, reader = _folder(source.folder), _reader(spark, source)
     if source.format == "jsonl":
         return read_lines(reader.text(folder), program)
     if source.format == "csv":
         files = reader.format("binaryFile").schema(_WHOLE_FILES).load(folder)
         return read_events(files.select("path", "content"), program, take_csv)
     return _read_parquet(spark, reader, folder)
+
+
+def read_plain_files(spark: SparkSession, source: FileSource) -> DataFrame:
+    """Lines of text as they are, or rows of Parquet; cells have no types and are refused."""
+    folder, reader = _folder(source.folder), _reader(spark, source)
+    if source.format == "jsonl":
+        return reader.text(folder)
+    if source.format == "csv":
+        fact = "a history as a stream is JSON Lines or Parquet, not CSV"
+        raise UsageError(error("unsupported", fact, hint="`format=parquet`"))
+    return _read_parquet(spark, reader, folder)
+
+
+def _reader(spark: SparkSession, source: FileSource) -> DataStreamReader:
+    reader = spark.readStream.option("pathGlobFilter", f"*.{source.format}")
+    if source.max_files is not None:
+        reader = reader.option("maxFilesPerTrigger", source.max_files)
+    return reader
 
 
 def _folder(name: str) -> str:
