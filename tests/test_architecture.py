@@ -137,17 +137,31 @@ def loaded_after(statement: str) -> set[str]:
 def test_importing_the_package_loads_no_engine_and_no_library() -> None:
     loaded = loaded_after("import cepheid")
     assert not any(name.startswith(("cepheid.engines", "cepheid.semantics")) for name in loaded)
-    assert not loaded & {"pyarrow", "pandas", "numpy", "pyspark", "rich", "typer"}
+    assert not loaded & {"pyarrow", "pandas", "numpy", "pyspark", "rich", "sqlglot", "typer"}
 
 
 def test_the_verbs_load_no_heavy_library() -> None:
     loaded = loaded_after("import cepheid as cep; cep.run")
-    assert not loaded & {"pyarrow", "pandas", "numpy", "pyspark", "rich", "typer", "z3", "scipy"}
+    assert not loaded & {
+        "pyarrow",
+        "pandas",
+        "numpy",
+        "pyspark",
+        "rich",
+        "typer",
+        "z3",
+        "scipy",
+        "sqlglot",
+    }
 
 
-def test_only_the_spark_engine_knows_pyspark() -> None:
+# The drivers by which systems run on Spark.
+SPARK_DRIVERS = {ROOT / "bitemporal" / "spark" / "batch.py"}
+
+
+def test_only_the_spark_engine_and_drivers_know_pyspark() -> None:
     for path in sorted(ROOT.rglob("*.py")):
-        if (ROOT / "engines" / "spark") not in path.parents:
+        if (ROOT / "engines" / "spark") not in path.parents and path not in SPARK_DRIVERS:
             assert not imported_packages(path) & {"pyspark", "py4j"}, path
 
 
@@ -181,6 +195,12 @@ def test_only_the_solver_knows_z3() -> None:
     for path in sorted(ROOT.rglob("*.py")):
         if path != ROOT / "analysis" / "solver.py":
             assert "z3" not in imported_packages(path), path
+
+
+def test_only_the_sql_of_classes_and_what_rewrites_it_know_sqlglot() -> None:
+    for layer, path in modules():
+        if layer not in ("sql", "bitemporal"):
+            assert "sqlglot" not in imported_packages(path), path
 
 
 def test_only_a_process_of_its_own_knows_maude() -> None:

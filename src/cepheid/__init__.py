@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from cepheid import actions as actions
     from cepheid import live as live
     from cepheid import spark as spark
+    from cepheid.build.classes import complex_class as complex_class
+    from cepheid.build.classes import on as on
+    from cepheid.build.classes import subscribed_class as subscribed_class
     from cepheid.build.declarations import context as context
     from cepheid.build.declarations import schema as schema
     from cepheid.build.events import atomic_event as atomic_event
@@ -100,6 +103,7 @@ _HOMES = {
     "call": "cepheid.build.functions",
     "case": "cepheid.build.functions",
     "col": "cepheid.build.expressions",
+    "complex_class": "cepheid.build.classes",
     "complex_event": "cepheid.build.events",
     "compose": "cepheid.build.programs",
     "context": "cepheid.build.declarations",
@@ -114,6 +118,7 @@ _HOMES = {
     "match": "cepheid.build.statements",
     "not_": "cepheid.build.patterns",
     "occurs": "cepheid.build.forms",
+    "on": "cepheid.build.classes",
     "open": "cepheid.verbs.running",
     "parse": "cepheid.verbs.loading",
     "query_event": "cepheid.build.events",
@@ -123,6 +128,7 @@ _HOMES = {
     "sequence": "cepheid.build.patterns",
     "simulate": "cepheid.verbs.simulating",
     "stream": "cepheid.build.statements",
+    "subscribed_class": "cepheid.build.classes",
     "verify": "cepheid.verbs.simulating",
     "window": "cepheid.build.windows",
 }

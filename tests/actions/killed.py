@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from cepheid import actions
 
 CLASSES = ("mail", "post", "page")
-_BATCH = 5
+_BATCH = 12
 
 
 def made(count: int) -> Iterator[actions.Action]:

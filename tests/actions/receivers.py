@@ -81,12 +81,13 @@ def web(answer: Callable[[Request], Answer | None] = lambda _: Answer()) -> Iter
 
 @dataclass
 class Mails:
-    """Remembers mails; refuses recipients and texts that start with 'refuse'."""
+    """Remembers mails; refuses recipients that start with 'refuse'."""
 
     port: int = 0
     messages: list[EmailMessage] = field(default_factory=list)
     recipients: list[list[str]] = field(default_factory=list)
     refusal: str = "550 nobody of that name"
+    answer: str = "250 OK"  # to a mail
 
     async def handle_RCPT(  # noqa: N802 (the name that is asked for)
         self, server: Any, session: Any, envelope: Any, address: str, options: list[str]
@@ -101,7 +102,7 @@ class Mails:
         assert isinstance(message, EmailMessage)
         self.messages.append(message)
         self.recipients.append(list(envelope.rcpt_tos))
-        return "250 OK"
+        return self.answer
 
 
 @contextmanager

@@ -194,6 +194,11 @@ def test_secrets_are_hidden_in_what_is_told_and_kept(box: Path) -> None:
     assert "s3cret" not in repr(delivery)
 
 
+def test_secrets_are_hidden_in_a_rehearsal(box: Path) -> None:
+    planned, _ = actions.rehearse(box, {"b": Delivery(Flaky(), secrets=("3",))})
+    assert [said for _, said in planned] == ["do 1", "do ***"]
+
+
 def test_a_rehearsal_does_nothing(box: Path) -> None:
     executor = Flaky()
     drained(box, Hand(), once=True, b=Delivery(Flaky(None, failed())))

@@ -367,6 +367,16 @@ def test_recipients_that_are_refused() -> None:
     assert received.recipients == [["a@example.org"]]
 
 
+@pytest.mark.parametrize(
+    ("answer", "is_permanent"), [("554 this is spam", True), ("451 later", False)]
+)
+def test_a_mail_that_is_refused(answer: str, is_permanent: bool) -> None:
+    with mails() as received:
+        received.answer = answer
+        failed = failure(mail(received.port))
+    assert (failed.reason, failed.permanent) == (f"SMTP {answer}", is_permanent)
+
+
 def test_a_server_without_what_is_asked_for_is_a_permanent_failure() -> None:
     with mails() as received:
         failed = failure(mail(received.port, security="starttls"))

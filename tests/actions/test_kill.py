@@ -12,7 +12,7 @@ from random import Random
 from tests.actions.killed import CLASSES, made
 from tests.actions.receivers import Answer, Request, web
 
-COUNT = 180
+COUNT = 160
 KILLS = 50
 SCRIPT = Path(__file__).with_name("killed.py")
 
@@ -44,7 +44,7 @@ def test_kills_at_fifty_points_lose_nothing_and_repeat_one_delivery_at_most(tmp_
         receiver.after = after
         while True:
             way = kills % 3 if kills < KILLS else None
-            limit = chance.randint(1, 400) if way == 0 else 0
+            limit = chance.randint(1, 250) if way == 0 else 0
             is_answered_first = way == 2
             until_kill = chance.randint(1, 4) if way in (1, 2) else 0
             line = [str(SCRIPT), str(tmp_path / "outbox"), receiver.url, str(COUNT), str(limit)]

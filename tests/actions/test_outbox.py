@@ -195,6 +195,25 @@ def test_a_long_cursor_is_made_short(tmp_path: Path) -> None:
     assert not executor.tried
 
 
+def test_what_is_put_in_and_what_is_done_is_on_disk_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    sync = os.fsync
+
+    def noted(file: int) -> None:
+        synced.append(Path(os.readlink(f"/proc/self/fd/{file}")).name)
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    actions.enqueue(some("a", "a"), tmp_path / "box")
+    assert synced[:3] == [tmp_path.name, "outbox.json.new", "box"]
+    assert synced[3:] == ["queues", "box", "a", "actions.jsonl"]
+    synced.clear()
+    drained(tmp_path / "box", Hand(), a=Delivery(Flaky()))
+    assert synced == ["a", "cursor.jsonl", "cursor.jsonl"]
+
+
 def test_a_full_disk_leaves_whole_lines_and_can_be_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,11 +33,18 @@ def test_a_row_without_a_key_has_one_that_only_it_has() -> None:
     keys = [action.key for action in actions.actions_of_rows([ROW, {**ROW, "p1": "x"}, ROW])]
     assert len(set(keys)) == 3
     assert [action.key for action in actions.actions_of_rows([ROW])] == keys[:1]
-    turned = dict(reversed(ROW.items()))
-    assert actions.action_of_row(turned).key == keys[0]
+    more = {**ROW, "p2": 2}
+    turned = dict(reversed(more.items()))
+    assert actions.action_of_row(turned).key == actions.action_of_row(more).key != keys[0]
     assert keys[0].startswith("post/1970-01-01T00:01:00Z/")
     other = {**ROW, "@time": "1970-01-01T00:02:00Z"}
     assert len({a.key for a in actions.actions_of_rows([ROW, other, {**other, "@type": "q"}])}) == 3
+
+
+def test_a_key_does_not_depend_on_what_came_earlier() -> None:
+    later = {**ROW, "@time": "1970-01-01T00:02:00Z"}
+    (*_, after) = actions.actions_of_rows([ROW, ROW, later])
+    assert after == actions.action_of_row(later)
 
 
 def test_keys_are_plain_texts_that_tell_parts_apart() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from random import Random
 
 MINUTE = 60
+ATTRIBUTES = "k INTEGER, x INTEGER, s TEXT, n NUMBER, t TIMESTAMP, f BOOLEAN"
 KEYS = (1, 2, 3)
 EDGES = (
     "ANNOUNCEMENT",
@@ -37,6 +38,12 @@ COMPARISONS = (
     "NEW.occ - OLD.occ > 60",
     "NEW.det < NEW.occ",
     "NEW.s IN ('a', 'c')",
+    "NEW.f",
+    "NEW.n * 2 > OLD.n",
+    "NEW.t > NOW",
+    "(NEW.t + 2m) <= NOW",
+    "NEW.t < NEW",
+    "(NEW.n / 2 < 1 OR NEW.s LIKE 'a%')",
 )
 
 
@@ -77,7 +84,7 @@ def _subscribed(rng: Random, name: str) -> str:
     kind = rng.choice(("MUTABLE", "MUTABLE", "MUTABLE", "IMMUTABLE"))
     freezing = rng.choice(("2m", "8m", "20m", "1d"))
     return (
-        f"CREATE {kind} SUBSCRIBED EVENT CLASS {name}(k INTEGER, x INTEGER, s TEXT) ID (k)\n"
+        f"CREATE {kind} SUBSCRIBED EVENT CLASS {name}({ATTRIBUTES}) ID (k)\n"
         f"FREEZING TIME ({freezing}){_reactions(rng)};"
     )
 
@@ -86,7 +93,7 @@ def _complex(rng: Random, name: str, known: list[str]) -> str:
     select = rng.choice(_SHAPES)(rng, known)
     span = rng.choice(("5m", "10m", "1h"))
     return (
-        f"CREATE COMPLEX EVENT CLASS {name}(k INTEGER, x INTEGER, s TEXT) ID (k)\n"
+        f"CREATE COMPLEX EVENT CLASS {name}({ATTRIBUTES}) ID (k)\n"
         f"OBSERVATION SPAN ({span})\nAS {select}{_reactions(rng)};"
     )
 
@@ -117,6 +124,7 @@ def _action(rng: Random, number: int) -> str:
             "NOW, NEW",
             "format('%s at %t is %n', NEW.s, NEW.occ, NEW.x)",
             "NEW.x + OLD.x",
+            "NEW.n, NEW.t, OLD.f",
         )
     )
     return f"act{number}_{len(arguments)}({arguments})"
@@ -138,7 +146,9 @@ def _one(rng: Random, known: list[str]) -> str:
     a = rng.choice(known)
     x = rng.choice(("a.x", "a.x * 2", "CASE WHEN a.x > 1 THEN a.k ELSE a.x END", "a.k - 1"))
     where = f" WHERE {_filter(rng, 'a')}" if rng.random() < 0.7 else ""
-    return f"SELECT a.k, {x} AS x, a.s FROM {a} a{where} OCCURRING AT {_when(rng, 'a')}"
+    return (
+        f"SELECT a.k, {x} AS x, a.s, {_rest(rng)} FROM {a} a{where} OCCURRING AT {_when(rng, 'a')}"
+    )
 
 
 def _join(rng: Random, known: list[str]) -> str:
@@ -148,14 +158,16 @@ def _join(rng: Random, known: list[str]) -> str:
         source = f"{a} a, {b} b WHERE a.k = b.k{more}"
     else:
         source = f"{a} a JOIN {b} b ON a.k = b.k{more}"
-    return f"SELECT a.k, b.x, a.s FROM {source} OCCURRING AT {_when(rng, 'a', 'b')}"
+    return (
+        f"SELECT a.k, b.x, a.s, {_rest(rng, 'b')} FROM {source} OCCURRING AT {_when(rng, 'a', 'b')}"
+    )
 
 
 def _join_of_three(rng: Random, known: list[str]) -> str:
     a, b, c = (rng.choice(known) for _ in range(3))
     tie = rng.choice(("c.x = b.k", "c.k = a.x", "c.k = b.k"))
     return (
-        f"SELECT DISTINCT a.k, a.x, b.s FROM {a} a, {b} b, {c} c WHERE a.k = b.k AND {tie}"
+        f"SELECT DISTINCT a.k, a.x, b.s, a.n, b.t, a.f FROM {a} a, {b} b, {c} c WHERE a.k = b.k AND {tie}"
         f" OCCURRING AT {_when(rng, 'a', 'b')}"
     )
 
@@ -165,7 +177,7 @@ def _without(rng: Random, known: list[str]) -> str:
     word = rng.choice(("NOT EXISTS", "NOT EXISTS", "EXISTS"))
     tie = rng.choice(("b.k = a.k", "b.x = a.k", "b.k = a.k AND b.x > a.x", "b.k = a.k AND b > a"))
     return (
-        f"SELECT a.k, a.x, a.s FROM {a} a WHERE {word} (SELECT * FROM {b} b WHERE {tie})"
+        f"SELECT a.k, a.x, a.s, {_rest(rng)} FROM {a} a WHERE {word} (SELECT * FROM {b} b WHERE {tie})"
         f" OCCURRING AT {_when(rng, 'a')}"
     )
 
@@ -174,7 +186,7 @@ def _member(rng: Random, known: list[str]) -> str:
     a, b = rng.choice(known), rng.choice(known)
     word = rng.choice(("IN", "NOT IN"))
     return (
-        f"SELECT a.k, a.x, a.s FROM {a} a WHERE a.k {word} (SELECT b.k FROM {b} b WHERE"
+        f"SELECT a.k, a.x, a.s, {_rest(rng)} FROM {a} a WHERE a.k {word} (SELECT b.k FROM {b} b WHERE"
         f" {_filter(rng, 'b')}) OCCURRING AT {_when(rng, 'a')}"
     )
 
@@ -183,7 +195,7 @@ def _outer(rng: Random, known: list[str]) -> str:
     a, b = rng.choice(known), rng.choice(known)
     x = rng.choice(("b.x", "COALESCE(b.x, 7)", "a.x"))
     return (
-        f"SELECT a.k, {x} AS x, b.s FROM {a} a LEFT JOIN {b} b ON a.k = b.k AND {_filter(rng, 'b')}"
+        f"SELECT a.k, {x} AS x, b.s, a.n, b.t, b.f FROM {a} a LEFT JOIN {b} b ON a.k = b.k AND {_filter(rng, 'b')}"
         f" OCCURRING AT {_when(rng, 'a')}"
     )
 
@@ -193,39 +205,60 @@ def _grouped(rng: Random, known: list[str]) -> str:
     value = rng.choice(("COUNT(*)", "SUM(a.k)", "MAX(a.k)", "MIN(a.x)", "COUNT(DISTINCT a.s)"))
     having = rng.choice(("", "", " HAVING COUNT(*) > 1"))
     when = rng.choice(("MAX(a)", "MIN(a)", "MAX(a) + 1m"))
+    numbers = rng.choice(("SUM(a.n)", "AVG(a.n)", "MAX(a.n)", "AVG(a.x)"))
     return (
-        f"SELECT a.x AS k, {value} AS x, MAX(a.s) AS s FROM {a} a WHERE a.x IS NOT NULL"
+        f"SELECT a.x AS k, {value} AS x, MAX(a.s) AS s, {numbers} AS n, MIN(a.t) AS t, COUNT(*) > 1 AS f FROM {a} a"
+        f" WHERE a.x IS NOT NULL"
         f" GROUP BY a.x{having} OCCURRING AT {when}"
     )
 
 
 def _united(rng: Random, known: list[str]) -> str:
-    a = rng.choice(known)
+    a, b = rng.choice(known), rng.choice(known)
+    kind = rng.choice(("UNION", "UNION ALL"))
+    columns = "a.x, a.s, a.n, a.t, a.f"
     return (
-        f"SELECT a.k, a.x, a.s FROM {a} a WHERE a.x > 1 UNION"
-        f" SELECT a.k + 10 AS k, a.x, a.s FROM {a} a WHERE a.x <= 1 OCCURRING AT a"
+        f"SELECT a.k, {columns} FROM {a} a WHERE a.x > 1 {kind}"
+        f" SELECT a.k + 10 AS k, {columns} FROM {b} a WHERE a.x <= 1 OCCURRING AT a"
     )
 
 
 def _counted(rng: Random, known: list[str]) -> str:
     a, b = rng.choice(known), rng.choice(known)
     return (
-        f"SELECT a.k, (SELECT COUNT(*) AS n FROM {b} b WHERE b.x = a.x) AS x, a.s FROM {a} a"
+        f"SELECT a.k, (SELECT COUNT(*) FROM {b} b WHERE b.x = a.x) AS x, a.s, {_rest(rng)}"
+        f" FROM {a} a OCCURRING AT {_when(rng, 'a')}"
+    )
+
+
+def _nested(rng: Random, known: list[str]) -> str:
+    a, b = rng.choice(known), rng.choice(known)
+    inner = f"SELECT b.x AS v, COUNT(*) AS c FROM {b} b WHERE b.x IS NOT NULL GROUP BY b.x"
+    return (
+        f"SELECT a.k, q.c AS x, a.s, {_rest(rng)} FROM {a} a JOIN ({inner}) q ON q.v = a.k"
         f" OCCURRING AT {_when(rng, 'a')}"
     )
 
 
+def _deep(rng: Random, known: list[str]) -> str:
+    a, b, c = (rng.choice(known) for _ in range(3))
+    inner = f"SELECT c.k FROM {c} c WHERE c.x = b.x"
+    return (
+        f"SELECT a.k, a.x, a.s, {_rest(rng)} FROM {a} a WHERE EXISTS (SELECT * FROM {b} b"
+        f" WHERE b.k = a.k AND NOT EXISTS ({inner})) OCCURRING AT a"
+    )
+
+
+def _rest(rng: Random, other: str = "a") -> str:
+    n = rng.choice(("a.n", f"{other}.n + 1", "(a.det - a.occ)", f"{other}.x / 2", "ROUND(a.n, 1)"))
+    t = rng.choice((f"{other}.t", "a.t + 1m", f"{other}.occ", f"GREATEST(a.occ, {other}.t)"))
+    f = rng.choice(("a.f", f"{other}.x > 1", f"NOT {other}.f"))
+    return f"{n} AS n, {t} AS t, {f} AS f"
+
+
 _SHAPES = (
-    _one,
-    _join,
-    _join,
-    _join_of_three,
-    _without,
-    _without,
-    _member,
-    _outer,
-    _grouped,
-    _counted,
+    *(_one, _join, _join, _join_of_three, _without, _without, _member),
+    *(_outer, _grouped, _counted, _united, _nested, _deep),
 )
 
 
@@ -257,6 +290,9 @@ def _versions(rng: Random, name: str, key: int) -> list[dict[str, object]]:
                 "@time": max(occ, 0),
                 "x": rng.choice((0, 1, 2, 3, None)),
                 "s": rng.choice(("a", "b", None)),
+                "n": rng.choice((0.1, 0.2, 1.25, 3.0, None)),
+                "t": max(occ + rng.choice((-180, 0, 120, 200)), 0) if rng.random() < 0.8 else None,
+                "f": rng.choice((True, False, None)),
             }
         records.append(record)
         if rng.random() < 0.2:

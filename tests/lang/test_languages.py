@@ -181,7 +181,7 @@ def test_an_extension_that_no_language_has_is_refused(
     assert main([command[0], "three.txt", *command[1:]]) == 2
     said = capsys.readouterr().err
     assert "'three.txt' is in no known language: no language has files that end with '.txt'" in said
-    assert "hint: programs end with .epl, .vepl, .vql, .each" in said
+    assert "hint: programs end with .epl, .vepl, .vql, .bicepl, .each" in said
 
 
 def test_a_file_without_an_extension_is_in_the_default_language(folder: Path) -> None:

@@ -128,7 +128,7 @@ def statement_json(**fields: object) -> dict[str, object]:
         ({"format": 1, "declaration": []}, "program: no field 'declaration'", "did you mean 'declarations'?"),
         ({"format": 1, "declarations": 3}, "declarations: 3 is not a list", None),
         ({"format": 1, "declarations": [{"node": "Statment"}]}, "declarations[0]: no node 'Statment'", "did you mean 'Statement'?"),
-        ({"format": 1, "declarations": [{"node": "Times"}]}, "declarations[0]: no node 'Times' here", "nodes: Context, Query, QuickFix, ReactiveRule, Schema, Statement"),
+        ({"format": 1, "declarations": [{"node": "Times"}]}, "declarations[0]: no node 'Times' here", "nodes: ComplexClass, Context, Query, QuickFix, ReactiveRule, Schema, Statement, SubscribedClass"),
         ({"format": 1, "declarations": [{"node": "Schema"}]}, "declarations[0]: the field 'name' of Schema is missing", None),
         (statement_json(wher=None), "declarations[0]: no field 'wher'", "did you mean 'where'?"),
         (statement_json(stream="both"), "declarations[0].stream: 'both' is not one of them", "choices: istream, rstream, irstream"),

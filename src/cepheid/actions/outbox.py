@@ -105,7 +105,8 @@ class Outbox:
             folder = queue_folder(self.folder, name)
             if not folder.is_dir():
                 folder.mkdir(parents=True)
-                sync_folder(folder.parent)
+                for above in (folder.parent, self.folder):
+                    sync_folder(above)
             self._files[name] = Appender(folder / "actions.jsonl")
         return self._files[name]
 
@@ -160,7 +161,9 @@ def lock_for_delivering(folder: Path) -> Lock:
 
 def _make(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not folder.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            sync_folder(folder.parent)
         names = {path.name for path in folder.iterdir()}
     except (FileExistsError, NotADirectoryError):
         raise UsageError(error("bad-outbox", f"'{folder}' is no folder")) from None

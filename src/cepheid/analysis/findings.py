@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
+from importlib import import_module
 
 from cepheid.analysis import (
     contradictions,
@@ -24,7 +25,21 @@ from cepheid.program.graph import Graph, graph_of
 from cepheid.program.resolve import resolve_program
 from cepheid.program.tree import Declaration, ProgramTree
 
-ANALYSES: Mapping[str, Callable[[Graph], Iterator[Diagnostic]]] = {
+Analysis = Callable[[Graph], Iterator[Diagnostic]]
+
+
+def _of_classes(module: str) -> Analysis:
+    """An analysis of classes, which reads SQL with a library that other programs do without."""
+
+    def find(graph: Graph) -> Iterator[Diagnostic]:
+        if graph.program.classes:
+            chosen: Analysis = import_module(f"cepheid.analysis.classes.{module}").find
+            yield from chosen(graph)
+
+    return find
+
+
+ANALYSES: Mapping[str, Analysis] = {
     "cycles": cycles.find,
     "priorities": races.find,
     "unused": unused.find,
@@ -32,6 +47,12 @@ ANALYSES: Mapping[str, Callable[[Graph], Iterator[Diagnostic]]] = {
     "state": state.find,
     "retention": retention_report.find,
     "windows": windows.find,
+    "nulls": _of_classes("nulls"),
+    "monotone": _of_classes("monotone"),
+    "spans": _of_classes("observation"),
+    "firing": _of_classes("firing"),
+    "lifespans": _of_classes("outliving"),
+    "toggles": _of_classes("toggles"),
 }
 
 

@@ -14,6 +14,7 @@ from cepheid.bitemporal.detections import Detection
 from cepheid.bitemporal.outcome import Outcome
 from cepheid.core.event import Event, Value
 from cepheid.core.types import TIMESTAMP
+from cepheid.errors import InputError, error
 from cepheid.program.classes import EventClass
 from cepheid.program.resolved import ResolvedProgram
 
@@ -42,17 +43,21 @@ def detected(
     rows: Iterable[Event], classes: Mapping[str, EventClass], first: int
 ) -> list[Detection]:
     """What statements tell subscribed classes, each when it happened."""
-    found = []
-    for sequence, row in enumerate(rows, start=first):
-        declared = classes.get(row.type)
-        if declared is not None and not row.is_old:
-            values = tuple(_taken(row[a.name], a.type == TIMESTAMP) for a in declared.attributes)
-            key = declared.key_of(
-                dict(zip((a.name for a in declared.attributes), values, strict=True))
-            )
-            now = row.instant
-            found.append(Detection(declared.name, key, values, now, now, now, sequence))  # type: ignore[arg-type]
-    return found
+    told = (row for row in rows if row.type in classes and not row.is_old)
+    return [
+        _detection(row, classes[row.type], sequence) for sequence, row in enumerate(told, first)
+    ]
+
+
+def _detection(row: Event, declared: EventClass, sequence: int) -> Detection:
+    values = {a.name: _taken(row[a.name], a.type == TIMESTAMP) for a in declared.attributes}
+    key = tuple(values[name] for name in declared.key)
+    if None in key:
+        fact = f"'{row.statement}' tells {declared.name} of an event without its key"
+        hint = f"the key of {declared.name} is {', '.join(declared.key)}"
+        raise InputError(error("missing-key", fact, hint=hint))
+    now = row.instant
+    return Detection(declared.name, key, tuple(values.values()), now, now, now, sequence)
 
 
 def _taken(value: Value, is_time: bool) -> Value:

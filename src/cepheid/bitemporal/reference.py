@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 
+from cepheid.analysis.lifespans import spans_of
 from cepheid.bitemporal.derivation import view_of
 from cepheid.bitemporal.detections import Key
-from cepheid.bitemporal.lifespans import spans_of
 from cepheid.bitemporal.outcome import Outcome
 from cepheid.bitemporal.primitives import PRIMITIVES, Constellation, is_late_between
 from cepheid.bitemporal.recorder import Recorder

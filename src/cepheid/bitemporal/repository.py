@@ -24,13 +24,13 @@ AfterFreeze = Literal["refuse", "take"]
 
 
 class Refusal(StrEnum):
-    """Why a detection does not count; the value completes 'n versions ...'."""
+    """Why a detection does not count."""
 
-    FROZEN = "came after their events were frozen"
-    IMMUTABLE = "change what is immutable"
-    UNKNOWN = "retract what is not known"
-    EXPIRED = "were of events that had expired"
-    CONFIRMED = "say again what was frozen"  # harmless
+    FROZEN = "after the freeze"
+    IMMUTABLE = "a change of what is immutable"
+    UNKNOWN = "a retraction of what is not known"
+    EXPIRED = "after the event had expired"
+    CONFIRMED = "what was known already"  # harmless
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,10 @@ class Row:
     occ: Instant
     det: Instant
     expires: Instant = 0  # when the last event behind it does; for windows
+
+    def says(self, other: Row) -> bool:
+        """Whether it is the same version."""
+        return (self.values, self.occ, self.det) == (other.values, other.occ, other.det)
 
     def differs(self, other: Row, rounds: Rounds) -> bool:
         """Whether it changed: what was detected again is no change."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from cepheid.analysis.lifespans import lifespans
 from cepheid.bitemporal.detections import History
-from cepheid.bitemporal.lifespans import lifespans
 from cepheid.bitemporal.repository import Admission, AfterFreeze
 from cepheid.bitemporal.rounds import Rounds
 from cepheid.program.classes import SubscribedClass

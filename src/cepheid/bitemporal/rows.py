@@ -67,18 +67,24 @@ def change_values(change: Change, declared: EventClass) -> dict[str, Value]:
     }
 
 
+def known_events(
+    versions: Sequence[Version], rounds: Rounds, classes: Mapping[str, EventClass]
+) -> Iterator[Event]:
+    """Versions at the round from which they were known."""
+    for sequence, version in enumerate(versions):
+        values = shown_row(version.row, classes[version.cls])
+        yield Event(version.cls, rounds.instant(version.known_from), values, sequence)
+
+
 def version_events(
     versions: Sequence[Version], rounds: Rounds, classes: Mapping[str, EventClass]
 ) -> Iterator[Event]:
-    """Versions at the round from which they were known, with the one at which that ended."""
-    for sequence, version in enumerate(versions):
+    """The same with the rounds from which they were known, and to which."""
+    for event, version in zip(known_events(versions, rounds, classes), versions, strict=True):
         end = version.known_to
-        values: dict[str, Value] = {
-            **shown_row(version.row, classes[version.cls]),
-            "known_from": format_instant(rounds.instant(version.known_from)),
-            "known_to": None if end is None else format_instant(rounds.instant(end)),
-        }
-        yield Event(version.cls, rounds.instant(version.known_from), values, sequence)
+        event.values_["known_from"] = format_instant(rounds.instant(version.known_from))
+        event.values_["known_to"] = None if end is None else format_instant(rounds.instant(end))
+        yield event
 
 
 def shown_row(row: Row, declared: EventClass) -> dict[str, Value]:

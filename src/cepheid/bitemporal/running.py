@@ -93,8 +93,9 @@ def run_history(
         after_freeze=course.after_freeze,
     )
     outcome = engines.run(engine, request)
-    stream = mixed.stream_of(outcome, declared)
-    derived = _run(mixed.beside_classes(program), [*history.others, *stream], engine)
+    beside = mixed.beside_classes(program)
+    stream = mixed.stream_of(outcome, declared) if beside.statements else []
+    derived = _run(beside, [*history.others, *stream], engine)
     return Ran(program=program, history=history, outcome=outcome, derived=derived)
 
 

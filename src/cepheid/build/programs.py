@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cepheid.build.checks import refuse
+from cepheid.build.classes import EventClass
 from cepheid.build.declarations import Declaration
 from cepheid.build.forms import Form
 from cepheid.build.patterns import Pattern
@@ -12,8 +13,8 @@ from cepheid.program.tree import ProgramTree
 from cepheid.verbs import Program
 
 
-def compose(*parts: Declaration | Program, types: GivenTypes | None = None) -> Program:
-    """A program of schemas, contexts, statements, events and other programs, in their order.
+def compose(*parts: Declaration | EventClass | Program, types: GivenTypes | None = None) -> Program:
+    """A program of schemas, contexts, statements, events, classes and other programs, in their order.
 
     `types` describes event types that no schema declares; other types take theirs from the events.
 
@@ -39,7 +40,7 @@ def compose(*parts: Declaration | Program, types: GivenTypes | None = None) -> P
 
 
 def _program(part: object) -> Program:
-    if isinstance(part, Declaration):
+    if isinstance(part, Declaration | EventClass):
         return Program(ProgramTree(part.trees))
     if not isinstance(part, Program):
         refuse("usage", f"{shown(part)} is no part of a program", _around(part))

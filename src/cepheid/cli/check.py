@@ -202,9 +202,9 @@ def _extent(program: Program, findings: Sequence[Diagnostic]) -> str:
     from cepheid.cli.terminal.console import counted
 
     tree = program.tree
-    parts = (
-        [counted(len(tree.statements), "statement")] if tree.statements or not tree.queries else []
-    )
+    others = tree.queries or tree.classes
+    parts = [counted(len(tree.statements), "statement")] if tree.statements or not others else []
+    parts += [counted(len(tree.classes), "class", "classes")] if tree.classes else []
     parts += [counted(len(tree.queries), "pattern")] if tree.queries else []
     if findings:
         return f" in {', '.join(parts)}"

@@ -19,6 +19,7 @@ from cepheid.lang.vepl.language import VEPL
 LANGUAGES = {language.name: language for language in (EPL, VEPL, QUERIES, BICEPL)}
 DEFAULT = EPL
 OF_FORMS = VEPL  # has words for complex events that come from no text
+OF_CLASSES = BICEPL  # the same for classes
 
 
 def extensions() -> tuple[str, ...]:

@@ -15,7 +15,8 @@ from cepheid.errors import Diagnostic, Span, declared_twice, error, suggest
 from cepheid.program.classes import (
     IMPLICIT,
     RESERVED,
-    TYPES,
+    TYPE_NAMES,
+    USUAL_TYPES,
     AnyClass,
     ComplexClass,
     Reaction,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from cepheid.sql.tables import Table
 
 KIND = "kind"  # announcement, change or cancellation
-_FOUND_OUT = ("det", KIND)  # of an event, not told with it
+_FOUND_OUT = (*IMPLICIT, KIND)  # of an event, not told with it
 
 
 def class_types(classes: Iterable[AnyClass]) -> dict[str, EventType]:
@@ -114,9 +115,9 @@ def _wrong_attribute(
         fact = f"'{attribute.name}' cannot be the name of an attribute"
         hint = f"every event of a class has {', '.join(RESERVED)} already"
         yield error("bad-name", fact, span, hint)
-    if attribute.type not in TYPES:
+    if attribute.type not in TYPE_NAMES:
         fact = f"attribute '{attribute.name}' of {declared.name} is {attribute.type}"
-        hint = f"attributes of classes are {', '.join(map(str, TYPES))}"
+        hint = f"attributes of classes are {', '.join(USUAL_TYPES)}"
         yield error("unsupported", fact, span, hint)
 
 
@@ -139,7 +140,9 @@ def _resolved_class(
     query: ResolvedQuery | None = None
     if isinstance(declared, ComplexClass):
         query, wrong = resolve_query(declared.select, declared.occurring, tables, own)
-        problems += wrong
+        # Of a class that is not there, nobody knows the attributes.
+        unknown = [problem for problem in wrong if problem.code == "unknown-class"]
+        problems += unknown or wrong
     reactions = (_resolved_reaction(each, own, problems) for each in declared.reactions)
     return ResolvedClass(declared, own, query, tuple(r for r in reactions if r is not None))
 
@@ -182,8 +185,9 @@ def wrongly_told(
                 fact = f"'{name}' is in the key of {declared.name}, and this statement lacks it"
                 yield error("schema-conflict", fact, span, f"select a value as {name}")
             for name in (name for name in _FOUND_OUT if name in columns):
-                fact = f"'{name}' of {declared.name} cannot be inserted: it is found out"
-                yield error("schema-conflict", fact, columns[name] or span)
+                fact = f"'{name}' of {declared.name} cannot be inserted"
+                hint = "an event that a statement derives occurs, and is detected, at its time"
+                yield error("schema-conflict", fact, columns[name] or span, hint)
 
 
 def recursions(
@@ -201,7 +205,7 @@ def recursions(
             way = [names[n] for n in reversed(_way_back(first, sources))]
             shown = " -> ".join([names[first], *way])
             fact = f"'{names[first]}' derives its events from itself: {shown}"
-            hint = "one of them must do without the others"
+            hint = "one of them must do without the others" if len(way) > 1 else None
             span = classes[first - len(statements)].declared.span
             yield error("recursive-class", fact, span, hint)
 

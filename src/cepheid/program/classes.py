@@ -7,21 +7,30 @@ ones derive them from others by a query. Reactions say what is done about what w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from cepheid.core.checks import need
 from cepheid.core.located import Located
 from cepheid.core.time import Period
-from cepheid.core.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Attribute
+from cepheid.core.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Attribute, DataType
 from cepheid.errors import Span
 from cepheid.sql.text import Sql
 
 # What every event of a class has besides its attributes, and what its rows say of a version.
 IMPLICIT = ("occ", "det")
 RESERVED = (*IMPLICIT, "kind", "fired")
-TYPES = (STRING, DOUBLE, LONG, BOOLEAN, TIMESTAMP)  # of attributes
+# The types of attributes, with the names that SQL has for them, the usual one first.
+TYPE_NAMES: Mapping[DataType, tuple[str, ...]] = {
+    STRING: ("TEXT", "VARCHAR", "STRING", "CHAR"),
+    DOUBLE: ("NUMBER", "DOUBLE", "REAL", "FLOAT"),
+    LONG: ("INTEGER", "INT", "BIGINT", "LONG"),
+    BOOLEAN: ("BOOLEAN", "BOOL"),
+    TIMESTAMP: ("TIMESTAMP", "TIME", "DATETIME"),
+}
+TYPES = {name: type for type, names in TYPE_NAMES.items() for name in names}
+USUAL_TYPES = tuple(names[0] for names in TYPE_NAMES.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from cepheid.expr.tree import walk as walk_expr
 from cepheid.pattern.algebra import walk_taken
 from cepheid.pattern.policy import EVERY, Policy
 from cepheid.pattern.tree import Atom, Pattern, atoms, expressions, walk
-from cepheid.program.classes import AnyClass, ComplexClass, Reaction
+from cepheid.program.classes import AnyClass, Reaction, SubscribedClass
 from cepheid.program.tree import Context, OrderItem, PatternSource, ProgramTree, Statement
 
 if TYPE_CHECKING:
@@ -164,11 +164,14 @@ class ResolvedProgram:
 
     @property
     def input_types(self) -> tuple[str, ...]:
-        """The types that come from outside: consumed and not derived, or declared."""
-        complex_classes = (c.name for c in self.classes if isinstance(c.declared, ComplexClass))
-        derived = {*(s.target for s in self.statements), *complex_classes}
+        """The types that come from outside: consumed and not derived, or declared.
+
+        To statements, that is what classes tell them, too.
+        """
+        derived = {s.target for s in self.statements}
         used = [name for s in self.statements for name in s.inputs]
-        declared = [schema.name for schema in self.tree.schemas] + [c.name for c in self.classes]
+        told = [c.name for c in self.classes if isinstance(c.declared, SubscribedClass)]
+        declared = [schema.name for schema in self.tree.schemas] + told
         return tuple(dict.fromkeys(n for n in (*declared, *used) if n not in derived))
 
     @property

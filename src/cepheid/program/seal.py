@@ -33,7 +33,7 @@ class Seal:
         self._fields = {
             "format": f"{engine} {version if len(version) <= _DIGITS else _digest(version)}",
             "cepheid": __version__,
-            "program": _digest(_identity(program)),
+            "program": program_digest(program),
         }
         self._header = f"cepheid-state {json.dumps(self._fields)}\n".encode()
 
@@ -80,6 +80,11 @@ def _nature(state: bytes) -> str:
 def bad_state(fact: str) -> Diagnostic:
     hint = "start afresh, or use the program, the engine and the options that saved it"
     return error("bad-state", fact, hint=hint)
+
+
+def program_digest(program: ResolvedProgram) -> str:
+    """A short text that no other program has."""
+    return _digest(_identity(program))
 
 
 def _digest(text: str) -> str:

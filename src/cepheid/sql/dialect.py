@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from sqlglot import exp, generator, parser, tokens
 from sqlglot.dialects.dialect import Dialect, DialectType
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from cepheid.core.time import MICROSECONDS
 from cepheid.errors import Diagnostic, ProgramError, error
@@ -69,7 +69,15 @@ class TimeLiteral(exp.Expression, exp.Condition):
         return int(self.name[:-1]) * _UNITS[self.name[-1]]
 
 
-class BiCEPL(Dialect):
+class _Misread(ParseError):
+    """What sqlglot says of a text that it cannot read; `at` is None at the end of the text."""
+
+    def __init__(self, message: str, at: Token | None) -> None:
+        super().__init__(message, [{}])
+        self.at = at
+
+
+class ClassSql(Dialect):
     """The dialect; `Sql` texts are read and printed with it."""
 
     class Tokenizer(tokens.Tokenizer):
@@ -94,6 +102,16 @@ class BiCEPL(Dialect):
             _TIME_LITERAL: lambda self, token: self.expression(TimeLiteral(this=token.text), token),
         }
 
+        def raise_error(self, message: str, token: Token | None = None) -> None:
+            """At once, with the token at which the text goes wrong."""
+            raise _Misread(message, token or self._curr or None)
+
+        def parse_into(
+            self, expression_types: Any, raw_tokens: list[Token], sql: str | None = None
+        ) -> list[exp.Expr | None]:
+            """One type is asked for, and what is wrong with the text is raised as it is."""
+            return self._parse(self.EXPRESSION_PARSERS[expression_types], raw_tokens, sql)
+
         def expression(
             self, instance: Node, token: Token | None = None, comments: list[str] | None = None
         ) -> Node:
@@ -103,10 +121,18 @@ class BiCEPL(Dialect):
                 found.update_positions(self._prev)
             return found
 
+        def _parse_function_call(self, *arguments: Any, **options: Any) -> exp.Expr | None:
+            """Functions with a grammar of their own, such as CAST, begin with their names, too."""
+            token = self._curr
+            found = super()._parse_function_call(*arguments, **options)
+            if found is not None and token and "start" not in found.meta:
+                found.update_positions(token)
+            return found
+
     class Generator(generator.Generator):
         TRANSFORMS = {
             **generator.Generator.TRANSFORMS,
-            TimeLiteral: lambda self, node: node.name,
+            TimeLiteral: lambda _, node: node.name,
         }
         TYPE_MAPPING = {
             **generator.Generator.TYPE_MAPPING,
@@ -128,6 +154,8 @@ def _joined(found: list[Token], sql: str) -> Iterator[Token]:
         token = found[place]
         following = found[place + 1] if place + 1 < len(found) else None
         place += 1
+        if token.token_type == TokenType.COMMA and _ends_list(following):
+            raise _Misread("a comma too many", token)  # sqlglot would not mind
         if token.token_type == TokenType.STRING:
             yield _copy(token, text=_unescape(sql[token.start + 1 : token.end], sql[token.start]))
         elif following and _is_time(token, following):
@@ -139,6 +167,15 @@ def _joined(found: list[Token], sql: str) -> Iterator[Token]:
             place += 1
         else:
             yield token
+
+
+def _ends_list(token: Token | None) -> bool:
+    return token is None or token.token_type in (
+        TokenType.COMMA,
+        TokenType.R_PAREN,
+        TokenType.FROM,
+        TokenType.WHERE,
+    )
 
 
 def _copy(
@@ -235,7 +272,7 @@ def _upper(node: exp.Expr) -> exp.Expr:
 
 
 def _dialect() -> Dialect:
-    return Dialect.get_or_raise(BiCEPL)
+    return Dialect.get_or_raise(ClassSql)
 
 
 def too_deep(places: Places) -> Diagnostic:
@@ -248,8 +285,8 @@ def _parse(places: Places, read: Callable[[], list[exp.Expr | None]]) -> exp.Exp
         found = read()
     except ParseError as problem:
         raise ProgramError(_syntax(problem, places)) from None
-    except TokenError as problem:
-        raise ProgramError(_broken_token(problem, places)) from None
+    except TokenError:
+        raise ProgramError(_unclosed(places)) from None
     except RecursionError:
         raise ProgramError(too_deep(places)) from None
     if len(found) != 1 or found[0] is None:
@@ -259,25 +296,26 @@ def _parse(places: Places, read: Callable[[], list[exp.Expr | None]]) -> exp.Exp
 
 
 def _syntax(problem: ParseError, places: Places) -> Diagnostic:
-    """sqlglot says what it read up to the place, which gives the offset."""
-    details = problem.errors[0]
-    text = (details.get("highlight") or "").strip()
-    line, column = details.get("line") or 1, details.get("col") or 1
-    end = places.offset(line, column)
-    fact = _fact(str(details.get("description") or problem), text)
-    return error("syntax", fact, places.span(max(end - len(text), 0), end))
+    misread = problem if isinstance(problem, _Misread) else problem.__cause__
+    token = misread.at if isinstance(misread, _Misread) else None
+    if token is None:
+        return error("syntax", "the SQL ends too early", places.at(len(places.text.rstrip())))
+    place = places.span(token.start, token.end + 1)
+    fact = f"'{places.text[token.start : token.end + 1]}' is not expected here"
+    missing = re.match(r"Expecting (\W+)$", str(misread))
+    return error("syntax", fact, place, f"'{missing[1]}' is missing" if missing else None)
 
 
-def _fact(description: str, text: str) -> str:
-    if "Unexpected token" in description or not text:
-        return f"'{text}' is not expected here" if text else "the SQL ends too early"
-    return f"{description[0].lower()}{description[1:]}, at '{text}'"
+def _unclosed(places: Places) -> Diagnostic:
+    """The only tokens that cannot be read are those that do not end."""
+    opened = _OPENED.match(places.text)
+    start = opened.end() if opened else 0
+    what = {"`": "name", "/": "comment"}.get(places.text[start : start + 1], "text")
+    return error("syntax", f"this {what} is not closed", places.at(start))
 
 
-def _broken_token(problem: TokenError, places: Places) -> Diagnostic:
-    """The only tokens that break are those that are not closed."""
-    opened = re.match(r"Missing (\S+) from (\d+):(\d+)", str(problem))
-    if opened:
-        place = int(opened[3])
-        return error("syntax", f"a text or name is not closed with {opened[1]}", places.at(place))
-    return error("syntax", "a text, a name or a comment is not closed", places.whole)
+# Everything up to a quote or a comment that nothing closes.
+_OPENED = re.compile(
+    r"""(?:[^'"`/-]|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|/\*.*?\*/|//[^\n]*|--[^\n]*|/(?![*/])|-(?!-))*""",
+    re.DOTALL,
+)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache, wraps
 from typing import Any
 
-from cepheid.core.numbers import LONG_RANGE, NOT_FINITE, fits_int, fits_long
+from cepheid.core.numbers import NOT_FINITE, fits_int, fits_long
 from cepheid.core.time import format_instant
 
 _SHOWN = 40
@@ -87,29 +87,39 @@ def round_half_up(value: float, digits: int) -> float:
     exact = Decimal(repr(float(value)))
     if exact.adjusted() > _MOST_PLACES:
         return value  # no digits after the point
-    return float(exact.quantize(step, ROUND_HALF_UP))
+    return float(exact.quantize(step, ROUND_HALF_UP, _WIDE))
 
 
 _MOST_PLACES = 17
-
-
-def _saturated(value: float, to_whole: Callable[[float], int]) -> int:
-    """Spark takes the nearest integer of 64 bits for what is larger."""
-    if math.isinf(value):
-        return LONG_RANGE[value > 0]
-    return max(LONG_RANGE[0], min(LONG_RANGE[1], to_whole(value)))
+_WIDE = Context(prec=40)
 
 
 def floor(value: float) -> int:
-    return _saturated(value, math.floor)
+    if math.isinf(value):
+        raise OverflowError(f"floor({value}) is no number")
+    return _long(math.floor(value), f"floor({value})")
 
 
 def ceil(value: float) -> int:
-    return _saturated(value, math.ceil)
+    if math.isinf(value):
+        raise OverflowError(f"ceil({value}) is no number")
+    return _long(math.ceil(value), f"ceil({value})")
 
 
 def sign(value: float) -> float:
     return float((value > 0) - (value < 0))
+
+
+def length(text: str) -> int:
+    return len(text)
+
+
+def lower(text: str) -> str:
+    return text.lower()
+
+
+def upper(text: str) -> str:
+    return text.upper()
 
 
 def substring(text: str, start: int, length: int | None = None) -> str:
@@ -207,32 +217,30 @@ def format_message(template: str, kinds: str, *values: Any) -> str:
     return re.sub("%.", lambda m: "%" if m[0] == "%%" else next(texts), template)
 
 
+_STRICT: tuple[tuple[str, Function], ...] = (
+    ("add", add),
+    ("subtract", subtract),
+    ("multiply", multiply),
+    ("negative", negative),
+    ("divide", divide),
+    ("modulo", modulo),
+    ("round", round_half_up),
+    ("floor", floor),
+    ("ceil", ceil),
+    ("sign", sign),
+    ("length", length),
+    ("lower", lower),
+    ("upper", upper),
+    ("substring", substring),
+    ("like", like),
+    ("to_number", to_number),
+    ("to_integer", to_integer),
+    ("to_boolean", to_boolean),
+    ("to_text", to_text),
+)
 FUNCTIONS: dict[str, Function] = {
     "cepheid_format": format_message,
-    **{
-        f"cepheid_{name}": _strict(function)
-        for name, function in {
-            "add": add,
-            "subtract": subtract,
-            "multiply": multiply,
-            "negative": negative,
-            "divide": divide,
-            "modulo": modulo,
-            "round": round_half_up,
-            "floor": floor,
-            "ceil": ceil,
-            "sign": sign,
-            "length": len,
-            "lower": str.lower,
-            "upper": str.upper,
-            "substring": substring,
-            "like": like,
-            "to_number": to_number,
-            "to_integer": to_integer,
-            "to_boolean": to_boolean,
-            "to_text": to_text,
-        }.items()
-    },
+    **{f"cepheid_{name}": _strict(function) for name, function in _STRICT},
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from sqlglot import exp
 
@@ -10,14 +10,16 @@ from cepheid.core.types import (
     BOOLEAN,
     DOUBLE,
     LONG,
+    NULL,
     STRING,
     TIMESTAMP,
     DataType,
     Scalar,
 )
 
+Operator = type[exp.Expr]
 Node = TypeVar("Node", bound=exp.Expr)
-Type = exp.DataType.Type
+Type = exp.DType
 
 PERIOD = Scalar("time period")  # of time literals; beside numbers they are seconds
 SECOND = 1_000_000
@@ -48,7 +50,7 @@ class Primitive(exp.Expression, exp.Predicate):
 class Now(exp.Expression, exp.Condition):
     """The instant of the round."""
 
-    arg_types: dict[str, bool] = {}
+    arg_types: ClassVar[dict[str, bool]] = {}
 
 
 class Message(exp.Expression, exp.Condition):
@@ -62,6 +64,18 @@ def typed(node: Node, type: DataType) -> Node:
     if type in _TYPES:
         node.type = _TYPES[type]
     return node
+
+
+_TYPE_OF = {known: type for type, known in _TYPES.items()}
+
+
+def type_of(node: exp.Expr) -> DataType:
+    """The type that a node says; NULL where it is open."""
+    return _TYPE_OF.get(node.type.this, NULL) if node.type else NULL
+
+
+def projected(node: exp.Expr, label: str, type: DataType) -> exp.Alias:
+    return typed(exp.Alias(this=node, alias=name(label)), type)
 
 
 def words(type: DataType) -> str:
@@ -108,8 +122,21 @@ def wrapped(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def both(left: exp.Expr, right: exp.Expr, operator: type[exp.Expr], type: DataType) -> exp.Expr:
+def both(left: exp.Expr, right: exp.Expr, operator: Operator, type: DataType) -> exp.Expr:
     return typed(operator(this=wrapped(left), expression=wrapped(right)), type)
+
+
+def microseconds(node: exp.Expr) -> int:
+    """Of a constant length of time."""
+    return int(node.unnest().name)
+
+
+def shifted(time: exp.Expr, offset: int) -> exp.Expr:
+    """A time that many microseconds later."""
+    if offset == 0:
+        return time.copy()
+    operator: Operator = exp.Add if offset > 0 else exp.Sub
+    return both(time.copy(), whole(abs(offset), TIMESTAMP), operator, TIMESTAMP)
 
 
 def all_of(*parts: exp.Expr) -> exp.Expr:
@@ -120,7 +147,7 @@ def any_of(*parts: exp.Expr) -> exp.Expr:
     return _chain(exp.Or, parts)
 
 
-def _chain(operator: type[exp.Expr], parts: tuple[exp.Expr, ...]) -> exp.Expr:
+def _chain(operator: Operator, parts: tuple[exp.Expr, ...]) -> exp.Expr:
     found, *others = (wrapped(p) if isinstance(p, exp.Connector) else p for p in parts)
     for other in others:
         found = typed(operator(this=found, expression=other), BOOLEAN)

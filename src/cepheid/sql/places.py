@@ -8,6 +8,20 @@ from cepheid.errors import Span
 from cepheid.sql.text import Sql
 
 
+def offsets(node: exp.Expr) -> tuple[int, int] | None:
+    """Where the first token of a node begins and where its last one ends."""
+    metas = [m for n in node.walk() if (m := n.meta).get("start") is not None]
+    if not metas:
+        return None
+    return min(m["start"] for m in metas), max(m["end"] for m in metas)
+
+
+def at_place_of(node: exp.Expr, written: exp.Expr) -> None:
+    """What was made of some written SQL lies where that does."""
+    if ends := offsets(written):
+        node.meta.update(start=ends[0], end=ends[1])
+
+
 class Places:
     """The text of some SQL, and the places of offsets and nodes in the file that holds it."""
 
@@ -28,21 +42,21 @@ class Places:
         return self.span(offset, min(offset + 1, len(self.text)))
 
     def of(self, node: exp.Expr) -> Span:
-        """Of a node, from its first token to its last one, closing parentheses aside."""
-        metas = [m for n in node.walk() if (m := n.meta).get("start") is not None]
-        if not metas:
-            return self.of(node.parent) if node.parent else self.whole
-        return self.span(min(m["start"] for m in metas), max(m["end"] for m in metas) + 1)
+        """Of a node, from its first token to its last one, parentheses around it aside."""
+        ends = offsets(node)
+        if ends:
+            return self.span(ends[0], ends[1] + 1)
+        return self.of(node.parent) if node.parent else self.whole
 
     def word(self, node: exp.Expr) -> str:
         """The word that a node begins with, as written: the name of a function."""
         start, end = node.meta.get("start"), node.meta.get("end")
         return "" if start is None or end is None else self.text[start : end + 1]
 
-    def offset(self, line: int, column: int) -> int:
-        """Of a line and column of the text, both from one."""
-        before = self.text.splitlines(keepends=True)[: line - 1]
-        return sum(map(len, before)) + column
+    def between(self, left: exp.Expr, right: exp.Expr) -> str:
+        """What stands between two nodes: the operator, as written."""
+        before, after = offsets(left), offsets(right)
+        return self.text[before[1] + 1 : after[0]].strip("() \n\t") if before and after else ""
 
     def _place(self, offset: int) -> tuple[int, int]:
         before = self.text[:offset]

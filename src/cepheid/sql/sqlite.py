@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import wraps
 from pathlib import Path
 from typing import Any, Self
@@ -34,34 +33,29 @@ class Connection(sqlite3.Connection):
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> Any:
         return self.cursor().executemany(sql, parameters)
 
-    @contextmanager
-    def explained(self) -> Iterator[None]:
+    def explained(self, failure: sqlite3.Error) -> Exception:
         """SQLite says only that a function failed; the function has noted why."""
-        self.problem = None
-        try:
-            yield
-        except sqlite3.Error as failure:
-            if self.problem is None and "overflow" not in str(failure):
-                raise
-            fact = str(self.problem or "an integer does not fit into 64 bits")
-            raise RunError(error("sql-failed", fact)) from None
+        problem, self.problem = self.problem, None
+        if problem is None and "overflow" not in str(failure):
+            return failure
+        return RunError(error("sql-failed", str(problem or "an integer does not fit into 64 bits")))
 
-    def note(self, function: Function) -> Function:
+    def noting(self, function: Function) -> Function:
         """The function, which leaves its problem with the connection."""
 
         @wraps(function)
-        def noting(*arguments: Any) -> Any:
+        def called(*arguments: Any) -> Any:
             try:
                 return function(*arguments)
             except (ArithmeticError, ValueError) as problem:
                 self.problem = problem
                 raise
 
-        return noting
+        return called
 
-    def noting_class(self, aggregate: type) -> type:
-        """The same for the results of aggregates."""
-        finalize = self.note(aggregate.finalize)  # type: ignore[attr-defined]
+    def noting_result(self, aggregate: type) -> type:
+        """The same for an aggregate, which may fail at its end."""
+        finalize = self.noting(aggregate.finalize)  # type: ignore[attr-defined]
         return type(aggregate.__name__, (aggregate,), {"finalize": finalize})
 
 
@@ -71,28 +65,40 @@ class Cursor(sqlite3.Cursor):
     connection: Connection
 
     def execute(self, sql: str, parameters: Any = (), /) -> Self:
-        with self.connection.explained():
+        try:
             return super().execute(sql, parameters)
+        except sqlite3.Error as failure:
+            raise self.connection.explained(failure) from None
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> Self:
-        with self.connection.explained():
+        try:
             return super().executemany(sql, parameters)
+        except sqlite3.Error as failure:
+            raise self.connection.explained(failure) from None
 
     def fetchone(self) -> Any:
-        with self.connection.explained():
+        try:
             return super().fetchone()
+        except sqlite3.Error as failure:
+            raise self.connection.explained(failure) from None
 
     def fetchmany(self, size: int | None = None) -> list[Any]:
-        with self.connection.explained():
+        try:
             return super().fetchmany(self.arraysize if size is None else size)
+        except sqlite3.Error as failure:
+            raise self.connection.explained(failure) from None
 
     def fetchall(self) -> list[Any]:
-        with self.connection.explained():
+        try:
             return super().fetchall()
+        except sqlite3.Error as failure:
+            raise self.connection.explained(failure) from None
 
     def __next__(self) -> Any:
-        with self.connection.explained():
+        try:
             return super().__next__()
+        except sqlite3.Error as failure:
+            raise self.connection.explained(failure) from None
 
 
 def connect(path: str | os.PathLike[str] = ":memory:", *, read_only: bool = False) -> Connection:
@@ -106,7 +112,7 @@ def connect(path: str | os.PathLike[str] = ":memory:", *, read_only: bool = Fals
     for statement in (*_PRAGMAS, *(_FILE_PRAGMAS if is_file and not read_only else ())):
         connection.execute(statement)
     for label, function in FUNCTIONS.items():
-        connection.create_function(label, -1, connection.note(function), deterministic=True)
+        connection.create_function(label, -1, connection.noting(function), deterministic=True)
     for label, aggregate in AGGREGATES.items():
-        connection.create_aggregate(label, 1, connection.noting_class(aggregate))
+        connection.create_aggregate(label, 1, connection.noting_result(aggregate))
     return connection

@@ -28,8 +28,13 @@ class Table:
         return None
 
     @property
+    def held(self) -> dict[str, DataType]:
+        """All columns with the types of what engines hold."""
+        return {n: held(t) for n, t in self.columns.items()}
+
+    @property
     def attributes(self) -> dict[str, DataType]:
-        return {n: held(t) for n, t in self.columns.items() if n not in ("occ", "det")}
+        return {n: t for n, t in self.held.items() if n not in ("occ", "det")}
 
 
 def table(name: str, attributes: Iterable[Attribute]) -> Table:

@@ -154,10 +154,17 @@ def _sqlite_total(node: exp.Expr) -> exp.Expr:
 
 
 def _sqlite_join(node: exp.Expr) -> exp.Expr:
-    """CROSS JOIN would forbid SQLite to choose the order of its loops."""
-    if node.args.get("kind") == "CROSS":
+    """CROSS JOIN forbids SQLite to choose the order of its loops, which `ordered` ones want."""
+    if node.args.get("kind") == "CROSS" and not node.meta.get("ordered"):
         node.set("kind", None)
     return node
+
+
+def ordered_join(source: exp.Expr) -> exp.Join:
+    """A join that SQLite does after what stands before it."""
+    join = exp.Join(this=source, kind="CROSS")
+    join.meta["ordered"] = True
+    return join
 
 
 def _sqlite_text(node: exp.Expr) -> exp.Expr:
@@ -279,11 +286,11 @@ def _spark_total(node: exp.Expr) -> exp.Expr:
 
 
 def _spark_substring(node: exp.Expr) -> exp.Expr:
-    parts = [node.this]
-    for part in ("start", "length"):
-        if (value := node.args.get(part)) is not None:
-            parts.append(exp.Cast(this=value.copy(), to=exp.DataType(this=Type.INT)))
-    return _kept(node, _call("SUBSTRING", *parts))
+    given = (node.args.get(part) for part in ("start", "length"))
+    places = [
+        exp.Cast(this=v.copy(), to=exp.DataType(this=Type.INT)) for v in given if v is not None
+    ]
+    return _kept(node, _call("SUBSTRING", node.this, *places))
 
 
 def _spark_round(node: exp.Expr) -> exp.Expr:

@@ -32,6 +32,7 @@ from cepheid.sql.nodes import (
     Type,
     both,
     cast,
+    microseconds,
     number,
     typed,
     whole,
@@ -44,10 +45,9 @@ Typed: TypeAlias = tuple[exp.Expr, DataType]
 Reader: TypeAlias = Callable[["Typer", exp.Expr], Typed]
 
 FUNCTIONS = (
-    "abs", "avg", "cast", "ceil", "coalesce", "concat", "count", "floor", "greatest", "least",
-    "length", "lower", "max", "min", "mod", "nullif", "replace", "round", "sign", "substring",
-    "sum", "trim", "upper",
-)  # fmt: skip
+    "abs, avg, cast, ceil, coalesce, concat, count, floor, greatest, least, length, lower, max, min,"
+    " mod, nullif, replace, round, sign, substring, sum, trim, upper"
+)
 
 _NUMBERS = (LONG, DOUBLE)
 _MOST_DIGITS = 15
@@ -56,6 +56,23 @@ _FLAGS = {"big_int", "typed", "safe", "coalesce", "ignore_nulls", "is_string", "
           "casts_non_integer_decimals", "is_null", "zero_start"}  # fmt: skip
 _CASTS = {Type.BIGINT: LONG, Type.DOUBLE: DOUBLE, Type.TEXT: STRING, Type.BOOLEAN: BOOLEAN,
           Type.VARCHAR: STRING}  # fmt: skip
+
+
+_UNKNOWN: tuple[tuple[type[exp.Expr], str], ...] = (
+    (exp.Window, "a window function"),
+    (exp.Tuple, "a list of values here"),
+    (exp.Placeholder, "a parameter"),
+    (exp.Parameter, "a parameter"),
+    (exp.Bracket, "'[...]'"),
+    (exp.Filter, "FILTER after an aggregate"),
+)
+_UNKNOWN_PARTS = {
+    "db": "a name of more than two parts",
+    "position": "TRIM of one side, or of other characters than spaces,",
+    "field": "IN without parentheses",
+    "windows": "WINDOW",
+    "on": "DISTINCT ON",
+}
 
 
 class Scope(Protocol):
@@ -103,23 +120,27 @@ class Typer:
         for part, value in node.args.items():
             if value and part not in parts and part not in _FLAGS:
                 place = value if isinstance(value, exp.Expr) else node
-                self.refuse(f"{part.strip('_').replace('_', ' ').upper()} here", place)
+                said = part.strip("_").replace("_", " ").upper()
+                self.refuse(_UNKNOWN_PARTS.get(part, said), place)
                 return False
         return True
 
     def unknown(self, node: exp.Expr) -> Typed:
-        if isinstance(node, exp.Func):
-            if isinstance(node, exp.Anonymous) and (found := self.scope.call(self, node)):
-                return typed(*found), found[1]
-            written = self.places.word(node) or node.sql_name()
-            hint = f"functions: {', '.join(FUNCTIONS)}"
-            return self.refuse(f"function '{written}'", node, hint)
-        if isinstance(node, exp.Interval):
-            return self.refuse("INTERVAL", node, "write a length of time as 30s, 5m, 2h or 1d")
-        if isinstance(node, exp.Window):
-            return self.refuse("a window function", node)
+        """What this dialect does not have, by the name that it has in the text."""
+        if isinstance(node, exp.Anonymous) and (found := self.scope.call(self, node)):
+            return typed(*found), found[1]
         if isinstance(node, exp.Star):
             return self.report("syntax", "'*' stands for columns only after SELECT", node)
+        if isinstance(node, exp.Interval):
+            return self.refuse("INTERVAL", node, "write a length of time as 30s, 5m, 2h or 1d")
+        if what := next((said for kind, said in _UNKNOWN if isinstance(node, kind)), None):
+            return self.refuse(what, node)
+        if isinstance(node, exp.Binary):
+            sign = self.places.between(node.this, node.expression) or node.key.upper()
+            return self.refuse(f"'{sign}'", node)
+        if isinstance(node, exp.Func):
+            written = self.places.word(node) or node.sql_name()
+            return self.refuse(f"'{written}'", node, f"functions: {FUNCTIONS}")
         return self.refuse(f"'{node.key.upper()}'", node)
 
     def condition(self, node: exp.Expr) -> exp.Expr:
@@ -185,11 +206,6 @@ def seconds(node: exp.Expr) -> exp.Expr:
     return number(microseconds(node) / SECOND)
 
 
-def microseconds(node: exp.Expr) -> int:
-    """Of a constant length of time, as this module leaves it."""
-    return int(node.unnest().name)
-
-
 def _hint(a: DataType, b: DataType) -> str | None:
     if {a, b} == {TIMESTAMP, STRING}:
         return "write a time as TIMESTAMP '2026-01-31T12:00:00Z'"
@@ -223,11 +239,11 @@ def _time_literal(typer: Typer, node: exp.Expr) -> Typed:
     return whole(node.microseconds, PERIOD), PERIOD
 
 
-def _null(typer: Typer, node: exp.Expr) -> Typed:
-    return exp.Null(), NULL
+def _null(_: Typer, node: exp.Expr) -> Typed:
+    return node.copy(), NULL
 
 
-def _boolean(typer: Typer, node: exp.Expr) -> Typed:
+def _boolean(_: Typer, node: exp.Expr) -> Typed:
     return exp.Boolean(this=node.this), BOOLEAN
 
 
@@ -272,7 +288,7 @@ def _sum(typer: Typer, node: exp.Expr) -> Typed:
             a,
             b,
         ) else NULL
-    if a == TIMESTAMP or b == TIMESTAMP:
+    if TIMESTAMP in (a, b):
         return _time_sum(typer, node, (left, a), (right, b))
     if a == b == PERIOD:
         sign = 1 if operator is exp.Add else -1
@@ -288,15 +304,15 @@ def _time_sum(typer: Typer, node: exp.Expr, left: Typed, right: Typed) -> Typed:
         operator is exp.Add and types == (PERIOD, TIMESTAMP)
     )
     if is_shift or any(map(is_open, types)):
-        parts = (as_shift(found, type_) for found, type_ in (left, right))
-        return both(*parts, operator, TIMESTAMP), TIMESTAMP
+        one, other = (_as_shift(found, type_) for found, type_ in (left, right))
+        return both(one, other, operator, TIMESTAMP), TIMESTAMP
     sign = "+" if operator is exp.Add else "-"
     fact = f"{words(types[0])} {sign} {words(types[1])} makes no sense"
     hint = "lengths of time are written 30s, 5m, 2h, 1d"
     return typer.report("type-mismatch", fact, node, hint)
 
 
-def as_shift(node: exp.Expr, type_: DataType) -> exp.Expr:
+def _as_shift(node: exp.Expr, type_: DataType) -> exp.Expr:
     return whole(microseconds(node), TIMESTAMP) if type_ == PERIOD else node
 
 
@@ -307,17 +323,18 @@ def difference(left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 
 def _arithmetic(typer: Typer, node: exp.Expr, left: Typed, right: Typed) -> Typed:
-    values = []
-    for part, (found, type_) in ((node.this, left), (node.expression, right)):
-        if type_ == PERIOD:
-            found, type_ = seconds(found), DOUBLE
-        if not typer.expect(type_, _NUMBERS, part):
-            return exp.Null(), ANY
-        values.append((found, type_))
-    parts, common = typer.alike((node.this, node.expression), values)
+    values = [_as_number(left), _as_number(right)]
+    nodes = (node.this, node.expression)
+    if not all(typer.expect(v[1], _NUMBERS, n) for v, n in zip(values, nodes, strict=True)):
+        return exp.Null(), ANY
+    (one, other), common = typer.alike(nodes, values)
     if isinstance(node, exp.Div) and common == LONG:
-        parts, common = [cast(part, DOUBLE) for part in parts], DOUBLE
-    return both(*parts, type(node), common), common
+        one, other, common = cast(one, DOUBLE), cast(other, DOUBLE), DOUBLE
+    return both(one, other, type(node), common), common
+
+
+def _as_number(value: Typed) -> Typed:
+    return (seconds(value[0]), DOUBLE) if value[1] == PERIOD else value
 
 
 def _product(typer: Typer, node: exp.Expr) -> Typed:
@@ -332,8 +349,8 @@ def _comparison(typer: Typer, node: exp.Expr) -> Typed:
     if found:
         return found
     nodes = (node.this, node.expression)
-    parts, _ = typer.alike(nodes, [typer.read(part) for part in nodes])
-    return both(*parts, type(node), BOOLEAN), BOOLEAN
+    (left, right), _ = typer.alike(nodes, [typer.read(part) for part in nodes])
+    return both(left, right, type(node), BOOLEAN), BOOLEAN
 
 
 def _connective(typer: Typer, node: exp.Expr) -> Typed:
@@ -523,8 +540,8 @@ def _cast(typer: Typer, node: exp.Expr) -> Typed:
     if type_ == PERIOD:
         found, type_ = seconds(found), DOUBLE
     if type_ == TIMESTAMP or (type_ == DOUBLE and target == STRING):
-        hint = "format(...) writes numbers and times" if target == STRING else None
-        return typer.refuse(f"CAST of {words(type_)} to {words(target)}", node, hint)
+        advice = "format(...) writes numbers and times" if target == STRING else None
+        return typer.refuse(f"CAST of {words(type_)} to {words(target)}", node, advice)
     if type_ == target:
         return found, target
     return cast(found, target), target

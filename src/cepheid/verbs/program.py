@@ -59,7 +59,7 @@ class Program:
         )
         if any(problem.severity is Severity.ERROR for problem in problems):
             found = [*problems, *_certain(program.resolve().problems)]
-            raise ProgramError(*_in_order(found, program.sources))
+            raise ProgramError(*_in_order(dict.fromkeys(found), program.sources))
         return program
 
     def resolve(self) -> ResolvedProgram:
@@ -158,8 +158,9 @@ class Program:
         return self.to_text()
 
     def __repr__(self) -> str:
-        count = len(self.tree.statements)
-        return f"<Program: {count} statement{'' if count == 1 else 's'}>"
+        count, classes = len(self.tree.statements), len(self.tree.classes)
+        beside = f", {classes} class{'' if classes == 1 else 'es'}" if classes else ""
+        return f"<Program: {count} statement{'' if count == 1 else 's'}{beside}>"
 
 
 def _certain(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -174,7 +175,7 @@ def _certain(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
     ]
 
 
-_MISSING = {"unknown-type", "unknown-context", "bad-context"}
+_MISSING = {"unknown-type", "unknown-class", "unknown-context", "bad-context"}
 
 
 def _in_order(findings: Iterable[Diagnostic], files: Iterable[str]) -> list[Diagnostic]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Literal, TypeAlias
 
@@ -24,6 +23,7 @@ from cepheid.bitemporal.rows import (
     action_types,
     change_events,
     change_type,
+    known_events,
     version_events,
 )
 from cepheid.bitemporal.running import Course, Outage, Ran, run_program
@@ -99,8 +99,8 @@ class RoundsResult(Result):
     def as_of(self, time: Time) -> list[Event]:
         """What was known at an instant: in the last round up to it."""
         now = self.outcome.rounds.number(instant_of(time))
-        known = [replace(v, known_to=None) for v in self.outcome.versions if _holds(v, now)]
-        return list(version_events(known, self.outcome.rounds, self.classes))
+        known = [version for version in self.outcome.versions if _holds(version, now)]
+        return list(known_events(known, self.outcome.rounds, self.classes))
 
 
 def refusals(refused: Mapping[tuple[str, Refusal], int]) -> dict[str, dict[str, int]]:
@@ -221,7 +221,7 @@ def course_of(
     """How rounds go, from what callers write; UsageError where that makes no sense."""
     if chronon is None:
         fact = "classes are processed in rounds, and nothing says how often"
-        raise UsageError(error("usage", fact, hint="chronon='1m' has one every minute"))
+        raise UsageError(error("usage", fact, hint="chronon='1m', or --chronon 1m, has one every minute"))
     choose(window, WINDOWS, "window")
     choose(after_freeze, ("refuse", "take"), "after_freeze")
     kind: Window = next(each for each in WINDOWS if each == window)

@@ -21,7 +21,7 @@ from sqlglot import exp
 from cepheid.bitemporal.tables import HIDDEN
 from cepheid.program.resolved import ResolvedClass
 from cepheid.sql.queries import with_latest
-from cepheid.sql.transpile import to_sql
+from cepheid.sql.transpile import ordered_join, to_sql
 
 STATE = "@state"  # 0: known before and now, 1: now only, 2: before only
 _BEFORE = 2
@@ -287,7 +287,7 @@ def _joined(
     for source, columns in _in_order(placed, sources, conditions):
         if columns and source.table:
             indexes.add((source.table, columns))
-        joins.append(exp.Join(this=source.node.copy(), kind="CROSS"))
+        joins.append(ordered_join(source.node.copy()))
     select.set("joins", joins)
     if conditions:
         select.set("where", exp.Where(this=exp.and_(*(c.copy() for c in conditions), copy=False)))

@@ -10,7 +10,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import cache
+from typing import Any, TypeAlias
 
 from cepheid.bitemporal.detections import Key
 from cepheid.bitemporal.local.maintenance import STATE, affected_of, delta_of
@@ -32,6 +33,27 @@ class Marks:
     expires: Instant = 0  # when the last event behind it does, as far as was seen
 
 
+NOTHING = Marks()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """All that a store has of one event; nothing of it where it is forgotten."""
+
+    key: Key
+    row: Row | None = None
+    incept: Instant | None = None  # of subscribed events
+    marks: Marks = NOTHING
+
+    @property
+    def is_forgotten(self) -> bool:
+        return self.row is None and self.incept is None and self.marks == NOTHING
+
+    @property
+    def known(self) -> Known | None:
+        return None if self.incept is None else Known(self.incept, self.row)
+
+
 class ClassStore:
     """The table of a class and what belongs to it."""
 
@@ -49,8 +71,8 @@ class ClassStore:
         self._reader = RowReader(declared)
         self._class = declared
         self._is_read = is_read  # by queries of other classes
+        self.touched: set[Key] | None = None  # keys of what changed, where someone asks for them
         self._table = quoted(declared.name)
-        self._delta = f"temp.{quoted(delta_of(declared.name))}"
         self._known = quoted(f"{declared.name}@known")
         self._marks = quoted(f"{declared.name}@marks")
         self._affected = f"temp.{quoted(affected_of(declared.name))}"
@@ -64,11 +86,16 @@ class ClassStore:
         state = quoted(STATE)
         made = definition(name, self._class, f", {state} INTEGER NOT NULL")
         execute(made.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
-        self._index("@key", f"{self._key}, {state}", unique=True)
+        self._index("@key", self._key)
         self._index("@moving", f"{state}) WHERE ({state} > 0")
         for columns in indexes:
+            if tuple(columns) == self._class.key[: len(columns)]:
+                continue  # the key has it
             self._index("@" + "+".join(columns), ", ".join(map(quoted, columns)))
-        execute(definition(delta_of(name), self._class).replace("TABLE", "TEMP TABLE", 1))
+        execute(
+            f"CREATE TEMP VIEW {quoted(delta_of(name))} AS"
+            f" SELECT {self._columns} FROM main.{self._table} WHERE {state} > 0"
+        )
         execute(f"CREATE TEMP TABLE {quoted(affected_of(name))} ({self._key})")
         more = f"PRIMARY KEY ({self._key})) WITHOUT ROWID"
         execute(
@@ -84,10 +111,9 @@ class ClassStore:
                 f"CREATE TABLE IF NOT EXISTS {self._known} ({self._key}, incept INTEGER, {more}"
             )
 
-    def _index(self, name: str, columns: str, *, unique: bool = False) -> None:
-        kind = "UNIQUE INDEX" if unique else "INDEX"
+    def _index(self, name: str, columns: str) -> None:
         full = quoted(f"{self._class.name}{name}")
-        self._cursor.execute(f"CREATE {kind} IF NOT EXISTS {full} ON {self._table} ({columns})")
+        self._cursor.execute(f"CREATE INDEX IF NOT EXISTS {full} ON {self._table} ({columns})")
 
     def index_expiry(self) -> None:
         """For windows, which ask what expires first."""
@@ -115,6 +141,7 @@ class ClassStore:
 
     def change(self, delta: Delta) -> None:
         """Puts what is known in the place of what was known, and keeps that until the round is settled."""
+        self._touch(delta)
         state = quoted(STATE)
         gone = [key for key, (old, _) in delta.items() if old is not None]
         come = [_cells(new) for _, new in delta.values() if new is not None]
@@ -127,8 +154,6 @@ class ClassStore:
             return
         run(f"UPDATE {self._table} SET {state} = 2 WHERE {at_key}", gone)
         run(f"INSERT INTO {self._table} VALUES ({marks}, 1)", come)
-        images = (_cells(row) for pair in delta.values() for row in pair if row is not None)
-        run(f"INSERT INTO {self._delta} VALUES ({marks})", images)
 
     def settle(self) -> None:
         """Forgets what was known before."""
@@ -137,7 +162,6 @@ class ClassStore:
         state, execute = quoted(STATE), self._cursor.execute
         execute(f"DELETE FROM {self._table} WHERE {state} > 0 AND {state} = 2")
         execute(f"UPDATE {self._table} SET {state} = 0 WHERE {state} > 0")
-        execute(f"DELETE FROM {self._delta}")
 
     def affect(self, keys: Iterable[Key]) -> None:
         """Names the keys that are derived anew."""
@@ -147,12 +171,8 @@ class ClassStore:
 
     # What is remembered of subscribed events
 
-    def known(self, key: Key) -> Known | None:
-        sql = f"SELECT incept FROM {self._known} WHERE {self._at_key}"
-        found = self._cursor.execute(sql, key).fetchone()
-        return None if found is None else Known(found[0], self.row(key))
-
     def remember(self, events: Mapping[Key, Known]) -> None:
+        self._touch(events)
         marks = ", ".join("?" * (len(self._class.key) + 1))
         rows = ((*key, known.incept) for key, known in events.items())
         self._cursor.executemany(f"INSERT OR REPLACE INTO {self._known} VALUES ({marks})", rows)
@@ -163,17 +183,14 @@ class ClassStore:
         return self._cursor.execute(sql, (incept,)).fetchall()
 
     def forget(self, keys: Sequence[Key]) -> None:
+        self._touch(keys)
         self._cursor.executemany(f"DELETE FROM {self._known} WHERE {self._at_key}", keys)
 
     # Toggles, and when to look again
 
-    def marks(self, key: Key) -> Marks:
-        sql = f"SELECT fired, due, expires FROM {self._marks} WHERE {self._at_key}"
-        found = self._cursor.execute(sql, key).fetchone()
-        return Marks(bool(found[0]), found[1], found[2]) if found else Marks()
-
     def mark(self, marks: Mapping[Key, Marks]) -> None:
         """Sets marks; those that say nothing are not kept."""
+        self._touch(marks)
         kept = [
             (*k, m.fired, m.due, m.expires)
             for k, m in marks.items()
@@ -200,7 +217,67 @@ class ClassStore:
         sql = f"SELECT {self._key}, fired FROM {self._marks} WHERE expires < ?"
         found = self._cursor.execute(sql, (expires,)).fetchall()
         self._cursor.execute(f"DELETE FROM {self._marks} WHERE expires < ?", (expires,))
+        self._touch(tuple(key) for *key, _ in found)
         return [tuple(key) for *key, fired in found if fired]
+
+    # What there is of events
+
+    def _touch(self, keys: Iterable[Key]) -> None:
+        if self.touched is not None:
+            self.touched.update(keys)
+
+    def kept_of(self, keys: Iterable[Key]) -> list[Kept]:
+        """What there is of some events, in the order of their keys."""
+        self.affect(keys)
+        return self.kept_of_affected()
+
+    def kept_of_affected(self) -> list[Kept]:
+        return self._kept(self._affected)
+
+    def all_kept(self) -> list[Kept]:
+        """What there is of all events."""
+        tables = [self._table, self._marks, *([self._known] if self._is_subscribed else [])]
+        return self._kept(f"({' UNION '.join(f'SELECT {self._key} FROM {t}' for t in tables)})")
+
+    def _kept(self, keys: str) -> list[Kept]:
+        return [self._kept_event(found) for found in self._cursor.execute(self._look_up(keys))]
+
+    @cache  # noqa: B019  a store lives as long as its connection
+    def _look_up(self, keys: str) -> str:
+        columns = [f"k.{quoted(name)}" for name in self._class.key]
+        columns += ["m.fired", "m.due", "m.expires", "e.incept" if self._is_subscribed else "NULL"]
+        columns += [f"r.{quoted(name)}" for name in (STATE, *column_names(self._class))]
+        joins = f" LEFT JOIN {self._table} r ON {self._same_key('r')} AND r.{quoted(STATE)} < 2"
+        joins += f" LEFT JOIN {self._marks} m ON {self._same_key('m')}"
+        if self._is_subscribed:
+            joins += f" LEFT JOIN {self._known} e ON {self._same_key('e')}"
+        order = ", ".join(map(str, range(1, len(self._class.key) + 1)))
+        return f"SELECT {', '.join(columns)} FROM {keys} k{joins} ORDER BY {order}"
+
+    @property
+    def _is_subscribed(self) -> bool:
+        return isinstance(self._class, SubscribedClass)
+
+    def _same_key(self, alias: str) -> str:
+        return " AND ".join(f"k.{quoted(n)} = {alias}.{quoted(n)}" for n in self._class.key)
+
+    def _kept_event(self, found: Sequence[Any]) -> Kept:
+        width = len(self._class.key)
+        fired, due, expires, incept, state = found[width : width + 5]
+        marks = NOTHING if fired is None else Marks(bool(fired), due, expires)
+        row = None if state is None else self._reader.row(found[width + 5 :])
+        return Kept(self._reader.plain_key(found[:width]), row, incept, marks)
+
+    def load(self, events: Iterable[Kept]) -> None:
+        """Takes in what was kept of events that it knows nothing of."""
+        kept = list(events)
+        marks = ", ".join("?" * len(column_names(self._class)))
+        rows = (_cells(each.row) for each in kept if each.row is not None)
+        self._cursor.executemany(f"INSERT INTO {self._table} VALUES ({marks}, 0)", rows)
+        self.mark({each.key: each.marks for each in kept})
+        begun = {e.key: Known(e.incept, e.row) for e in kept if e.incept is not None}
+        if begun:
+            self.remember(begun)
 
 
 def _cells(row: Row) -> tuple[object, ...]:

@@ -63,4 +63,4 @@ def on_refused(refused: Mapping[str, Mapping[str, int]]) -> None:
     """What was detected of events of classes, and does not count."""
     for name, reasons in refused.items():
         for reason, count in reasons.items():
-            remark(f"{counted(count, 'version')} of {one_line(name)} {reason}: they do not count")
+            remark(f"refused {counted(count, 'detection')} of {one_line(name)}: {reason}")

@@ -63,9 +63,11 @@ def _cell(value: Value) -> Text:
 
 
 def plain(value: Value) -> str:
-    """A value in one line; events and lists as JSON."""
+    """A value in one line: a cause as its class and key, events and lists as JSON."""
     if isinstance(value, str):
         return one_line(value)
+    if isinstance(value, dict) and "@type" in value:
+        return " ".join(plain(part) for part in value.values())
     encoded = encode_value(value)
     return one_line(encoded if isinstance(encoded, str) else to_json(encoded))
 

@@ -9,9 +9,10 @@ from cepheid.core.time import MICROSECONDS, Period
 from cepheid.core.types import Attribute, DataType
 from cepheid.errors import ProgramError, Span, error, suggest
 from cepheid.lang.bicepl.cursor import BiceplCursor
-from cepheid.lang.bicepl.notation import TYPE_NAMES, TYPES, UNITS, print_type
+from cepheid.lang.bicepl.notation import UNITS, print_type
 from cepheid.lang.common.expressions import name_text
 from cepheid.lang.common.lexer import Kind
+from cepheid.program.classes import TYPES, USUAL_TYPES
 
 _TIME = re.compile(r"([0-9]{1,18})([smhd])", re.IGNORECASE)
 
@@ -25,12 +26,14 @@ def attribute(cursor: BiceplCursor) -> tuple[Attribute, Span]:
 
 def _type(cursor: BiceplCursor) -> DataType:
     token = cursor.token
-    found = TYPES.get(str(token.value)) if token.kind is Kind.WORD else None
+    found = TYPES.get(token.text.upper()) if token.kind is Kind.WORD else None
     if found is None:
-        cursor.unexpected("a type", hint=suggest(token.text, TYPE_NAMES, "types"))
+        cursor.unexpected("a type", hint=suggest(token.text, USUAL_TYPES, "types"))
     cursor.advance()
     if cursor.token.is_symbol("("):
-        cursor.refuse("types have no length here", cursor.token.span, f"write {print_type(found)}")
+        hint = f"write {print_type(found)}"
+        cursor.report("syntax", "types have no length here", cursor.token.span, hint)
+        cursor.skip_group()
     return found
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cepheid.core.time import MICROSECONDS, Period, TimeUnit
-from cepheid.core.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, DataType
+from cepheid.core.types import DataType
 from cepheid.errors import UsageError, error
 from cepheid.expr.notation import IDENTIFIER
 from cepheid.lang.common.lexer import Spelling, Tokens, tokenize
+from cepheid.program.classes import TYPE_NAMES, USUAL_TYPES
 
 # What a word means inside of SQL is the business of SQL; a quote doubled in a string is a quote.
 _SPELLING = Spelling(
-    symbols=("<=>", "==", "::", "&", "|", "^", "~", "!", "?"),
+    symbols=("<=>", "==", "::", "||", "&", "|", "^", "~", "!", "?"),
     comment="--|//",
     suffix=r"[\w$]*",
     string=r"""'(?:[^'\\\n]|\\[^\n]|'')*'|"(?:[^"\\\n]|\\[^\n]|"")*\"""",
@@ -53,24 +54,14 @@ PRIMITIVES = frozenset(
 VERSIONS = frozenset({"new", "old", "now"})
 KEYWORDS = RESERVED | frozenset(_PLACED_WORDS.split())
 
-_TYPES: Mapping[DataType, tuple[str, ...]] = {
-    STRING: ("TEXT", "VARCHAR", "STRING", "CHAR"),
-    DOUBLE: ("NUMBER", "DOUBLE", "REAL", "FLOAT"),
-    LONG: ("INTEGER", "INT", "BIGINT", "LONG"),
-    BOOLEAN: ("BOOLEAN", "BOOL"),
-    TIMESTAMP: ("TIMESTAMP", "TIME", "DATETIME"),
-}
-TYPES = {name.lower(): type for type, names in _TYPES.items() for name in names}
-TYPE_NAMES = tuple(names[0] for names in _TYPES.values())
-
 UNITS: Mapping[str, TimeUnit] = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 
 
 def print_type(type: DataType) -> str:
-    if type not in _TYPES:
+    if type not in TYPE_NAMES:
         fact = f"an attribute of a class cannot be {type}"
-        raise UsageError(error("unsupported", fact, hint=f"types: {', '.join(TYPE_NAMES)}"))
-    return _TYPES[type][0]
+        raise UsageError(error("unsupported", fact, hint=f"types: {', '.join(USUAL_TYPES)}"))
+    return TYPE_NAMES[type][0]
 
 
 def print_time(period: Period) -> str:

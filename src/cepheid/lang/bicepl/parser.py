@@ -16,7 +16,7 @@ from cepheid.errors import Diagnostic, ProgramError, Span
 from cepheid.lang.bicepl.clauses import attribute, time
 from cepheid.lang.bicepl.cursor import BiceplCursor
 from cepheid.lang.bicepl.notation import tokens_of
-from cepheid.lang.bicepl.sql_pieces import Pieces
+from cepheid.lang.bicepl.sql_pieces import Pieces, lies_in
 from cepheid.lang.common.expressions import name_text
 from cepheid.lang.common.lexer import Comment, Kind, Token
 from cepheid.program.classes import AnyClass, ComplexClass, Reaction, SubscribedClass
@@ -42,7 +42,9 @@ def parse(text: str, file: str | None = None) -> Parsed:
     classes: list[AnyClass] = []
     while cursor.token.kind is not Kind.END:
         if not cursor.take_symbol(";"):
-            found = _ClassReader(cursor, Pieces(cursor, text), tokens.problems).read()
+            found = _ClassReader(
+                cursor, Pieces(cursor, text, tokens.problems), tokens.problems
+            ).read()
             classes += [] if found is None else [found]
     problems = sorted([*tokens.problems, *cursor.problems], key=_place)
     return Parsed(ProgramTree(tuple(classes)), tuple(problems), tokens.comments)
@@ -146,7 +148,9 @@ class _ClassReader:
         name = self._attempt(lambda: self._name(words), lambda: cursor.token.is_symbol("("))
         span = cursor.span_from(start)
         typed = self._attempt(lambda: self._list("attributes", lambda: attribute(cursor)))
-        key = self._clause("ID", "the key of the class", lambda: self._list("key", self._key_name))
+        key = self._clause(
+            "ID", "the key of the class", lambda: self._list("key attributes", self._key_name)
+        )
         if name is None or not typed or not key:
             return None
         places = tuple(place for _, place in [*typed, *key])
@@ -170,7 +174,7 @@ class _ClassReader:
         found = [self._attempt(read, self._at_next)]
         while cursor.take_symbol(","):
             found.append(self._attempt(read, self._at_next))
-        cursor.close(")", opened, what, ())
+        cursor.close(")", opened, f"list of {what}", ())
         whole = [each for each in found if each is not None]
         return whole if len(whole) == len(found) else None
 
@@ -205,7 +209,7 @@ class _ClassReader:
         cursor = self.cursor
         start = cursor.expect_word("on")
         condition = self.pieces.condition()
-        cursor.expect_word("do", " and an action after the condition")
+        cursor.expect_word("do")
         name = cursor.name("the name of an action")
         opened = cursor.expect_symbol("(", " and the arguments of the action")
         arguments = self.pieces.arguments(opened)
@@ -246,6 +250,4 @@ class _ClassReader:
 
     def _is_consequence(self, begun: Token, reached: Token) -> bool:
         """Whether there is text between that is no token: reason enough to fail."""
-        start = (begun.span.line, begun.span.column)
-        end = (reached.span.line, reached.span.column)
-        return any(start <= _place(problem) <= end for problem in self.known)
+        return any(lies_in(problem, begun.span.to(reached.span)) for problem in self.known)

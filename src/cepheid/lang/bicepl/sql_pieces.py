@@ -6,10 +6,10 @@ missing swallows no more than its piece.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
-from cepheid.errors import Span
+from cepheid.errors import Diagnostic, Span
 from cepheid.lang.bicepl.cursor import BiceplCursor
 from cepheid.lang.bicepl.normal import Kind, normal
 from cepheid.lang.common import lexer
@@ -20,18 +20,19 @@ _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
 class Pieces:
-    """The pieces of one text."""
+    """The pieces of one text; `known` is what is wrong with its tokens."""
 
-    def __init__(self, cursor: BiceplCursor, text: str) -> None:
+    def __init__(self, cursor: BiceplCursor, text: str, known: Sequence[Diagnostic]) -> None:
         self.cursor = cursor
         self.lines = text.split("\n")
+        self.known = known
 
     def query(self) -> Sql:
         """All before `OCCURRING AT`; where that is missing, all before the first statement."""
         if not self.cursor.token.is_word("select", "with"):
             self.cursor.unexpected("'SELECT' after 'AS'", ("select",))
         end = self._end_of_query()
-        return self._piece("select", "a query", lambda: self.cursor.token is end)
+        return self._sql("select", self._cut("a query", lambda: self.cursor.token is end))
 
     def _end_of_query(self) -> Token:
         cursor = self.cursor
@@ -55,32 +56,33 @@ class Pieces:
         return token.is_word("occurring") or likely
 
     def time(self) -> Sql:
-        return self._piece("time", "a time", lambda: self.cursor.token.is_word("on"))
+        return self._sql("time", self._cut("a time", lambda: self.cursor.token.is_word("on")))
 
     def condition(self) -> Sql:
-        """All before `DO`."""
-        return self._piece("condition", "a condition after 'ON'", self._at_word, (",",))
+        """All before `DO`, which must be there."""
+        found = self._cut("a condition after 'ON'", self._at_word, (",",))
+        if not self.cursor.token.is_word("do"):
+            self.cursor.unexpected("'DO' and an action after the condition", ("do",))
+        return self._sql("condition", found)
 
     def arguments(self, opened: Token) -> tuple[Sql, ...]:
         """Those of an action, the closing bracket included."""
-        found: list[Sql] = []
+        found: list[Span] = []
         if not self.cursor.token.is_symbol(")"):
             found.append(self._argument())
             while self.cursor.take_symbol(","):
                 found.append(self._argument())
         self.cursor.close(")", opened, "list of arguments", ())
-        return tuple(found)
+        return tuple(self._sql("value", span) for span in found)
 
-    def _argument(self) -> Sql:
-        return self._piece("value", "an argument", self._at_word, (",", ")"))
+    def _argument(self) -> Span:
+        return self._cut("an argument", self._at_word, (",", ")"))
 
     def _at_word(self) -> bool:
         return self.cursor.token.is_word("on", "do")
 
-    def _piece(
-        self, kind: Kind, what: str, is_end: Callable[[], bool], ends: tuple[str, ...] = ()
-    ) -> Sql:
-        """All up to a place; the symbols end it only outside of brackets."""
+    def _cut(self, what: str, is_end: Callable[[], bool], ends: tuple[str, ...] = ()) -> Span:
+        """The place of all up to another one; the symbols end it only outside of brackets."""
         cursor = self.cursor
         start, opened = cursor.token, list[Token]()
         while not (cursor.at_end() or is_end()):
@@ -96,11 +98,7 @@ class Pieces:
             cursor.close(_PAIRS[opened[-1].text], opened[-1], "bracket", ())
         if cursor.token is start:
             cursor.unexpected(what, ())
-        span = cursor.span_from(start)
-        written = self._written(span)
-        # One that SQL refuses is kept as it is written: the class is there all the same.
-        found = cursor.lowered(normal, kind, written, span)
-        return found or Sql(written, written, span=span)
+        return cursor.span_from(start)
 
     def _close(self, opened: list[Token], token: Token) -> None:
         if not opened:
@@ -109,8 +107,24 @@ class Pieces:
             self.cursor.close(_PAIRS[opened[-1].text], opened[-1], "bracket", ())
         opened.pop()
 
+    def _sql(self, kind: Kind, span: Span) -> Sql:
+        """What SQL refuses is kept as it is written, so that the class is there all the same."""
+        written = self._written(span)
+        as_written = Sql(written, written, span=span)
+        if any(lies_in(problem, span) for problem in self.known):
+            return as_written  # it is reported already
+        return self.cursor.lowered(normal, kind, written, span) or as_written
+
     def _written(self, span: Span) -> str:
         lines = self.lines[span.line - 1 : span.end_line]
         lines[-1] = lines[-1][: span.end_column - 1]
         lines[0] = lines[0][span.column - 1 :]
         return "\n".join(lines)
+
+
+def lies_in(problem: Diagnostic, span: Span) -> bool:
+    place = problem.span
+    if place is None:
+        return False
+    start, end = (span.line, span.column), (span.end_line, span.end_column)
+    return start <= (place.line, place.column) <= end

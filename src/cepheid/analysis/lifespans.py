@@ -29,6 +29,36 @@ class ClassSpans:
     lifespan: int | None  # of subscribed classes
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """For how long a window keeps the events of a class after their occurrence, in microseconds.
+
+    The events behind one of them may lie as far apart as its spread. `unmoved`: none of them was moved
+    since it was first told. `surely`: also if each was moved later as far as its freezing time allows.
+    """
+
+    unmoved: int
+    surely: int
+
+
+def kept_after(classes: Sequence[ResolvedClass]) -> dict[str, Kept]:
+    """How long windows keep the events of all classes, which come after those that they are made of."""
+    spans = spans_of(classes)
+    roots: dict[str, set[str]] = {}  # the subscribed classes behind each class
+    moves: dict[str, int] = {}
+    for each in classes:
+        roots[each.name] = {root for near in each.reads for root in roots[near]} or {each.name}
+        if isinstance(each.declared, SubscribedClass):
+            moves[each.name] = spans[each.name].freezing if each.declared.is_mutable else 0
+    found = {}
+    for name, behind in roots.items():
+        lives = [(spans[root].lifespan or 0, moves[root]) for root in behind]
+        unmoved = min(life for life, _ in lives) - spans[name].spread
+        surely = min(life - move for life, move in lives) - spans[name].spread
+        found[name] = Kept(max(unmoved, 0), max(surely, 0))
+    return found
+
+
 def spans_of(classes: Sequence[ResolvedClass]) -> dict[str, ClassSpans]:
     """The spans of all classes, which come after those that they are made of."""
     from cepheid.sql.shifts import shift_of

@@ -1,0 +1,224 @@
+"""Rounds on Spark: the driver, and the one place that knows PySpark.
+
+A history goes in as tables of detections, a table for each class; what comes out are tables, too. Nothing
+runs round by round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cepheid.bitemporal.detections import Detection, Key, by_class
+from cepheid.bitemporal.outcome import Change, Firing, Outcome, Toggle, Version
+from cepheid.bitemporal.repository import AfterFreeze, Refusal, Row
+from cepheid.bitemporal.request import RoundsRequest
+from cepheid.bitemporal.rounds import Rounds
+from cepheid.bitemporal.spark.program import plan_of
+from cepheid.bitemporal.spark.reactions import (
+    actions_of,
+    argument_name,
+    changes_of,
+    fired_of,
+    toggles_of,
+)
+from cepheid.bitemporal.spark.steps import quoted
+from cepheid.bitemporal.spark.subscribed import input_of, refused_of
+from cepheid.bitemporal.statements import argument_value
+from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, STRING, DataType
+from cepheid.engines.spark.session.failures import failure_of
+from cepheid.engines.spark.session.spark_session import session
+from cepheid.program.classes import EventClass, SubscribedClass
+from cepheid.program.resolved import ResolvedClass
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+
+class Histories:
+    """The tables of a program over the histories of its subscribed classes."""
+
+    def __init__(
+        self,
+        classes: Sequence[ResolvedClass],
+        rounds: Rounds,
+        detections: Mapping[str, DataFrame],
+        *,
+        after_freeze: AfterFreeze = "refuse",
+    ) -> None:
+        known = {name for name, frame in detections.items() if "@known" in frame.columns}
+        self._plan = plan_of(classes, rounds, after_freeze=after_freeze, with_known=known)
+        self._frames = {input_of(name): frame for name, frame in detections.items()}
+        self._fired = {fired_of(each.declared.name) for each in classes}
+
+    def table(self, name: str) -> DataFrame:
+        """The rows of a step."""
+        if name not in self._frames:
+            self._frames[name] = self._frame(name)
+        return self._frames[name]
+
+    def keep(self, name: str) -> None:
+        """Works out all that is known of a class, for everything that follows."""
+        self._frames[fired_of(name)] = self.table(fired_of(name)).localCheckpoint()
+
+    def _frame(self, name: str) -> DataFrame:
+        """Classes are analysed one by one: as one text, a program may be too deep for Spark."""
+        steps = self._plan.needed(name, self._is_given)
+        own = {step.name for step in steps}
+        read = dict.fromkeys(each for step in steps for each in step.reads if each not in own)
+        frames: dict[str, Any] = {
+            f"frame{place}": self.table(each) for place, each in enumerate(read)
+        }
+        parts = [
+            f"{quoted(each)} AS (SELECT * FROM {{frame{place}}})" for place, each in enumerate(read)
+        ]
+        for step in steps:
+            sql = step.sql.replace("{", "{{").replace("}", "}}")
+            parts.append(f"{quoted(step.name)} AS ({sql})")
+        [first, *_] = frames.values()
+        text = f"WITH {', '.join(parts)} SELECT * FROM {quoted(name)}"
+        found: DataFrame = first.sparkSession.sql(text, **frames)
+        return found
+
+    def _is_given(self, name: str) -> bool:
+        return name in self._frames or name in self._fired
+
+
+def run(request: RoundsRequest) -> Outcome:
+    """A history that is at hand, as a whole."""
+    from pyspark.errors import PySparkException
+
+    running = session()
+    subscribed = [
+        each.declared for each in request.classes if isinstance(each.declared, SubscribedClass)
+    ]
+    told = by_class(request.history.detections)
+    frames = {
+        declared.name: running.createDataFrame(
+            detection_table(declared, told.get(declared.name, []))
+        )
+        for declared in subscribed
+    }
+    histories = Histories(
+        request.classes, request.rounds, frames, after_freeze=request.after_freeze
+    )
+    try:
+        return _outcome(request, histories)
+    except PySparkException as problem:
+        raise failure_of(problem) from None
+
+
+def _outcome(request: RoundsRequest, histories: Histories) -> Outcome:
+    rank = {name: place for place, name in enumerate(request.names)}
+    firings: list[Firing] = []
+    versions: list[Version] = []
+    changes: list[Change] = []
+    toggles: list[Toggle] = []
+    refused: dict[tuple[str, Refusal], int] = {}
+    for each in request.classes:
+        name = each.declared.name
+        histories.keep(name)
+        versions += _versions(each.declared, _rows(histories, name), request.rounds)
+        changes += _changes(each.declared, _rows(histories, changes_of(name)))
+        toggles += _toggles(each.declared, _rows(histories, toggles_of(name)))
+        if each.reactions:
+            firings += _firings(each, _rows(histories, actions_of(name)))
+        if isinstance(each.declared, SubscribedClass):
+            for row in _rows(histories, refused_of(name)):
+                refused[name, Refusal[row["reason"]]] = row["count"]
+    return Outcome(
+        rounds=request.rounds,
+        firings=sorted(firings, key=lambda f: (f.round, rank[f.cls], f.key, f.statement)),
+        versions=sorted(versions, key=lambda v: (v.known_from, rank[v.cls], v.key)),
+        changes=sorted(changes, key=lambda c: (c.round, rank[c.cls], c.key)),
+        toggles=sorted(toggles, key=lambda t: (t.set_in, rank[t.cls], t.key)),
+        taken=len(request.history.detections),
+        refused=refused,
+    )
+
+
+def _rows(histories: Histories, name: str) -> Iterator[dict[str, Any]]:
+    for batch in histories.table(name).toArrow().to_batches():
+        yield from batch.to_pylist()
+
+
+def _key(declared: EventClass, row: Mapping[str, Any]) -> Key:
+    return tuple(row[name] for name in declared.key)
+
+
+def _row(declared: EventClass, row: Mapping[str, Any]) -> Row:
+    values = tuple(row[attribute.name] for attribute in declared.attributes)
+    return Row(values, row["occ"], row["det"])
+
+
+def _versions(
+    declared: EventClass, rows: Iterator[dict[str, Any]], rounds: Rounds
+) -> Iterator[Version]:
+    for row in rows:
+        end = row["@to"] if row["@to"] <= rounds.last else None
+        yield Version(declared.name, _key(declared, row), _row(declared, row), row["@from"], end)
+
+
+def _changes(declared: EventClass, rows: Iterator[dict[str, Any]]) -> Iterator[Change]:
+    for row in rows:
+        key = _key(declared, row)
+        known = _row(declared, row)
+        yield Change(row["@round"], declared.name, key, row["kind"], known, row["fired"])
+
+
+def _toggles(declared: EventClass, rows: Iterator[dict[str, Any]]) -> Iterator[Toggle]:
+    for row in rows:
+        yield Toggle(declared.name, _key(declared, row), row["@set_in"], row["@cleared_in"])
+
+
+def _firings(resolved: ResolvedClass, rows: Iterator[dict[str, Any]]) -> Iterator[Firing]:
+    declared = resolved.declared
+    for row in rows:
+        number = row["@statement"]
+        reaction = resolved.reactions[number]
+        arguments = tuple(
+            argument_value(row[argument_name(number, place)], argument.type)
+            for place, argument in enumerate(reaction.arguments, start=1)
+        )
+        key, action = _key(declared, row), reaction.declared.action
+        yield Firing(row["@round"], declared.name, key, number, action, arguments)
+
+
+# Detections -----------------------------------------------------------------------------------
+
+
+def detection_table(declared: SubscribedClass, detections: Collection[Detection]) -> pa.Table:
+    """Detections of a class as a table; `@known` only where it differs."""
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {}
+    for place, attribute in enumerate(declared.attributes):
+        is_key = attribute.name in declared.key
+        values = [
+            each.key[declared.key.index(attribute.name)]
+            if is_key
+            else None
+            if each.values is None
+            else each.values[place]
+            for each in detections
+        ]
+        columns[attribute.name] = pa.array(values, _arrow_type(attribute.type))
+    columns["occ"] = pa.array([each.occ for each in detections], pa.int64())
+    columns["det"] = pa.array([each.det for each in detections], pa.int64())
+    columns["@retracted"] = pa.array([each.values is None for each in detections], pa.bool_())
+    columns["@sequence"] = pa.array([each.sequence for each in detections], pa.int64())
+    if any(each.known != each.det for each in detections):
+        columns["@known"] = pa.array([each.known for each in detections], pa.int64())
+    return pa.table(columns)
+
+
+def _arrow_type(type: DataType) -> Any:
+    """Times and whole numbers have 64 bits."""
+    import pyarrow as pa
+
+    if type == STRING:
+        return pa.string()
+    if type == BOOLEAN:
+        return pa.bool_()
+    return pa.float64() if type in (DOUBLE, FLOAT) else pa.int64()

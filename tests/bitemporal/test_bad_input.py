@@ -1,0 +1,162 @@
+"""What histories and options cannot be: a clear message each, and nothing lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cepheid as cep
+from cepheid.errors import CepheidError
+
+PROGRAM = """
+CREATE MUTABLE SUBSCRIBED EVENT CLASS A(k INTEGER, x INTEGER, t TIMESTAMP, b BOOLEAN) ID (k)
+FREEZING TIME (5m)
+ON ONTIME DO act(NEW.k, NEW.t, NEW.b);
+CREATE COMPLEX EVENT CLASS D(x INTEGER, k INTEGER) ID (x) OBSERVATION SPAN (1h)
+AS SELECT a.x, a.k FROM A a OCCURRING AT a;
+"""
+GOOD: dict[str, object] = {"@type": "A", "@time": 60, "@detected": 30, "k": 1, "x": 1}
+
+
+def run(*records: dict[str, object], **options: Any) -> cep.Result:
+    return cep.run(cep.parse(PROGRAM, "bicepl"), list(records), **{"chronon": "1m", **options})
+
+
+BAD: dict[str, tuple[dict[str, object], str]] = {
+    "no key": ({**GOOD, "k": None}, "missing-key: a version of A without its key: k is null"),
+    "no time": (
+        {"@type": "A", "k": 1},
+        "missing-time: a version of A without an occurrence time",
+    ),
+    "no occurrence": (
+        {"@type": "A", "k": 1, "@detected": 3},
+        "missing-time: a version of A without an occurrence time",
+    ),
+    "occurrence that is no time": (
+        {**GOOD, "@time": "soon"},
+        "bad-time: '@time': 'soon' is not an ISO 8601 time",
+    ),
+    "detection that is no time": (
+        {**GOOD, "@detected": "2013-13-01"},
+        "bad-time: '@detected': '2013-13-01' is not an ISO 8601 time",
+    ),
+    "unknown class": ({**GOOD, "@type": "B"}, "unknown-type: no subscribed class 'B'"),
+    "complex class": ({**GOOD, "@type": "D"}, "unknown-type: no subscribed class 'D'"),
+    "unknown attribute": ({**GOOD, "y": 1}, "unknown-attribute: no attribute 'y' in A"),
+    "wrong type": ({**GOOD, "x": "many"}, "bad-value: attribute 'x' of A: 'many' is not a long"),
+    "wrong timestamp": (
+        {**GOOD, "t": "noon"},
+        "bad-value: attribute 't' of A: 'noon' is not an ISO 8601 time",
+    ),
+    "odd retraction": (
+        {**GOOD, "@retracted": "yes"},
+        "bad-line: '@retracted' is true or false, not 'yes'",
+    ),
+    "retraction without a time": (
+        {"@type": "A", "k": 1, "@retracted": True},
+        "missing-time: a retraction of A without a time",
+    ),
+    "no class": ({"@time": 3, "k": 1}, "missing-type: a version without a class"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_version_that_cannot_be_is_named(name: str) -> None:
+    record, expected = BAD[name]
+    with pytest.raises(CepheidError) as caught:
+        run(GOOD, record)
+    [problem] = caught.value.diagnostics
+    assert f"{problem.code}: {problem.message}" == expected
+    assert problem.span is not None
+    assert problem.span.line == 2
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_skipped_is_told_and_the_rest_counts(name: str) -> None:
+    record, expected = BAD[name]
+    result = run(record, GOOD, {"@time": 120}, on_error="skip")
+    assert [f"{problem.code}: {problem.message}" for problem in result.skipped] == [expected]
+    assert [event.type for event in result] == ["act"]
+
+
+def test_two_events_of_one_key_end_the_run_with_both() -> None:
+    with pytest.raises(CepheidError) as caught:
+        run(GOOD, {**GOOD, "k": 2})
+    [problem] = caught.value.diagnostics
+    assert problem.code == "ambiguous-key"
+    assert '"k": 1' in problem.message
+    assert '"k": 2' in problem.message
+    assert "1970-01-01T00:00:00Z" in problem.message
+
+
+def test_a_derived_event_without_a_key_ends_the_run() -> None:
+    with pytest.raises(CepheidError) as caught:
+        run({**GOOD, "x": None})
+    assert caught.value.diagnostics[0].code == "missing-key"
+
+
+OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "no chronon": ({"chronon": None}, "classes are processed in rounds"),
+    "chronon of months": ({"chronon": "1 month"}, "months are not all of one length"),
+    "no period": ({"chronon": "often"}, "is not a time period"),
+    "no time at all": ({"chronon": "0s"}, "no time at all"),
+    "unknown window": ({"window": "tumbling"}, "window"),
+    "unknown choice": ({"after_freeze": "ask"}, "after_freeze"),
+    "unknown engine": ({"engine": "petri"}, "does not run classes"),
+    "outage that ends early": ({"outages": [(60, 0)]}, "ends before it begins"),
+    "why": ({"why": True}, "why"),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_that_make_no_sense_are_refused(name: str) -> None:
+    options, fact = OPTIONS[name]
+    with pytest.raises(CepheidError) as caught:
+        run(GOOD, **options)
+    assert fact in str(caught.value)
+
+
+def test_programs_without_classes_have_no_rounds() -> None:
+    program = cep.parse("create schema A (x int); select x from A;")
+    with pytest.raises(CepheidError, match="has no classes"):
+        cep.run(program, [], chronon="1m")
+
+
+@pytest.mark.parametrize(
+    ("line", "fact"),
+    [
+        ('{"from": "2026-01-01T00:00:00Z"}', "an outage has a 'from' and a 'to'"),
+        ('{"from": "x", "to": 5}', "'from': 'x' is not an ISO 8601 time"),
+        ('{"from": 5, "to": 1}', "ends before it begins"),
+    ],
+)
+def test_a_file_of_outages_names_the_line(tmp_path: Path, line: str, fact: str) -> None:
+    path = tmp_path / "outages.jsonl"
+    path.write_text(f'{{"from": 0, "to": 1}}\n{line}\n')
+    with pytest.raises(CepheidError) as caught:
+        run(GOOD, outages=path)
+    assert fact in str(caught.value)
+    assert f"{path}:2" in str(caught.value)
+
+
+def test_nothing_to_do_is_no_error() -> None:
+    assert not list(run())
+
+
+def test_times_before_the_epoch_are_times() -> None:
+    result = run({**GOOD, "@time": -90, "@detected": -200}, {"@time": 0})
+    assert [(event.instant // 10**6, event["p1"]) for event in result] == [(-120, 1)]
+
+
+def test_values_arrive_as_they_are() -> None:
+    result = run({**GOOD, "t": "2026-01-01T00:00:00.5Z", "b": True}, {"@time": 120})
+    assert [dict(event) for event in result] == [
+        {
+            "@cause": {"@type": "A", "k": 1},
+            "p1": 1,
+            "p2": "2026-01-01T00:00:00.5Z",
+            "p3": True,
+        }
+    ]

@@ -1,0 +1,81 @@
+"""A history is the same through every door."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import cepheid as cep
+from tests.bitemporal.comparing import compared
+
+PROGRAM = """
+CREATE MUTABLE SUBSCRIBED EVENT CLASS A(k INTEGER, x NUMBER, s TEXT, t TIMESTAMP, b BOOLEAN) ID (k)
+FREEZING TIME (1h)
+ON CHANGE DO changed(NEW.x, NEW.s, NEW.t, NEW.b), ON CANCELLATION DO gone(OLD.k), ON ONTIME DO now();
+"""
+TIME = "2026-01-01T00:0{}:00Z"
+FIELDS = ("@type", "@time", "@detected", "@retracted", "k", "x", "s", "t", "b")
+ROWS: list[tuple[Any, ...]] = [
+    ("A", TIME.format(5), TIME.format(1), None, 1, 1.5, "one", TIME.format(9), True),
+    ("A", TIME.format(6), TIME.format(2), None, 2, None, None, None, None),
+    ("A", TIME.format(5), TIME.format(3), False, 1, 2.5, "two", None, False),
+    ("A", None, TIME.format(4), True, 2, None, None, None, None),
+]
+RECORDS = [dict(zip(FIELDS, row, strict=True)) for row in ROWS]
+
+
+def lines(folder: Path) -> object:
+    path = folder / "history.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
+    return path
+
+
+def cells(folder: Path) -> object:
+    path = folder / "history.csv"
+    texts = [
+        ",".join(
+            "" if v is None else str(v).lower() if isinstance(v, bool) else str(v) for v in row
+        )
+        for row in ROWS
+    ]
+    path.write_text("\n".join([",".join(FIELDS), *texts]) + "\n")
+    return path
+
+
+def table() -> pa.Table:
+    columns = {name: [row[n] for row in ROWS] for n, name in enumerate(FIELDS)}
+    for name in ("@time", "@detected", "t"):
+        columns[name] = [None if v is None else pd.Timestamp(v) for v in columns[name]]
+    return pa.table(columns)
+
+
+def parquet(folder: Path) -> object:
+    path = folder / "history.parquet"
+    pq.write_table(table(), path)
+    return path
+
+
+DOORS: dict[str, Callable[[Path], object]] = {
+    "JSON Lines": lines,
+    "CSV": cells,
+    "Parquet": parquet,
+    "Arrow": lambda _: table(),
+    "pandas": lambda _: table().to_pandas(),
+    "one class": lambda _: {"A": table().drop_columns(["@type"])},
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_history_is_the_same(door: str, tmp_path: Path) -> None:
+    program = cep.parse(PROGRAM, "bicepl")
+    expected = compared(cep.run(program, RECORDS, chronon="1m", end=TIME.format(7)).outcome)  # type: ignore[attr-defined]
+    assert len(expected["firings"]) == 3
+    found = cep.run(program, DOORS[door](tmp_path), chronon="1m", end=TIME.format(7))
+    assert compared(found.outcome) == expected  # type: ignore[attr-defined]

@@ -1,0 +1,155 @@
+"""Rounds over batches give what one run over all records gives, cut and cut off anywhere."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cepheid.bitemporal.stream.arrivals import Arrival
+from cepheid.bitemporal.stream.disk import Disk
+from cepheid.errors import CepheidError
+from tests.bitemporal.comparing import first_of
+from tests.bitemporal.generator import case
+from tests.bitemporal.streams import Record, Stream, arriving, cut
+from tests.effort import examples
+
+SEEDS = st.integers(0, 10**9)
+WINDOWS = st.sampled_from(("buffering", "buffering", "sliding", "sliding-actions"))
+
+
+class World:
+    """A generated case in a folder of its own."""
+
+    def __init__(self, seed: int, folder: str, **options: str) -> None:
+        rng = self.rng = Random(seed)
+        self.stream = Stream(case(rng), Path(folder) / "rounds", options)
+        self.records: Sequence[Record] = arriving(self.stream.case, rng)
+        self.batches = cut(self.records, rng)
+
+    def check(self) -> None:
+        assert self.stream.found() == self.stream.expected(self.records)
+
+    def ends(self, failure: CepheidError) -> None:
+        """The reference ends for the same reason."""
+        assert self.stream.failure(self.records) == first_of(failure).code
+
+
+@examples(150)
+@given(SEEDS, WINDOWS)
+def test_batches_cut_anywhere_give_what_one_run_gives(seed: int, window: str) -> None:
+    with TemporaryDirectory() as folder:
+        world = World(seed, folder, window=window)
+        sink = world.stream.sink()
+        try:
+            for number, arrivals in enumerate(world.batches):
+                sink.take(number, arrivals)
+        except CepheidError as failure:
+            return world.ends(failure)
+        world.check()
+
+
+@examples(100)
+@given(SEEDS, WINDOWS)
+def test_a_restart_after_every_batch_changes_nothing(seed: int, window: str) -> None:
+    with TemporaryDirectory() as folder:
+        world = World(seed, folder, window=window)
+        try:
+            for number, arrivals in enumerate(world.batches):
+                world.stream.sink().take(number, arrivals)
+                assert world.stream.sink().take(number, arrivals) is None
+        except CepheidError as failure:
+            return world.ends(failure)
+        world.check()
+
+
+# Crashes --------------------------------------------------------------------------------------
+
+
+class Crash(BaseException):
+    """The process is gone."""
+
+
+class Fragile(Disk):
+    """A disk that crashes in one of its operations, after a part of it is done."""
+
+    def __init__(self, steps: int) -> None:
+        self.left = steps
+
+    def _step(self) -> bool:
+        self.left -= 1
+        return self.left == 0
+
+    def write(self, path: Path, content: bytes) -> None:
+        if self._step():
+            super().write(path, content[: len(content) // 2])
+            raise Crash
+        super().write(path, content)
+
+    def rename(self, draft: Path, target: Path) -> None:
+        if self._step():
+            raise Crash
+        super().rename(draft, target)
+
+    def sync(self, folder: Path) -> None:
+        if self._step():
+            raise Crash
+        super().sync(folder)
+
+    def remove(self, paths: Iterable[Path]) -> None:
+        for path in paths:
+            if self._step():
+                raise Crash
+            super().remove([path])
+
+
+@examples(25)
+@given(SEEDS, WINDOWS)
+def test_a_crash_in_any_operation_loses_and_doubles_nothing(seed: int, window: str) -> None:
+    with TemporaryDirectory() as folder:
+        world = World(seed, folder, window=window)
+        try:
+            for number, arrivals in enumerate(world.batches):
+                crashes(world.stream, number, arrivals)
+        except CepheidError as failure:
+            return world.ends(failure)
+        world.check()
+
+
+def crashes(stream: Stream, number: int, arrivals: list[Arrival]) -> None:
+    """A batch that crashes in its first operation, is tried again and crashes in the second, ..."""
+    for step in range(1, 1_000):
+        before = files_in(stream.folder)
+        try:
+            stream.sink(Fragile(step)).take(number, arrivals)
+        except Crash:
+            after = files_in(stream.folder)
+            assert all(after[path] == before[path] for path in before.keys() & after.keys())
+        else:
+            return
+
+
+def files_in(folder: Path) -> dict[Path, bytes]:
+    """What readers see: files that are not hidden."""
+    found = (path for path in folder.glob("*/*") if not path.name.startswith("."))
+    return {path: path.read_bytes() for path in found}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_batch_may_fail_within_a_process_that_goes_on(seed: int, tmp_path: Path) -> None:
+    world = World(seed, str(tmp_path))
+    assert world.stream.failure(world.records) is None
+    for number, arrivals in enumerate(world.batches):
+        disk = Fragile(4)
+        sink = world.stream.sink(disk)
+        with pytest.raises(Crash):
+            sink.take(number, arrivals)
+        sink.take(number, arrivals)
+    world.check()
+    shutil.rmtree(tmp_path / "rounds")
