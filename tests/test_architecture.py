@@ -26,7 +26,7 @@ LAYERS = (
     {"engines"},
     {"simulation", "bitemporal", "actions"},
     {"result", "verbs", "build", "spark"},
-    {"live"},
+    {"live", "pipelines"},
     {"cli", "__main__"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
@@ -38,6 +38,7 @@ APART = (
     {"matcher", "formal"},
     {"pattern", "query"},
     {"simulation", "live"},
+    {"live", "pipelines"},
 )
 
 

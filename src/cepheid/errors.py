@@ -151,6 +151,10 @@ CATALOGUE: dict[str, str] = {
     "bad-executor": "settings of an executor that make no sense",
     "no-executor": "actions that wait, since no executor has their name",
     "dead-letter": "an action that could not be done",
+    "bad-pipeline": "settings of a pipeline that make no sense",
+    "unknown-source": "a source or a program that a pipeline does not have",
+    "unfed-class": "a class or a type that nothing in a pipeline feeds",
+    "pipeline-cycle": "programs of a pipeline that read each other",
     "usage": "a command or call that makes no sense",
 }
 

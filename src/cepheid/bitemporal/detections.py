@@ -53,6 +53,13 @@ class History:
         self.first = instant if self.first is None else min(self.first, instant)
         self.last = instant if self.last is None else max(self.last, instant)
 
+    def add(self, detections: Iterable[Detection]) -> None:
+        """Puts further detections into their places."""
+        for detection in detections:
+            self.detections.append(detection)
+            self.cover(detection.known)
+        self.detections.sort(key=lambda detection: detection.order)
+
 
 def take_in(
     classes: Mapping[str, EventClass],
@@ -62,6 +69,7 @@ def take_in(
 ) -> History:
     """All detections of bounded input, in their order; what cannot be one is a problem."""
     history, decoder = History(), DetectionDecoder(classes, others)
+    detections = []
     for sequence, record in enumerate(records):
         try:
             found = decoder.decode(record, sequence)
@@ -72,11 +80,10 @@ def take_in(
         if isinstance(found, Record):
             history.others.append(found)
         elif isinstance(found, Detection):
-            history.detections.append(found)
-            history.cover(found.known)
+            detections.append(found)
         else:
             history.cover(found)
-    history.detections.sort(key=lambda detection: detection.order)
+    history.add(detections)
     return history
 
 
