@@ -221,7 +221,9 @@ def course_of(
     """How rounds go, from what callers write; UsageError where that makes no sense."""
     if chronon is None:
         fact = "classes are processed in rounds, and nothing says how often"
-        raise UsageError(error("usage", fact, hint="chronon='1m', or --chronon 1m, has one every minute"))
+        raise UsageError(
+            error("usage", fact, hint="chronon='1m', or --chronon 1m, has one every minute")
+        )
     choose(window, WINDOWS, "window")
     choose(after_freeze, ("refuse", "take"), "after_freeze")
     kind: Window = next(each for each in WINDOWS if each == window)
