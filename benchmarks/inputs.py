@@ -58,7 +58,7 @@ class Rides:
     def parquet(self, per_file: int = PIECE) -> Path:
         """A folder of Parquet files, oldest first, which streams read in this order."""
         name = f"{self._name}-{per_file}"
-        return _kept(f"{name}.parquet", lambda folder: self._write_parquet(folder, per_file))
+        return kept(f"{name}.parquet", lambda folder: self._write_parquet(folder, per_file))
 
     def _write_parquet(self, folder: Path, per_file: int) -> None:
         folder.mkdir()
@@ -70,11 +70,11 @@ class Rides:
 
     def csv(self) -> Path:
         """One CSV file without a header, in the order of time throughout."""
-        return _kept(f"{self._name}.csv", lambda file: _write_csv(self._in_order(), file))
+        return kept(f"{self._name}.csv", lambda file: _write_csv(self._in_order(), file))
 
     def csv_of_bikes(self) -> Path:
         """The same with a header, under the name of its type."""
-        return _kept(f"{self._name}-bikes", self._write_named) / "Motorbike.csv"
+        return kept(f"{self._name}-bikes", self._write_named) / "Motorbike.csv"
 
     def _write_named(self, folder: Path) -> None:
         folder.mkdir()
@@ -82,7 +82,7 @@ class Rides:
 
     def csv_pieces(self, per_file: int) -> Path:
         """The same as a folder of files, oldest first."""
-        return _kept(f"{self._name}-{per_file}.csv", lambda f: self._write_pieces(f, per_file))
+        return kept(f"{self._name}-{per_file}.csv", lambda f: self._write_pieces(f, per_file))
 
     def _write_pieces(self, folder: Path, per_file: int) -> None:
         folder.mkdir()
@@ -94,7 +94,7 @@ class Rides:
 
     def files(self) -> Path:
         """A folder with one CSV and one Parquet file that Cepheid reads as they are."""
-        return _kept(f"{self._name}-files", self._write_files)
+        return kept(f"{self._name}-files", self._write_files)
 
     def _write_files(self, folder: Path) -> None:
         folder.mkdir()
@@ -175,7 +175,7 @@ def _ordered(columns: dict[str, Any], tie: str, first_id: int = 0) -> pa.Table:
     return pa.table({"id": ids} | {name: values[order] for name, values in columns.items()})
 
 
-def _kept(name: str, write: Callable[[Path], None]) -> Path:
+def kept(name: str, write: Callable[[Path], None]) -> Path:
     """What was written once; an interrupted attempt leaves nothing under its name."""
     path = DATA / name
     if not path.exists():

@@ -134,6 +134,8 @@ CATALOGUE: dict[str, str] = {
     "never-fires": "a statement whose condition no event can satisfy",
     "both-fire": "statements of a class that both fire on one change",
     "every-round": "a condition without an edge, which may hold in round after round",
+    "late-appearance": "an event that may be late only because a window forgot what held it back",
+    "early-occurrence": "an event that occurs before what it is made of, so that it may be learnt too late",
     "outlives-window": "a condition that may hold when a sliding window has forgotten the event",
     "toggle-stays": "a class that reports events as on time or late, and never again",
     "unsupported-sql": "SQL that the engines do not have, or would not all compute equally",
@@ -149,6 +151,10 @@ CATALOGUE: dict[str, str] = {
     "bad-executor": "settings of an executor that make no sense",
     "no-executor": "actions that wait, since no executor has their name",
     "dead-letter": "an action that could not be done",
+    "bad-pipeline": "settings of a pipeline that make no sense",
+    "unknown-source": "a source or a program that a pipeline does not have",
+    "unfed-class": "a class or a type that nothing in a pipeline feeds",
+    "pipeline-cycle": "programs of a pipeline that read each other",
     "usage": "a command or call that makes no sense",
 }
 

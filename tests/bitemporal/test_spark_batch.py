@@ -38,11 +38,11 @@ CREATE MUTABLE SUBSCRIBED EVENT CLASS B(k INTEGER, x INTEGER, s TEXT) ID (k) FRE
 """
 QUERIES = {
     "nested subqueries": """SELECT a.k, a.x, a.s FROM A a WHERE NOT EXISTS (SELECT * FROM B b
-        WHERE b.x = a.x AND EXISTS (SELECT * FROM A c WHERE c.k = b.k AND c.x = a.x))""",
+        WHERE b.x = a.x AND EXISTS (SELECT * FROM A c WHERE c.k = b.k AND c.x > b.x))""",
     "a comparison with the query around": """SELECT a.k, (SELECT MAX(b.x) FROM B b
         WHERE b.k <= a.k AND b.occ < a.occ) AS x, a.s FROM A a""",
-    "a member or not": """SELECT a.k, CASE WHEN a.x IN (SELECT b.x FROM B b) THEN 1
-        WHEN NOT a.x IN (SELECT b.x FROM B b) THEN 0 END AS x, a.s FROM A a""",
+    "a member or not": """SELECT a.k, a.x, a.s FROM A a
+        WHERE NOT a.x IN (SELECT b.x FROM B b WHERE b.k = a.k) OR a.s = 'a'""",
     "a sum of all": """SELECT 1 AS k, SUM(a.x) + COUNT(*) AS x, MIN(a.s) AS s FROM A a
         HAVING COUNT(*) > 0""",
     "two left joins": """SELECT a.k, COALESCE(b.x, c.x, 0) AS x, b.s FROM A a

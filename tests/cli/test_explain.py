@@ -426,3 +426,73 @@ def test_what_cannot_be_drawn_is_refused(
     outcome = cepheid("explain", "p.vepl", *options)
     assert outcome.code == 2
     assert fact in outcome.err
+
+
+CLASSES = """\
+CREATE MUTABLE SUBSCRIBED EVENT CLASS A(k INTEGER, x INTEGER) ID (k) FREEZING TIME (10m);
+CREATE MUTABLE SUBSCRIBED EVENT CLASS B(k INTEGER, x INTEGER) ID (k) FREEZING TIME (5m);
+CREATE COMPLEX EVENT CLASS C(k INTEGER) ID (k) OBSERVATION SPAN (1h)
+AS SELECT a.k FROM A a, B b WHERE a.k = b.x OCCURRING AT a + 2m
+ON ANNOUNCEMENT DO act(1), ON NEW > NOW DO act(2);
+CREATE COMPLEX EVENT CLASS D(k INTEGER) ID (k) OBSERVATION SPAN (1h)
+AS SELECT q.k FROM (SELECT c.k AS k, c.occ AS t FROM C c) q OCCURRING AT q.t;
+"""
+
+
+def test_life_spans_are_shown_with_their_derivation(cepheid: Run, write: Write) -> None:
+    write("c.bicepl", CLASSES)
+    derived = cepheid("explain", "c.bicepl", "--stage", "lifespans", "--json").data["classes"]
+    found = {times["class"]: times for times in derived}
+    assert list(found) == ["A", "B", "C", "D"]
+    spread = found["C"]["spread"]
+    assert spread["period"] == "1 hour 2 minutes"
+    assert (
+        spread["because"] == "2 x 0 (spread of A) + 1 hour (observation span) + 2 minutes (offset)"
+    )
+    assert found["C"]["incept_spread"]["period"] == "1 hour 22 minutes"
+    assert found["D"]["spread"]["period"] == "3 hours 4 minutes"
+    assert found["D"]["freezing_time"]["because"] == "that of C, the longest"
+    life = found["B"]["life_span"]
+    assert life["because"] == (
+        "10 minutes (freezing time of C) + 3 hours 24 minutes (incept spread of D)"
+    )
+    assert life["microseconds"] == (10 + 204) * 60 * 1_000_000
+    out = cepheid("explain", "c.bicepl", "--stage", "lifespans").out
+    assert "1 hour 22 minutes" in out
+    assert "kept after its time" in out
+
+
+def test_the_plan_of_classes_says_what_a_change_makes_it_do(cepheid: Run, write: Write) -> None:
+    write("c.bicepl", CLASSES)
+    found = {
+        c["class"]: c for c in cepheid("explain", "c.bicepl", "--stage", "plan", "--json").data
+    }
+    assert found["C"]["keeps_up_by_keys"] == ["A", "B"]
+    assert found["C"]["runs_whole"] == {}
+    assert "B(x)" in found["C"]["indexes"]
+    assert found["C"]["statements"] == [
+        {"on": "ANNOUNCEMENT", "edged": True},
+        {"on": "NEW > NOW", "edged": False},
+    ]
+    assert found["D"]["runs_whole"] == {"C": "it reads from a query"}
+    out = cepheid("explain", "c.bicepl", "--stage", "plan").out
+    assert "the keys that it reaches" in out
+    assert "all of it: it reads from a query" in out
+    assert "in every round while it is true" in out
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize(
+    "text",
+    [CLASSES, CLASSES.replace("FROM A a", "FROM D a"), CLASSES.replace("a.k = b.x", "a.q = 1")],
+)
+def test_every_stage_takes_classes(cepheid: Run, write: Write, stage: str, text: str) -> None:
+    write("c.bicepl", text)
+    for options in ([], ["--json"]):
+        done = cepheid("explain", "c.bicepl", "--stage", stage, *options)
+        assert done.code == (0 if text == CLASSES else 1)
+        assert done.out or stage == "normal"
+
+
+def test_a_program_without_classes_has_no_life_spans(cepheid: Run) -> None:
+    assert cepheid("explain", "p.epl", "--stage", "lifespans").out.startswith("no life spans")

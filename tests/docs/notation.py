@@ -47,11 +47,20 @@ def with_rows(body: str, rows: list[str]) -> str:
 
 
 def program_of(body: str, language: str = "epl") -> cep.Program:
-    """The program of a block. In VEPL the events A to D have an id and a key, if it declares none."""
+    """The program of a block.
+
+    In VEPL the events A to D have an id and a key, if it declares none; in BiCEPL there are the
+    subscribed classes A and B, likewise.
+    """
     if language == "epl":
         return cep.parse(body, types=TYPES)
     if language == "bicepl":
-        return cep.parse(body, language=language)
+        classes = "".join(
+            f"CREATE MUTABLE SUBSCRIBED EVENT CLASS {letter}(k TEXT, x NUMBER, t TIMESTAMP)"
+            f" ID (k) FREEZING TIME (2d);\n"
+            for letter in "AB"
+        )
+        return cep.parse(body if "SUBSCRIBED" in body else classes + body, language)
     events = "".join(f"atomicEvent {letter}(id: string, k: int)\n" for letter in "ABCD")
     return cep.parse(body if "atomicEvent" in body else events + body, language=language)
 

@@ -58,7 +58,9 @@ def values() -> SearchStrategy[str]:
             joined(inner, st.sampled_from(["+", "-", "*", "||"]), inner).map(lambda t: f"({t})"),
             joined(inner, st.just("-"), TIMES),
             several(inner, 1, 3).map(lambda given: f"format({', '.join(given)})"),
-            joined(inner, inner, by=" THEN ").map(lambda t: f"CASE WHEN CHANGE THEN 1 WHEN {t} END"),
+            joined(inner, inner, by=" THEN ").map(
+                lambda t: f"CASE WHEN CHANGE THEN 1 WHEN {t} END"
+            ),
         ),
         max_leaves=4,
     )
@@ -66,12 +68,16 @@ def values() -> SearchStrategy[str]:
 
 def conditions() -> SearchStrategy[str]:
     primitives = st.sampled_from(
-        ["ANNOUNCEMENT", "Cancellation", "change", "ONTIME", "LATE", "FUTURE", "FUTURECANCEL"]
-        + ["FUTURE CANCEL", "RETROACTIVECHANGE", "POSTPONE", "REVOCATION"]
+        (
+            *("ANNOUNCEMENT", "Cancellation", "change", "ONTIME", "LATE", "FUTURE"),
+            *("FUTURECANCEL", "FUTURE CANCEL", "RETROACTIVECHANGE", "POSTPONE", "REVOCATION"),
+        )
     )
     late = joined(TIMES, TIMES, by=", ").map(lambda t: f"LATE({t})")
     compared = joined(values(), st.sampled_from(["=", "<>", "<", ">=", "IS NOT"]), values())
-    compared = compared.filter(lambda text: "IS NOT" not in text) | values().map("{} IS NULL".format)
+    compared = compared.filter(lambda text: "IS NOT" not in text) | values().map(
+        "{} IS NULL".format
+    )
     return st.recursive(
         primitives | late | compared,
         lambda inner: st.one_of(
@@ -109,7 +115,9 @@ def occurrences() -> SearchStrategy[str]:
 
 
 def reactions() -> SearchStrategy[Reaction]:
-    return st.builds(Reaction, sql("condition", conditions()), WORDS, several(sql("value", values()), 0))
+    return st.builds(
+        Reaction, sql("condition", conditions()), WORDS, several(sql("value", values()), 0)
+    )
 
 
 def periods() -> SearchStrategy[Period]:

@@ -53,14 +53,14 @@ def read_deliveries(
 
     Its other tables are for others. Without secrets nothing can be delivered, only rehearsed.
     """
-    from cepheid.io.toml import read_toml
+    from cepheid.io.toml import Places, read_toml
 
     tables = read_toml(file, "bad-executor").get("executors")
     if not isinstance(tables, dict) or not tables:
         fact, hint = f"'{file}' has no executors", '[executors.NAME] with kind = "..."'
         raise InputError(error("bad-executor", fact, Span(1, 1, 1, 1, str(file)), hint))
-    text = Path(file).read_text(encoding="utf-8")
-    spans = {name: _header(text, name, str(file)) for name in tables}
+    places = Places(file)
+    spans = {name: places.table("executors", name) for name in tables}
     return _all(tables, environment if with_secrets else None, spans)
 
 
@@ -134,12 +134,3 @@ def _period(text: str) -> float | None:
         except ValueError:
             continue
     return None
-
-
-def _header(text: str, name: str, file: str) -> Span:
-    """Where the table of an executor begins."""
-    head = re.compile(rf"\s*\[\s*executors\s*\.\s*([\"']?){re.escape(name)}\1\s*\]")
-    for number, line in enumerate(text.splitlines(), 1):
-        if head.match(line):
-            return Span(number, 1, number, len(line) + 1, file)
-    return Span(1, 1, 1, 1, file)

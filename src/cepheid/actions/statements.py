@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cepheid.actions.action import Action, Repeats, action_of_row, digest_of, key_of
+from cepheid.actions.action import (
+    Action,
+    Repeats,
+    action_of_row,
+    digest_of,
+    key_of,
+    reaction_key,
+)
 from cepheid.actions.outbox import Outbox
 from cepheid.core.event import Event
 from cepheid.core.templates import UnknownPlace, template
@@ -39,7 +46,7 @@ class RowActions:
     def of(self, row: Event) -> Iterator[Action]:
         """Those of a row; marked ones, which are no events, have none."""
         if "@cause" in row:  # the row of a reaction is an action as it is
-            yield action_of_row(encode(row), self._repeats)
+            yield action_of_row({**encode(row), **_reaction_key(row)}, self._repeats)
             return
         declared = self._declared.get(row.statement or "", ())
         if not declared or row.is_old or row.is_timeout:
@@ -51,6 +58,17 @@ class RowActions:
         for place, each in enumerate(declared):
             key = key_of(row.statement, time, content, number, place)
             yield _action(each, row.instant, key, cause)
+
+
+def _reaction_key(row: Event) -> dict[str, object]:
+    from cepheid.program.classes import reaction_place
+
+    cause = row["@cause"]
+    if row.statement is None or not isinstance(cause, Mapping):  # read from a file, say
+        return {}
+    key = [value for name, value in cause.items() if name != "@type"]
+    number = reaction_place(row.statement)
+    return {"@key": reaction_key(row.instant, str(cause["@type"]), key, number)}
 
 
 def actions_of(program: HasTree, rows: Iterable[Event]) -> Iterator[Action]:

@@ -10,9 +10,10 @@ where the offset of a class is how far `OCCURRING AT` shifts its occurrence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from cepheid.core.time import Period
 from cepheid.program.classes import ComplexClass, SubscribedClass
 from cepheid.program.resolved import ResolvedClass
 
@@ -110,3 +111,70 @@ def _lifespan(
     above = [other for other, far in behind.items() if name in far]
     longest = max(freezing[other] for other in (name, *above))
     return longest + max((incept[other] for other in above), default=0)
+
+
+# How they come about
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """One time of a class in microseconds, and what it was worked out from."""
+
+    name: str  # of the class
+    what: str
+    time: int
+    because: str
+
+
+def derivations(classes: Sequence[ResolvedClass]) -> Iterator[Derivation]:
+    """All times of section 4.5, class after class."""
+    spans, kept = spans_of(classes), kept_after(classes)
+    behind: dict[str, dict[str, None]] = {}
+    for each in classes:
+        far = (name for near in each.reads for name in (near, *behind[near]))
+        behind[each.name] = dict.fromkeys(far)
+    for each in classes:
+        own = spans[each.name]
+        if isinstance(each.declared, ComplexClass):
+            yield from _of_complex(each, each.declared, spans, behind[each.name])
+        else:
+            yield Derivation(each.name, "freezing time", own.freezing, "declared")
+            above = [other for other, far in behind.items() if each.name in far]
+            yield _of_life(each.name, spans, above)
+        least = kept[each.name]
+        because = f"{_shown(least.unmoved)} if nothing behind it has moved"
+        yield Derivation(each.name, "kept after its time", least.surely, because)
+
+
+def _of_complex(
+    each: ResolvedClass,
+    declared: ComplexClass,
+    spans: Mapping[str, ClassSpans],
+    behind: Mapping[str, None],
+) -> Iterator[Derivation]:
+    own = spans[each.name]
+    longest = max(behind, key=lambda name: spans[name].freezing)
+    widest = max(each.reads, key=lambda name: spans[name].spread)
+    yield Derivation(each.name, "freezing time", own.freezing, f"that of {longest}, the longest")
+    yield Derivation(each.name, "offset", own.offset, f"occurring at {declared.occurring.text}")
+    spread = (
+        f"2 x {_shown(spans[widest].spread)} (spread of {widest})"
+        f" + {_shown(declared.observation.microseconds)} (observation span)"
+        f" + {_shown(own.offset)} (offset)"
+    )
+    yield Derivation(each.name, "spread", own.spread, spread)
+    incept = f"{_shown(own.spread)} (spread) + 2 x {_shown(own.freezing)} (freezing time)"
+    yield Derivation(each.name, "incept spread", own.incept_spread, incept)
+
+
+def _of_life(name: str, spans: Mapping[str, ClassSpans], above: Sequence[str]) -> Derivation:
+    longest = max((name, *above), key=lambda other: spans[other].freezing)
+    because = f"{_shown(spans[longest].freezing)} (freezing time of {longest})"
+    if above:
+        widest = max(above, key=lambda other: spans[other].incept_spread)
+        because += f" + {_shown(spans[widest].incept_spread)} (incept spread of {widest})"
+    return Derivation(name, "life span", spans[name].lifespan or 0, because)
+
+
+def _shown(microseconds: int) -> str:
+    return str(Period(microseconds)) if microseconds else "0"

@@ -15,7 +15,7 @@ from cepheid.io.records import is_true
 from cepheid.program.classes import EventClass
 
 OnProblem = Callable[[Diagnostic], None]
-DETECTED, KNOWN, RETRACTED = "@detected", "@known", "@retracted"
+MARKS = DETECTED, KNOWN, RETRACTED = "@detected", "@known", "@retracted"
 Key = tuple[Value, ...]
 
 
@@ -53,6 +53,13 @@ class History:
         self.first = instant if self.first is None else min(self.first, instant)
         self.last = instant if self.last is None else max(self.last, instant)
 
+    def add(self, detections: Iterable[Detection]) -> None:
+        """Puts further detections into their places."""
+        for detection in detections:
+            self.detections.append(detection)
+            self.cover(detection.known)
+        self.detections.sort(key=lambda detection: detection.order)
+
 
 def take_in(
     classes: Mapping[str, EventClass],
@@ -62,6 +69,7 @@ def take_in(
 ) -> History:
     """All detections of bounded input, in their order; what cannot be one is a problem."""
     history, decoder = History(), DetectionDecoder(classes, others)
+    detections = []
     for sequence, record in enumerate(records):
         try:
             found = decoder.decode(record, sequence)
@@ -72,11 +80,10 @@ def take_in(
         if isinstance(found, Record):
             history.others.append(found)
         elif isinstance(found, Detection):
-            history.detections.append(found)
-            history.cover(found.known)
+            detections.append(found)
         else:
             history.cover(found)
-    history.detections.sort(key=lambda detection: detection.order)
+    history.add(detections)
     return history
 
 
@@ -126,24 +133,26 @@ class _ClassDecoder:
         self._text = {name: _coercion(type, is_text=True) for name, type in types.items()}
 
     def decode(self, record: Record, sequence: int) -> Detection:
-        raw = dict(record.values)
-        marks = {name: raw.pop(name, None) for name in (DETECTED, KNOWN, RETRACTED)}
-        values = self._values(raw, record)
-        is_retracted = _is_retracted(marks[RETRACTED], record)
-        occ = None if is_null(record.time) else _instant(record.time, "'@time'", record.span)
-        det = occ if is_null(marks[DETECTED]) else _mark(marks[DETECTED], DETECTED, record)
+        raw, span = record.values, record.span
+        values = self._values(record)
+        is_retracted = _is_retracted(raw.get(RETRACTED), record)
+        occ = None if is_null(record.time) else _instant(record.time, "'@time'", span)
+        detected, given = raw.get(DETECTED), raw.get(KNOWN)
+        det = occ if is_null(detected) else _instant(detected, f"'{DETECTED}'", span)
         if det is None or (occ is None and not is_retracted):
             raise self._timeless(record, is_retracted)
-        known = det if is_null(marks[KNOWN]) else _mark(marks[KNOWN], KNOWN, record)
+        known = det if is_null(given) else _instant(given, f"'{KNOWN}'", span)
         key = self._key(values, record)
         row = None if is_retracted else tuple(values.values())
         return Detection(self._class.name, key, row, occ, det, known, sequence)
 
-    def _values(self, raw: Mapping[str, object], record: Record) -> dict[str, Value]:
+    def _values(self, record: Record) -> dict[str, Value]:
         coercions = self._text if record.is_text else self._plain
         values: dict[str, Value] = dict.fromkeys(self._names)
-        for name, given in raw.items():
+        for name, given in record.values.items():
             if name not in coercions:
+                if name in MARKS:
+                    continue
                 hint = suggest(name, [*self._names, DETECTED, RETRACTED], "attributes")
                 fact = f"no attribute {shown(name)} in {self._class.name}"
                 raise InputError(error("unknown-attribute", fact, record.span, hint))
@@ -155,12 +164,13 @@ class _ClassDecoder:
         return values
 
     def _key(self, values: Mapping[str, Value], record: Record) -> Key:
-        missing = [name for name in self._class.key if values[name] is None]
-        if missing:
-            fact = f"a version of {self._class.name} without its key: {missing[0]} is null"
+        key = tuple([values[name] for name in self._class.key])
+        if None in key:
+            missing = self._class.key[key.index(None)]
+            fact = f"a version of {self._class.name} without its key: {missing} is null"
             hint = f"the key of {self._class.name} is {', '.join(self._class.key)}"
             raise InputError(error("missing-key", fact, record.span, hint))
-        return tuple(values[name] for name in self._class.key)
+        return key
 
     def _timeless(self, record: Record, is_retracted: bool) -> InputError:
         name = self._class.name
@@ -186,6 +196,8 @@ def _timestamp(value: object) -> Value:
 
 
 def _is_retracted(mark: object, record: Record) -> bool:
+    if mark is None:
+        return False
     if isinstance(mark, str) and record.is_text:
         known = {"true": True, "false": False, "": False}
         mark = known.get(mark.strip().lower(), mark)
@@ -193,10 +205,6 @@ def _is_retracted(mark: object, record: Record) -> bool:
         return is_true(mark, RETRACTED)
     except ValueError as problem:
         raise InputError(error("bad-line", str(problem), record.span)) from None
-
-
-def _mark(value: object, name: str, record: Record) -> Instant:
-    return _instant(value, f"'{name}'", record.span)
 
 
 def _instant(value: object, name: str, span: Span | None) -> Instant:
@@ -208,12 +216,14 @@ def _instant(value: object, name: str, span: Span | None) -> Instant:
 
 def cell_instant(value: object) -> Instant:
     """An instant as people write it, a number of seconds in a text included."""
-    return parse_instant(_number_in(value))
+    return parse_instant(_number_in(value) if isinstance(value, str) else value)
 
 
 def _number_in(value: object) -> object:
+    if not isinstance(value, str) or value[10:11] in ("T", " "):  # an ISO 8601 text
+        return value
     try:
-        return float(value) if isinstance(value, str) else value
+        return float(value)
     except ValueError:
         return value
 

@@ -20,7 +20,7 @@ from cepheid.core.types import (
     RecordType,
     wider,
 )
-from cepheid.program.classes import EventClass
+from cepheid.program.classes import EventClass, reaction_name
 from cepheid.program.resolved import ResolvedClass
 
 CAUSE = "@cause"
@@ -39,7 +39,8 @@ def action_event(
     for place, argument in enumerate(firing.arguments, start=1):
         values[f"p{place}"] = argument
     instant = rounds.instant(firing.round)
-    return Event(firing.action, instant, values, sequence, statement=statement_of(firing))
+    statement = reaction_name(firing.cls, firing.statement)
+    return Event(firing.action, instant, values, sequence, statement=statement)
 
 
 def cause_of(name: str, key: Key, classes: Mapping[str, EventClass]) -> dict[str, Value]:
@@ -48,11 +49,6 @@ def cause_of(name: str, key: Key, classes: Mapping[str, EventClass]) -> dict[str
     types = {attribute.name: attribute.type for attribute in declared.attributes}
     parts = zip(declared.key, key, strict=True)
     return {"@type": name, **{part: shown(value, types[part]) for part, value in parts}}
-
-
-def statement_of(firing: Firing) -> str:
-    """The name of a statement: its class, and its place in it."""
-    return f"{firing.cls}[{firing.statement + 1}]"
 
 
 def change_events(outcome: Outcome, classes: Mapping[str, EventClass]) -> Iterator[Event]:

@@ -57,6 +57,7 @@ class Ran:
     """What a run gave: the outcome of its rounds, and what statements derived before and after."""
 
     program: ResolvedProgram
+    history: History
     outcome: Outcome
     derived: Sequence[Event] = field(default=())
 
@@ -71,13 +72,18 @@ def run_program(
     progress: Progress = no_progress,
 ) -> Ran:
     program = runnable(program)
+    return run_history(
+        program, read_history(program, sources, on_problem, progress), course, engine
+    )
+
+
+def run_history(
+    program: ResolvedProgram, history: History, course: Course, engine: str = "local"
+) -> Ran:
+    """A program over what was read for it, to which is added what its own statements tell classes."""
     declared = {each.declared.name: each.declared for each in program.classes}
-    history = read_history(program, sources, on_problem, progress)
     early = _run(mixed.before_classes(program), history.others, engine)
-    told = mixed.detected(early, declared, len(history.detections))
-    for detection in told:
-        history.cover(detection.known)
-    history.detections = sorted([*history.detections, *told], key=lambda each: each.order)
+    history.add(mixed.detected(early, declared, len(history.detections)))
     request = RoundsRequest(
         classes=program.classes,
         names=[each.name for each in program.tree.classes],
@@ -90,7 +96,7 @@ def run_program(
     beside = mixed.beside_classes(program)
     stream = mixed.stream_of(outcome, declared) if beside.statements else []
     derived = _run(beside, [*history.others, *stream], engine)
-    return Ran(program=program, outcome=outcome, derived=derived)
+    return Ran(program=program, history=history, outcome=outcome, derived=derived)
 
 
 def read_history(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from cepheid.bitemporal.detections import Key
 from cepheid.bitemporal.outcome import Firing
@@ -18,7 +19,7 @@ from cepheid.bitemporal.rounds import Number, Rounds
 from cepheid.bitemporal.tables import quoted, value_of
 from cepheid.core.event import Value
 from cepheid.core.time import Instant, format_instant
-from cepheid.core.types import TIMESTAMP, DataType
+from cepheid.core.types import STRING, TIMESTAMP, DataType
 from cepheid.program.resolved import ResolvedClass
 
 
@@ -72,6 +73,13 @@ class Statements:
             f"CREATE TEMP TABLE {self._relation} ({', '.join(map(quoted, columns))})"
         )
         self._insert = f"INSERT INTO {self._relation} VALUES ({', '.join('?' * len(columns))})"
+        # For each statement, where its answer and its arguments are among all answers.
+        self._reactions: list[tuple[int, str, list[DataType]]] = []
+        place = 0
+        for reaction in resolved.reactions:
+            types = [argument.type for argument in reaction.arguments]
+            self._reactions.append((place, reaction.declared.action, types))
+            place += 1 + len(types)
         asked = ", ".join(['"@place"', *self._asked()])
         self._select = f"SELECT {asked} FROM {self._relation}"
 
@@ -123,19 +131,17 @@ class Statements:
             )
 
     def _fired(self, key: Key, answers: Sequence[object], now: Number) -> Iterator[Firing]:
-        found = iter(answers)
-        for number, reaction in enumerate(self._class.reactions):
-            holds = next(found)
-            values = [next(found) for _ in reaction.arguments]
-            if holds:
-                types = [argument.type for argument in reaction.arguments]
+        for number, (place, action, types) in enumerate(self._reactions):
+            if answers[place]:
+                values = answers[place + 1 : place + 1 + len(types)]
                 arguments = tuple(map(argument_value, values, types))
-                name = self._class.declared.name
-                yield Firing(now, name, key, number, reaction.declared.action, arguments)
+                yield Firing(now, self._class.declared.name, key, number, action, arguments)
 
 
 def argument_value(value: object, type: DataType) -> Value:
     """As actions have it: times are texts."""
+    if type == STRING or value is None:
+        return cast("Value", value)
     found = value_of(value, type)
     return format_instant(found) if type == TIMESTAMP and isinstance(found, int) else found
 

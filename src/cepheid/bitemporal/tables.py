@@ -56,6 +56,8 @@ class RowReader:
         self._converted = [(n, t) for n, t in enumerate(types) if t in (BOOLEAN, DOUBLE, FLOAT)]
         names = [attribute.name for attribute in declared.attributes]
         self._places = [names.index(name) for name in declared.key]
+        self._key_types = [types[place] for place in self._places]
+        self._converted_key = any(t in (BOOLEAN, DOUBLE, FLOAT) for t in self._key_types)
 
     def row(self, found: Sequence[Any]) -> Row:
         width = self._width
@@ -66,6 +68,12 @@ class RowReader:
                 cells[place] = value_of(cells[place], type)
             values = tuple(cells)
         return Row(values, found[width], found[width + 1], found[width + 2])
+
+    def plain_key(self, found: Sequence[Any]) -> Key:
+        """A key as SQLite gives it."""
+        if not self._converted_key:
+            return tuple(found)
+        return tuple(map(value_of, found, self._key_types))
 
     def key(self, row: Row) -> Key:
         return tuple([row.values[place] for place in self._places])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cepheid.cli.exits import FOUND, GOOD
-from cepheid.cli.options import AsJson
+from cepheid.cli.options import AsJson, PipelineFile
 from cepheid.errors import UsageError, error
 
 if TYPE_CHECKING:
@@ -22,18 +22,22 @@ _HEADS = ("delivered", "retried", "dead", "waiting")
 
 def act(
     outbox: Annotated[
-        str, typer.Argument(metavar="OUTBOX", help="The folder of actions.", show_default=False)
-    ],
+        str | None,
+        typer.Argument(
+            metavar="OUTBOX", help="The folder of actions.", show_default="that of the pipeline"
+        ),
+    ] = None,
     executors: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--executors",
             "-x",
             metavar="FILE",
             help="A TOML file with a table [executors.NAME] for each class of actions.",
-            show_default=False,
+            show_default="those of the pipeline",
         ),
-    ],
+    ] = None,
+    pipeline: PipelineFile = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only tell what would be done; no secret is needed.")
     ] = False,
@@ -56,12 +60,19 @@ def act(
       cepheid run alarms.epl --events monday.jsonl --outbox outbox
       cepheid act outbox --executors executors.toml --dry-run
       cepheid act outbox --executors executors.toml
+      cepheid act    what the pipeline of cepheid.toml wants done
     """
     from cepheid.actions import read_deliveries
 
     if follow and (once or dry_run):
         other = "--once" if once else "--dry-run"
         raise UsageError(error("usage", f"--follow and {other} contradict each other"))
+    if outbox is None or executors is None:
+        from cepheid.cli.pipeline import outbox_and_executors
+
+        outbox, executors = outbox_and_executors(pipeline, outbox, executors)
+    elif pipeline is not None:
+        raise UsageError(error("usage", "OUTBOX and --executors leave nothing to --pipeline"))
     deliveries = read_deliveries(executors, with_secrets=not dry_run)
     if dry_run:
         _rehearse(outbox, deliveries, as_json=as_json)

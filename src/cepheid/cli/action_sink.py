@@ -8,28 +8,26 @@ from typing import TYPE_CHECKING
 
 from cepheid.cli.terminal import run_messages
 from cepheid.cli.terminal.console import counted
-from cepheid.core.event import Event
 
 if TYPE_CHECKING:
-    from cepheid.verbs import Program
+    from cepheid.actions import Action
 
 
 class ActionSink:
-    """Puts the actions of rows into an outbox, which is open from the start: nobody runs in vain."""
+    """Puts actions into an outbox, which is open from the start: nobody runs in vain."""
 
-    def __init__(self, program: Program, folder: str | None) -> None:
+    def __init__(self, folder: str | None) -> None:
         self._folder = folder
         self._added = self._known = 0
         if folder is not None:
-            from cepheid.actions import Outbox, RowActions
+            from cepheid.actions import Outbox
 
-            self._actions = RowActions(program)
             self._outbox = Outbox(folder)
 
-    def put(self, rows: Iterable[Event]) -> None:
-        """Rows in their order; their actions are on disk when this returns."""
+    def put(self, actions: Iterable[Action]) -> None:
+        """Actions in their order, which are on disk when this returns; without an outbox none is made."""
         if self._folder is not None:
-            done = self._outbox.put(action for row in rows for action in self._actions.of(row))
+            done = self._outbox.put(actions)
             self._added += done.added
             self._known += done.known
 

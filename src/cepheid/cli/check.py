@@ -6,12 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from cepheid.cli.exits import WRONG_USE, code_of_failure, code_of_findings
-from cepheid.cli.options import AsJson, Programs, load, write_file
+from cepheid.cli.options import AsJson, PipelineFile, ProgramsIfAny, load, write_file
 from cepheid.errors import CepheidError, Diagnostic, Severity, UsageError, error, note
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ Without = Annotated[
 
 
 def check(
-    programs: Programs,
+    programs: ProgramsIfAny = None,
+    pipeline: PipelineFile = None,
     as_json: AsJson = False,
     without: Without = None,
     graph: Annotated[
@@ -74,7 +75,15 @@ def check(
       cepheid check alarms.epl --graph alarms.svg
       cepheid check alarms.epl --fix-priorities
       cepheid check hosts.vepl hosts.vql --metamodel hosts.ecore
+      cepheid check    the pipeline of cepheid.toml, and its programs
     """
+    if pipeline is not None or not programs:
+        from cepheid.cli.pipeline import check_pipeline
+
+        others = {"--graph": graph, "--metamodel": metamodel, "--fix-priorities": fix_priorities}
+        own = {"PROGRAM": programs, **others, "--witness": witness}
+        refused = [option for option, value in own.items() if value]
+        _report(*check_pipeline(pipeline, refused, without or ()), as_json=as_json)
     draw = _drawing(graph) if graph is not None else None
     program: Program | None = None
     findings: Sequence[Diagnostic]
@@ -92,10 +101,24 @@ def check(
         write_file(graph, draw(program.graph()))
     if witness is not None:
         _write_witnesses(findings, witness)
+    _report(
+        findings,
+        _extent(program, findings) if program else f" in {', '.join(programs)}",
+        as_json=as_json,
+    )
+
+
+def _report(findings: Sequence[Diagnostic], extent: str, *, as_json: bool) -> NoReturn:
+    """All findings, and of what; then the end."""
     if as_json:
         typer.echo(json.dumps([f.to_json() for f in findings], indent=2, ensure_ascii=False))
     else:
-        _show(findings, program, programs)
+        from cepheid.cli.terminal.console import out
+        from cepheid.cli.terminal.diagnostics import show
+
+        console = out()
+        show(findings, console)
+        console.print(f"{summary(findings)}{extent}", soft_wrap=True)
     raise typer.Exit(code_of_findings(findings))
 
 
@@ -161,18 +184,6 @@ def _place(finding: Diagnostic, programs: Sequence[str]) -> tuple[int, int, int]
     if span is None or span.file not in programs:
         return 0, 0, 0
     return programs.index(span.file), span.line, span.column
-
-
-def _show(findings: Sequence[Diagnostic], program: Program | None, programs: Sequence[str]) -> None:
-    from cepheid.cli.terminal.console import out
-    from cepheid.cli.terminal.diagnostics import show
-
-    console = out()
-    show(findings, console)
-    if program is None:
-        console.print(f"{summary(findings)} in {', '.join(programs)}", soft_wrap=True)
-    else:
-        console.print(f"{summary(findings)}{_extent(program, findings)}", soft_wrap=True)
 
 
 def summary(findings: Sequence[Diagnostic]) -> str:

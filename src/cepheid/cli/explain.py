@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cepheid.cli.stages import Stage
     from cepheid.verbs import Program
 
-STAGES = "parse, program, types, graph, normal, automaton, plan, matcher or memory"
+STAGES = "parse, program, types, graph, normal, automaton, plan, lifespans, matcher or memory"
 
 
 def explain(
@@ -55,14 +55,16 @@ def explain(
     source of each statement waits for, in few words; automaton, the states
     of complex events and what leads from one to another; plan, how the events
     of each statement can be split without changing its rows, how long they
-    matter, what it keeps, and which statements run together; matcher, the
-    machine form that the compiled matcher runs, and what it leaves to the
+    matter, what it keeps, and which statements run together, and how classes
+    are kept up to date; lifespans, how long windows keep the events of
+    classes, with the derivation; matcher, the machine form that the compiled matcher runs, and what it leaves to the
     reference semantics; memory, what lies in the memory of the machine
     when the program has begun.
 
       cepheid explain alarms.epl
       cepheid explain alarms.epl --stage graph
       cepheid explain alarms.epl --stage program --json
+      cepheid explain travel.bicepl --stage lifespans
       cepheid explain tolerance.vepl --stage automaton --draw tolerance.svg
       cepheid explain --code unbound-tag
     """

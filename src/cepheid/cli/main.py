@@ -21,6 +21,7 @@ from cepheid.cli.format import format_programs
 from cepheid.cli.live import live
 from cepheid.cli.new import new
 from cepheid.cli.petri import app as petri
+from cepheid.cli.replay import ReplayCommand, replay
 from cepheid.cli.run import RunCommand, run
 from cepheid.cli.search import search
 from cepheid.cli.simulate import simulate
@@ -46,6 +47,7 @@ app.command("run", cls=RunCommand)(run)
 app.command("stream", cls=PlainCommand)(run_stream)
 app.command("live", cls=PlainCommand)(live)
 app.command("as-of", cls=AsOfCommand)(as_of)
+app.command("replay", cls=ReplayCommand)(replay)
 app.command("act", cls=PlainCommand)(act)
 app.command("check", cls=PlainCommand)(check)
 app.command("simulate", cls=PlainCommand)(simulate)

@@ -17,12 +17,21 @@ if TYPE_CHECKING:
 
 Name = TypeVar("Name", bound=str)
 
-Programs: TypeAlias = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="PROGRAM",
-        help="Files of a program; several files form one program.",
-        show_default=False,
+_PROGRAMS = typer.Argument(
+    metavar="PROGRAM",
+    help="Files of a program; several files form one program.",
+    show_default=False,
+)
+Programs: TypeAlias = Annotated[list[str], _PROGRAMS]
+ProgramsIfAny: TypeAlias = Annotated[list[str] | None, _PROGRAMS]
+PipelineFile: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--pipeline",
+        "-p",
+        metavar="FILE",
+        help="A file that connects sources, programs and executors.",
+        show_default="cepheid.toml, if nothing else is named",
     ),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]

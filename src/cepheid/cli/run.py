@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheid.cli.options import ManyValues, Programs, load, one_of
+from cepheid.cli.options import ManyValues, PipelineFile, ProgramsIfAny, load, one_of, write_file
 from cepheid.cli.spark_options import Conf, Master, Remote, Verbose, spark_session
 from cepheid.engines.registry import DEFAULT, ENGINES
 from cepheid.errors import InputError, UsageError, error
@@ -28,17 +28,16 @@ class RunCommand(ManyValues):
     many = ("--events", "-e", "--type", "-t")
 
 
-Events = Annotated[
-    list[str],
-    typer.Option(
-        "--events",
-        "-e",
-        metavar="FILE...",
-        help="Files of events (.jsonl, .json, .csv, .parquet, .events), folders, globs,"
-        " '-' for standard input, or on Spark 'table:NAME'.",
-        show_default=False,
-    ),
-]
+_EVENTS = typer.Option(
+    "--events",
+    "-e",
+    metavar="FILE...",
+    help="Files of events (.jsonl, .json, .csv, .parquet, .events), folders, globs,"
+    " '-' for standard input, or on Spark 'table:NAME'.",
+    show_default=False,
+)
+Events = Annotated[list[str], _EVENTS]
+EventsIfAny = Annotated[list[str] | None, _EVENTS]
 _LISTED = ", ".join(f"{engine.name} ({engine.help})" for engine in ENGINES.values())
 Engine = Annotated[
     str | None,
@@ -155,9 +154,21 @@ AfterFreeze = Annotated[
 ]
 
 
+Record = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write what became known of complex classes, or of those that --type names, as a history"
+        " (JSON Lines) for a program that subscribes to them.",
+        show_default=False,
+    ),
+]
+
+
 def run(
-    programs: Programs,
-    events: Events,
+    programs: ProgramsIfAny = None,
+    events: EventsIfAny = None,
+    pipeline: PipelineFile = None,
     engine: Engine = None,
     type: Types = None,
     start: Start = None,
@@ -173,6 +184,7 @@ def run(
     window: Window = "buffering",
     after_freeze: AfterFreeze = "refuse",
     outbox: OutboxFolder = None,
+    record: Record = None,
     master: Master = None,
     conf: Conf = None,
     remote: Remote = None,
@@ -189,12 +201,43 @@ def run(
       cepheid run alarms.epl --events monday.jsonl --why
       cepheid run alarms.epl --events year/ --engine spark --master local[8]
       cepheid run travel.bicepl --events history.jsonl --chronon 1m
+      cepheid run    all programs that cepheid.toml connects
       cepheid run alarms.epl --events monday.jsonl --outbox outbox
       tail -f log.jsonl | cepheid run alarms.epl --events - --on-error skip
     """
+    if pipeline is not None or not programs:
+        from cepheid.cli.pipeline import run_pipeline
+
+        own = {
+            "PROGRAM": programs,
+            "--events": events,
+            "--chronon": chronon,
+            "--outages": outages,
+            "--start": start,
+            "--end": end,
+            "--window": window if window != "buffering" else None,
+            "--after-freeze": after_freeze if after_freeze != "refuse" else None,
+            "--record": record,
+            "--why": why,
+            "--timed-out": timed_out,
+        }
+        run_pipeline(
+            pipeline,
+            [option for option, value in own.items() if value],
+            engine=engine or DEFAULT,
+            types=type,
+            out=out,
+            format=format,
+            on_error=on_error,
+            outbox=outbox,
+        )
+        return
+    if not events:
+        raise UsageError(error("usage", "no events are named", hint="--events FILE"))
     from cepheid import verbs
+    from cepheid.actions import RowActions, actions_of
     from cepheid.cli.action_sink import ActionSink
-    from cepheid.cli.terminal.output import FORMATS, output_of, spare_inputs
+    from cepheid.cli.terminal.output import FORMATS, output_of, spare, spare_inputs
     from cepheid.engines.common.table_names import is_table
     from cepheid.io import expand
 
@@ -207,24 +250,31 @@ def run(
     output = output_of(out, form, why=why, is_stream=is_stream)
     begin = None if start is None else time_of(start, "--start")
     finish = None if end is None else time_of(end, "--end")
-    chosen = _chosen_types(program, type)
+    chosen = chosen_types(program, type)
     is_known = [not is_table(name) for name in events]
-    spare_inputs(output, chosen, [*programs, *expand(compress(events, is_known))])
+    inputs = [*programs, *expand(compress(events, is_known))]
+    spare_inputs(output, chosen, inputs)
+    spare("--record", filter(None, [record]), inputs)
     name = _engine(asked, events, runs_here=is_stream or why)
     if is_stream:
         from cepheid.cli.standard_input import Feed, print_stream
 
         session = verbs.open(program, start=begin, engine=name, timed_out=timed_out, why=why)
-        with ActionSink(program, outbox) as sink:
+        with ActionSink(outbox) as sink:
+            made = RowActions(program)
             feed = Feed(
-                program, session, skips_errors=skips_errors, drops_late=drops_late, on_rows=sink.put
+                program,
+                session,
+                skips_errors=skips_errors,
+                drops_late=drops_late,
+                on_rows=lambda rows: sink.put(action for row in rows for action in made.of(row)),
             )
             print_stream(feed, chosen, output)
         return
     from cepheid.cli.terminal import run_messages
     from cepheid.cli.terminal.progress import ProgressBar
 
-    with ExitStack() as stack, ActionSink(program, outbox) as sink:
+    with ExitStack() as stack, ActionSink(outbox) as sink:
         if name == "spark":
             run_messages.on_engine(name, is_asked_for=True)  # it takes its time to start
             stack.enter_context(
@@ -246,7 +296,9 @@ def run(
             after_freeze=after_freeze,
             progress=progress,
         )
-        sink.put(result)
+        sink.put(actions_of(program, result))
+    if record is not None:
+        _record(result, chosen, record)
     _report(result, chosen, output)
     if asked == AUTO and name != "spark":
         run_messages.on_engine(name, is_asked_for=engine is not None)
@@ -278,7 +330,7 @@ def time_of(text: str, option: str) -> str | float:
     return time
 
 
-def _chosen_types(program: Program, names: Sequence[str] | None) -> list[str]:
+def chosen_types(program: Program, names: Sequence[str] | None) -> list[str]:
     """The derived types to print, in the order of the program; classes only where they are named."""
     resolved = program.resolve()
     classes = {each.name: None for each in program.tree.classes}
@@ -293,11 +345,23 @@ def _chosen_types(program: Program, names: Sequence[str] | None) -> list[str]:
     return [name for name in (*derived, *classes) if (name in names if names else name in derived)]
 
 
+def _record(result: Result, chosen: Sequence[str], file: str) -> None:
+    """What became known, for another program."""
+    from cepheid.io.encode import to_json
+    from cepheid.verbs.rounds import RoundsResult
+
+    if not isinstance(result, RoundsResult):
+        fact = "the program has no classes, of which something becomes known"
+        raise UsageError(error("usage", fact, hint="leave out --record"))
+    lines = result.history(*(name for name in chosen if name in result.classes))
+    write_file(file, "".join(f"{to_json(line)}\n" for line in lines))
+
+
 def _report(result: Result, chosen: Sequence[str], output: Output) -> None:
     from cepheid.cli.terminal import run_messages
     from cepheid.cli.terminal.output import write
 
-    rows = _rows(result, chosen)
+    rows = rows_of(result, chosen)
     write(rows, chosen, result.types, output)
     if output.is_table:
         run_messages.on_types(result.counts(), result.types, result.taken)
@@ -308,7 +372,7 @@ def _report(result: Result, chosen: Sequence[str], output: Output) -> None:
     run_messages.on_refused(getattr(result, "refused", {}))
 
 
-def _rows(result: Result, chosen: Sequence[str]) -> Sequence[Event]:
+def rows_of(result: Result, chosen: Sequence[str]) -> Sequence[Event]:
     """The rows of the chosen types, in their order."""
     if set(chosen) >= set(result.derived):
         rows = result.events

@@ -1,9 +1,10 @@
-"""TOML files, with the places of their errors."""
+"""TOML files, with the places of their errors and of what they say."""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 from cepheid.errors import InputError, Span, UsageError, error, reason_of
@@ -33,3 +34,58 @@ def _span(message: str, file: str) -> Span:
     found = _PLACE.search(message)
     line, column = (int(found[1]), int(found[2])) if found else (1, 1)
     return Span(line, column, line, column + 1, file)
+
+
+_HEADER = re.compile(r"\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?")
+
+
+class Places:
+    """Where tables and values stand, as far as the lines of a file tell; else where the file begins."""
+
+    def __init__(self, file: str | Path) -> None:
+        self._file = str(file)
+        self._lines = Path(file).read_text(encoding="utf-8").splitlines()
+
+    def table(self, *names: str) -> Span:
+        """The header of a table, `[sources.calendar]`."""
+        for number, line in self._table(names):
+            return Span(number, 1, number, len(line) + 1, self._file)
+        return Span(1, 1, 1, 1, self._file)
+
+    def setting(self, table: tuple[str, ...], name: str, value: str | None = None) -> Span:
+        """A setting of a table, or a text in its value; else the table."""
+        begin = re.compile(rf"\s*([\"']?){re.escape(name)}\1\s*=")
+        lines = self._table(table)
+        for number, line in lines:
+            found = begin.match(line)
+            if found is None:
+                continue
+            start = len(line) - len(line.lstrip())
+            span = Span(number, start + 1, number, found.end(), self._file)
+            return self._text(value, number, line, lines) or span if value is not None else span
+        return self.table(*table)
+
+    def _text(
+        self, value: str, number: int, line: str, lines: Iterator[tuple[int, str]]
+    ) -> Span | None:
+        while True:
+            for quote in "\"'":
+                column = line.find(f"{quote}{value}{quote}")
+                if column >= 0:
+                    end = column + len(value) + 2
+                    return Span(number, column + 1, number, end + 1, self._file)
+            following = next(lines, None)
+            if following is None:
+                return None
+            number, line = following
+
+    def _table(self, names: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+        """The lines of a table, its header first; without names, those before all headers."""
+        is_inside = not names
+        for number, line in enumerate(self._lines, 1):
+            header = _HEADER.fullmatch(line)
+            if header is not None:
+                parts = tuple(part.strip().strip("\"'") for part in header[1].split("."))
+                is_inside = parts == names
+            if is_inside:
+                yield number, line

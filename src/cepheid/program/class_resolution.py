@@ -190,6 +190,22 @@ def wrongly_told(
                 yield error("schema-conflict", fact, columns[name] or span, hint)
 
 
+def _chains(
+    statements: Sequence[ResolvedStatement],
+    classes: Sequence[ResolvedClass],
+    sources: Sequence[Sequence[int]],
+) -> Iterator[Diagnostic]:
+    """Statements that tell a class what they heard of another, which rounds do not wait for."""
+    names = {each.name for each in classes}
+    for place, statement in enumerate(statements):
+        heard = [n - len(statements) for n in reachable(place, sources) if n >= len(statements)]
+        if statement.target in names and heard:
+            first = classes[min(heard)].name
+            fact = f"'{statement.name}' tells {statement.target} what it hears of {first}"
+            hint = "a query can derive one class from another; or chain two programs"
+            yield error("unsupported", fact, statement.tree.span, hint)
+
+
 def recursions(
     statements: Sequence[ResolvedStatement],
     classes: Sequence[ResolvedClass],
@@ -198,6 +214,7 @@ def recursions(
     """Classes whose events come from themselves, also by way of statements."""
     sources = flow_of(statements, classes, types)
     names = [*(s.name for s in statements), *(c.name for c in classes)]
+    yield from _chains(statements, classes, sources)
     for component in strong_components(sources):
         members = [n for n in component if n >= len(statements)]
         if members and members[0] in reachable(members[0], sources):

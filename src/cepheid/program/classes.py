@@ -42,6 +42,15 @@ class Reaction(Located):
     arguments: tuple[Sql, ...] = ()
 
 
+def reaction_name(cls: str, place: int) -> str:
+    """How results call the reaction at a place of a class: `Arrival[1]` is the first."""
+    return f"{cls}[{place + 1}]"
+
+
+def reaction_place(name: str) -> int:
+    return int(name.rpartition("[")[2].removesuffix("]")) - 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventClass(Located):
     """The root of both kinds of classes."""

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from cepheid.core.types import DataType, EventType, lineage
-from cepheid.errors import Diagnostic
+from cepheid.errors import Diagnostic, Severity
 from cepheid.expr.tree import Column, Expr, Part
 from cepheid.expr.tree import walk as walk_expr
 from cepheid.pattern.algebra import walk_taken
@@ -161,6 +161,10 @@ class ResolvedProgram:
     problems: tuple[Diagnostic, ...]
     given: Mapping[str, EventType]  # known from files or frames
     classes: tuple[ResolvedClass, ...] = field(default=(), compare=False)  # after what they read
+
+    @property
+    def can_run(self) -> bool:
+        return not any(problem.severity is Severity.ERROR for problem in self.problems)
 
     @property
     def input_types(self) -> tuple[str, ...]:

@@ -154,10 +154,17 @@ def _sqlite_total(node: exp.Expr) -> exp.Expr:
 
 
 def _sqlite_join(node: exp.Expr) -> exp.Expr:
-    """CROSS JOIN would forbid SQLite to choose the order of its loops."""
-    if node.args.get("kind") == "CROSS":
+    """CROSS JOIN forbids SQLite to choose the order of its loops, which `ordered` ones want."""
+    if node.args.get("kind") == "CROSS" and not node.meta.get("ordered"):
         node.set("kind", None)
     return node
+
+
+def ordered_join(source: exp.Expr) -> exp.Join:
+    """A join that SQLite does after what stands before it."""
+    join = exp.Join(this=source, kind="CROSS")
+    join.meta["ordered"] = True
+    return join
 
 
 def _sqlite_text(node: exp.Expr) -> exp.Expr:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cepheid.analysis.findings import ANALYSES, check_program
+from cepheid.analysis.lifespans import Derivation, derivations
 from cepheid.analysis.plan import StatementPlan, plan_program
 from cepheid.core.types import EventType
 from cepheid.engines.common.request import Outcome, RunRequest
@@ -102,6 +103,14 @@ def plan(program: ResolvedProgram) -> tuple[StatementPlan, ...]:
     What the matcher does not know in one statement makes the reference run all of them.
     """
     return plan_program(program, "reference" if left_to_reference(program) else "matcher")
+
+
+def live(program: ResolvedProgram) -> tuple[Derivation, ...]:
+    """`--stage lifespans`: how long windows keep the events of classes, and what that follows from.
+
+    Of programs that can run; classes that derive each other have no life spans.
+    """
+    return tuple(derivations(program.classes)) if program.can_run else ()
 
 
 def lower(program: ResolvedProgram) -> MachineProgram:

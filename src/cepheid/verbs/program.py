@@ -140,13 +140,13 @@ class Program:
         if language is not None:
             choose(language, LANGUAGES, "language")
             return LANGUAGES[language].print_program(self.tree)
-        parts = groupby(self.tree.declarations, key=self._language_of)
+        parts = groupby(self.tree.declarations, key=self.language_of)
         return "\n".join(each.print_program(ProgramTree(tuple(found))) for each, found in parts)
 
-    def _language_of(self, declaration: Declaration) -> Language:
-        """The language that alone has words for it, or the default."""
+    def language_of(self, declaration: Declaration, otherwise: Language = DEFAULT) -> Language:
+        """The language that alone has words for it."""
         owners = (each for each in LANGUAGES.values() if each.owns(declaration, self.tree))
-        return next(owners, DEFAULT)
+        return next(owners, otherwise)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Program) and self.tree == other.tree

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Literal, TypeAlias
 
+from cepheid.bitemporal.chaining import Told, told
 from cepheid.bitemporal.detections import (
     Detection,
     DetectionDecoder,
@@ -79,6 +80,16 @@ class RoundsResult(Result):
     def versions(self) -> list[Event]:
         """All versions of all classes, with the rounds from and to which they were known."""
         return list(version_events(self.outcome.versions, self.outcome.rounds, self.classes))
+
+    def history(self, *names: str) -> list[Told]:
+        """What became known of classes, as another program reads it that subscribes to them.
+
+        Without names: of all complex ones.
+        """
+        for name in names:
+            choose(name, self.classes, "class")
+        derived = [n for n, each in self.classes.items() if not isinstance(each, SubscribedClass)]
+        return list(told(self.outcome, self.classes, names or derived))
 
     @property
     def refused(self) -> dict[str, dict[str, int]]:
@@ -210,7 +221,9 @@ def course_of(
     """How rounds go, from what callers write; UsageError where that makes no sense."""
     if chronon is None:
         fact = "classes are processed in rounds, and nothing says how often"
-        raise UsageError(error("usage", fact, hint="chronon='1m', or --chronon 1m, has one every minute"))
+        raise UsageError(
+            error("usage", fact, hint="chronon='1m', or --chronon 1m, has one every minute")
+        )
     choose(window, WINDOWS, "window")
     choose(after_freeze, ("refuse", "take"), "after_freeze")
     kind: Window = next(each for each in WINDOWS if each == window)

@@ -78,7 +78,7 @@ def test_one_event_is_near_itself() -> None:
 
 
 def test_joins_bound_as_conditions_do() -> None:
-    sources = "A a LEFT JOIN B b ON a.k = b.k AND b BETWEEN a AND a + 1h"
+    sources = "A a LEFT JOIN B b ON a.k = b.k AND b BETWEEN a - 1h AND a"
     assert codes("spans", query("a.x = 1", sources)) == []
     assert codes("spans", query("a.x = 1", "A a JOIN B b ON a.k = b.k")) == NOTE
 
@@ -122,3 +122,37 @@ def test_what_must_be_there_counts_as_constituent() -> None:
     assert codes("spans", query("EXISTS (SELECT * FROM B b WHERE b.k = a.k)", "A a")) == NOTE
     near = "EXISTS (SELECT * FROM B b WHERE b BETWEEN a AND a + 1h)"
     assert codes("spans", query(near, "A a")) == []
+
+
+EARLY = [("note", "early-occurrence")]
+HELD = "SELECT a.k FROM A a WHERE NOT EXISTS (SELECT * FROM B b WHERE b BETWEEN a - 1h AND {})"
+
+
+def test_an_event_that_occurs_before_what_it_is_made_of() -> None:
+    later = HELD.format("a + 1h")
+    assert codes("spans", CLASSES + derived(f"{later} OCCURRING AT a")) == EARLY
+    assert codes("spans", CLASSES + derived(f"{later} OCCURRING AT a + 1h")) == []
+    assert codes("spans", CLASSES + derived(f"{HELD.format('a')} OCCURRING AT a")) == []
+    assert codes("spans", CLASSES + derived(f"{HELD.format('a')} OCCURRING AT a - 1h")) == EARLY
+
+
+@pytest.mark.parametrize(
+    ("occurring", "expected"),
+    [("a", EARLY), ("b", []), ("MAX(a, b)", []), ("MIN(a, b)", EARLY), ("MIN(a, b) + 1h", [])],
+)
+def test_all_classes_of_a_program_that_needs_it_are_looked_at(
+    occurring: str, expected: list[tuple[str, str]]
+) -> None:
+    near = "a.k = b.k AND b BETWEEN a AND a + 1h"
+    join = derived(f"SELECT a.k FROM A a, B b WHERE {near} OCCURRING AT {occurring}")
+    assert codes("spans", CLASSES + join) == []
+    held = derived(f"{HELD.format('a')} OCCURRING AT a", name="N")
+    assert codes("spans", CLASSES + join + held) == expected
+
+
+def test_what_is_above_an_event_may_be_learnt_as_late() -> None:
+    held = derived(f"{HELD.format('a')} OCCURRING AT a", name="N")
+    late = derived("SELECT n.k FROM N n OCCURRING AT n - 1h", name="O")
+    assert codes("spans", CLASSES + held + late) == EARLY
+    mended = derived("SELECT o.k FROM O o OCCURRING AT o + 1h", name="P")
+    assert codes("spans", CLASSES + held + late + mended) == EARLY

@@ -69,6 +69,30 @@ class Distances:
         return Fraction(0) if later == earlier else self._most.get((later, earlier))
 
 
+def most_after(later: str, time: exp.Expr, known: Distances) -> Fraction | None:
+    """By how much one time can be after another that is worked out; None: by any."""
+    match time:
+        case exp.Alias() | exp.Paren():
+            return most_after(later, time.this, known)
+        case exp.Column():
+            return known.most(later, name_of(time.table, time.name))
+        case exp.Max() if not time.expressions:  # every row of the group is before it
+            return most_after(later, time.this, known)
+        case exp.Add() | exp.Sub() if isinstance(time.expression, exp.Literal):
+            inner = most_after(later, time.this, known)
+            shift = Fraction(str(constant(time.expression)))
+            return (
+                None if inner is None else inner + (-shift if isinstance(time, exp.Add) else shift)
+            )
+        case exp.Greatest() | exp.Least():
+            found = [most_after(later, part, known) for part in (time.this, *time.expressions)]
+            sure = [most for most in found if most is not None]
+            if isinstance(time, exp.Greatest):
+                return min(sure, default=None)
+            return max(sure) if len(sure) == len(found) else None
+    return None
+
+
 def bounds(condition: exp.Expr, prefix: str = "") -> Iterator[Bound]:
     """What a comparison says of two times."""
     if not isinstance(condition, exp.EQ | exp.LT | exp.LTE | exp.GT | exp.GTE):

@@ -15,7 +15,7 @@ What is not seen: that a condition keeps the rows the same, such as `count(*) > 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -34,15 +34,21 @@ _HINT = "buffering is not affected; with windows use sliding-actions, which leav
 
 def find(graph: Graph) -> Iterator[Diagnostic]:
     classes = {resolved.name: resolved for resolved in graph.program.classes}
-    open_ones: set[str] = set()
-    for resolved in graph.program.classes:
-        reasons = list(_Reasons(resolved, classes, open_ones).find())
+    for name, reasons in reasons_of(graph.program.classes).items():
         for reason, span in reasons:
-            yield note("not-monotone", f"'{resolved.name}' is not monotone: {reason}", span, _HINT)
-        if reasons:
-            open_ones.add(resolved.name)
-        else:
-            yield from _open_key(resolved, classes)
+            yield note("not-monotone", f"'{name}' is not monotone: {reason}", span, _HINT)
+        if not reasons:
+            yield from _open_key(classes[name], classes)
+
+
+def reasons_of(classes: Sequence[ResolvedClass]) -> dict[str, list[tuple[str, Span]]]:
+    """What makes each class not monotone, and where; classes come after those that they read."""
+    known = {resolved.name: resolved for resolved in classes}
+    found: dict[str, list[tuple[str, Span]]] = {}
+    for resolved in classes:
+        open_ones = {name for name, reasons in found.items() if reasons}
+        found[resolved.name] = list(_Reasons(resolved, known, open_ones).find())
+    return found
 
 
 class _Reasons:

@@ -5,6 +5,8 @@ whatever comes; without them it is up to the events.
 
 - A warning: the conditions say how far two events may lie apart, and it is more than the span. A note: they say nothing.
 - What must be missing has to lie near, too. Else a window may forget what holds an event back, and then announce it.
+- Definition 4.10 leaves out actions on what changes long after its time. In programs that need it, an event must not occur
+  before what it is made of, or what is learnt of it comes too late.
 
 What is seen: comparisons of occurrence times (distances.py) in WHERE, ON and HAVING, of derived tables and subqueries as
 well. What is not seen: conditions behind OR, and times that attributes hold.
@@ -19,10 +21,12 @@ from itertools import permutations
 
 from sqlglot import exp
 
-from cepheid.analysis.classes.distances import Bound, Distances, bounds, name_of
+from cepheid.analysis.classes.distances import Bound, Distances, bounds, most_after, name_of
 from cepheid.analysis.classes.keys import Determined
-from cepheid.analysis.classes.written import listed, span_of
-from cepheid.core.time import MICROSECONDS, Period
+from cepheid.analysis.classes.monotone import reasons_of
+from cepheid.analysis.classes.written import listed, short, span_of
+from cepheid.analysis.lifespans import spans_of
+from cepheid.core.time import Period
 from cepheid.errors import Diagnostic, Span, note, warning
 from cepheid.program.classes import ComplexClass
 from cepheid.program.graph import Graph
@@ -43,6 +47,7 @@ _NOTHING = Fraction(0)
 
 def find(graph: Graph) -> Iterator[Diagnostic]:
     classes = {resolved.name: resolved for resolved in graph.program.classes}
+    yield from _early(graph)
     for resolved in graph.program.classes:
         if isinstance(resolved.declared, ComplexClass) and resolved.query is not None:
             written = branches(parse_select(resolved.declared.select))
@@ -56,6 +61,7 @@ class _Event:
 
     alias: str
     time: str
+    table: str
 
 
 class _Select:
@@ -172,13 +178,64 @@ class _Select:
         return self._places.whole
 
 
+# Events that occur before what they are made of
+
+
+def _early(graph: Graph) -> Iterator[Diagnostic]:
+    """Where windows leave out what comes too late: what may be learnt later than that.
+
+    All that is learnt of an event is learnt until twice its freezing time after it, so that it must not occur after the
+    complex event which it is behind.
+    """
+    classes = graph.program.classes
+    if not any(reasons_of(classes).values()):
+        return
+    spans = spans_of(classes)
+    learnt: dict[str, Fraction | None] = {}  # how long after its time an event may still change
+    for resolved in classes:
+        allowed = 2 * spans[resolved.name].freezing
+        if not isinstance(resolved.declared, ComplexClass):
+            learnt[resolved.name] = Fraction(allowed)
+            continue
+        learnt[resolved.name] = _learnt(resolved, learnt)
+        latest = learnt[resolved.name]
+        if latest is None:  # other findings say that nothing bounds it
+            learnt[resolved.name] = Fraction(allowed)
+        elif latest > allowed:
+            fact = (
+                f"events of '{resolved.name}' may be learnt {Period(round(latest))} after their time:"
+                f" sliding-actions acts on what is learnt until {Period(allowed)} after it"
+            )
+            hint = "let them occur at the latest event that they are made of, as in MAX(a, b)"
+            place = Places(resolved.declared.occurring).whole
+            yield note("early-occurrence", fact, place, hint)
+            learnt[resolved.name] = Fraction(allowed)  # said once
+
+
+def _learnt(resolved: ResolvedClass, learnt: Mapping[str, Fraction | None]) -> Fraction | None:
+    assert resolved.query is not None
+    found: list[Fraction | None] = []
+    for select in branches(resolved.query.tree):
+        events, known = _read(select)
+        asked = [_read(inner) for each in subqueries(select) for inner in branches(each.query)]
+        for more, also in [(events, known), *((more, [*known, *also]) for more, also in asked)]:
+            distances = Distances(also)
+            for event in more:
+                after = most_after(event.time, select.selects[-1], distances)
+                own = learnt[event.table]
+                found.append(None if after is None or own is None else after + own)
+    sure = [most for most in found if most is not None]
+    return max(sure) if len(sure) == len(found) and sure else None
+
+
 def _read(select: exp.Select, prefix: str = "") -> tuple[list[_Event], list[Bound]]:
     """The events that a query reads, and what its conditions say of their times."""
     events: list[_Event] = []
     known: list[Bound] = []
     for source in sources(select):
         if source.table is not None:
-            events.append(_Event(source.alias, name_of(source.alias, "occ", prefix)))
+            time = name_of(source.alias, "occ", prefix)
+            events.append(_Event(source.alias, time, source.table))
         else:
             more, also = _inside(source, prefix)
             events += more
@@ -212,11 +269,3 @@ def _of_having(select: exp.Select) -> Iterator[Bound]:
     having = select.args.get("having")
     for condition in conjuncts(having.this if having else None):
         yield from bounds(condition)
-
-
-def short(microseconds: int) -> str:
-    """A length of time as a time literal."""
-    for unit in ("days", "hours", "minutes"):
-        if microseconds % MICROSECONDS[unit] == 0:
-            return f"{microseconds // MICROSECONDS[unit]}{unit[0]}"
-    return f"{microseconds // MICROSECONDS['seconds']}s"

@@ -8,6 +8,9 @@ in which it was forgotten already, buffering and windows act differently.
 A warning: also of events whose time never moved. A note: only of events that were moved as far as their freezing time
 allows, or that lie as far apart as the observation span allows.
 
+In a class that is not monotone an event may appear when a window forgets what held it back. What holds of it then, and
+holds later than twice the freezing time after its time, is a note: nothing is learnt that late.
+
 What is not seen: that nothing else holds the event back; conditions without NOW that hold in every round are found by
 firing.py.
 """
@@ -19,7 +22,9 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from cepheid.analysis.classes.constellations import ROUND, Constellations, Situation
-from cepheid.analysis.lifespans import Kept, kept_after
+from cepheid.analysis.classes.monotone import reasons_of
+from cepheid.analysis.classes.written import short
+from cepheid.analysis.lifespans import Kept, kept_after, spans_of
 from cepheid.core.time import Period
 from cepheid.errors import Diagnostic, Span, note, warning
 from cepheid.program.graph import Graph
@@ -30,16 +35,19 @@ from cepheid.sql.places import Places
 
 
 def find(graph: Graph) -> Iterator[Diagnostic]:
-    kept = kept_after(graph.program.classes)
-    for resolved in graph.program.classes:
+    classes = graph.program.classes
+    kept, spans, open_ones = kept_after(classes), spans_of(classes), reasons_of(classes)
+    for resolved in classes:
         for place, reaction in enumerate(resolved.reactions):
-            if _asks_the_time(reaction):
-                yield from _outlives(resolved, place, kept[resolved.name])
+            found = list(_outlives(resolved, place, kept[resolved.name]))
+            if not found and open_ones[resolved.name]:
+                found = list(_appears(resolved, place, 2 * spans[resolved.name].freezing))
+            yield from found if _asks_the_time(reaction) else ()
 
 
 def _asks_the_time(reaction: ResolvedReaction) -> bool:
     tree = reaction.condition.tree
-    late = (atom for atom in tree.find_all(Primitive) if "low" in atom.args)
+    late = (atom for atom in tree.find_all(Primitive) if atom.name == "LATE")
     return tree.find(Now) is not None or any(True for _ in late)
 
 
@@ -58,6 +66,25 @@ def _outlives(resolved: ResolvedClass, place: int, kept: Kept) -> Iterator[Diagn
             " time, if it moves as far as it may"
         )
         yield note("outlives-window", fact, _place(reaction), hint)
+
+
+def _appears(resolved: ResolvedClass, place: int, known: int) -> Iterator[Diagnostic]:
+    """In a class that is not monotone events may appear when all that is learnt of them was."""
+    reaction = resolved.reactions[place]
+    if _may_hold_after(resolved, place, known):
+        fact = (
+            f"`{reaction.declared.condition.text}` may hold of events that appear because a window forgot"
+            f" what held them back, {Period(known)} and more after their time"
+        )
+        hint = f"sliding-actions acts on them, too; LATE(0s, {short(known)}) ends before that"
+        yield note("late-appearance", fact, _place(reaction), hint)
+
+
+def _may_hold_after(resolved: ResolvedClass, place: int, known: int) -> bool:
+    conditions = [reaction.condition for reaction in resolved.reactions]
+    found = Constellations(resolved.table, conditions, thresholds=[known])
+    steady = found.situations([place], is_steady=True)
+    return any(isinstance(s["new_occ"], int) and s["new_occ"] + known < ROUND for s in steady)
 
 
 def _holds_after(resolved: ResolvedClass, place: int, kept: int) -> bool:

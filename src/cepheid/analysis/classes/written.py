@@ -6,11 +6,12 @@ import re
 
 from sqlglot import exp
 
+from cepheid.core.time import MICROSECONDS
 from cepheid.errors import Span
 from cepheid.sql.places import Places
 
 # Words that sqlglot has no place for, before what they belong to.
-_BEFORE = re.compile(r"(\bNOT\s+)?\bEXISTS\s*\(\s*SELECT\b[^()]*$", re.IGNORECASE)
+_BEFORE = re.compile(r"(?:\bNOT\s+)?(?:\bEXISTS\s*\(\s*SELECT\b[^()]*)?$", re.IGNORECASE)
 
 
 def text_of(places: Places, node: exp.Expr) -> str:
@@ -41,3 +42,11 @@ def listed(names: list[str]) -> str:
     """`'a', 'b' and 'c'`."""
     quoted = [f"'{name}'" for name in names]
     return " and ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
+
+
+def short(microseconds: int) -> str:
+    """A length of time as a time literal."""
+    for unit in ("days", "hours", "minutes"):
+        if microseconds % MICROSECONDS[unit] == 0:
+            return f"{microseconds // MICROSECONDS[unit]}{unit[0]}"
+    return f"{microseconds // MICROSECONDS['seconds']}s"

@@ -107,7 +107,9 @@ class LocalRounds:
     def _round(self, number: Number, detections: Iterable[Detection]) -> list[Firing]:
         silent = self._purge(number)
         waiting = by_class(detections)
-        deltas = self._propagated(number, lambda each: self._taken(each, waiting))
+        deltas = self._propagated(
+            number, lambda each: self._taken(each, waiting.get(each.name, ()))
+        )
         firings = [
             firing
             for each in self._classes.values()
@@ -166,21 +168,24 @@ class LocalRounds:
         for each in self._classes.values():
             each.store.settle()
 
-    def _taken(self, each: _Class, waiting: Mapping[str, Sequence[Detection]]) -> Delta:
+    def _taken(self, each: _Class, detections: Sequence[Detection]) -> Delta:
         """What detections change."""
-        before: dict[Key, Row | None] = {}
-        events: dict[Key, Known] = {}
-        for detection in waiting.get(each.name, ()):
+        if not detections:
+            return {}
+        kept = each.store.kept_of({detection.key for detection in detections})
+        before = {event.key: event.row for event in kept}
+        events = {event.key: event.known for event in kept}
+        taken: dict[Key, Known] = {}
+        for detection in detections:
             key = detection.key
-            known = events.get(key) or each.store.known(key)
+            known = events.get(key)
             refusal = self._admission.refusal(detection, known, self.last)
             if refusal is not None:
                 self.refused[each.name, refusal] += 1
                 continue
-            before.setdefault(key, known.row if known else None)
-            events[key] = self._admission.applied(detection, known)
-        each.store.remember(events)
-        return {k: (before[k], e.row) for k, e in events.items() if before[k] != e.row}
+            events[key] = taken[key] = self._admission.applied(detection, known)
+        each.store.remember(taken)
+        return {k: (before[k], e.row) for k, e in taken.items() if before[k] != e.row}
 
     def _rederived(
         self, each: _Class, plan: Maintenance, deltas: Mapping[str, Delta], number: Number
@@ -197,7 +202,7 @@ class LocalRounds:
             return {}
         each.store.affect(keys)
         view = self._view(each, plan.restricted, number)
-        rows = {key: each.store.row(key) for key in keys}
+        rows = {event.key: event.row for event in each.store.kept_of_affected()}
         return _delta(rows, view, keys)
 
     def _reached(self, plan: Maintenance, changed: set[str]) -> set[Key] | None:
@@ -234,9 +239,11 @@ class LocalRounds:
 
     def _expired(self, each: _Class, incept: Number) -> Delta:
         keys = each.store.began_before(incept)
-        rows = {key: each.store.row(key) for key in keys}
+        if not keys:
+            return {}
+        kept = each.store.kept_of(keys)
         each.store.forget(keys)
-        return {key: (row, None) for key, row in rows.items() if row is not None}
+        return {event.key: (event.row, None) for event in kept if event.row is not None}
 
     # What follows
 
@@ -261,10 +268,10 @@ class LocalRounds:
         self, each: _Class, delta: Delta, silent: Delta, number: Number, marks: dict[Key, Marks]
     ) -> Iterator[Pair]:
         """The events to look at: those that changed, and those whose time has come."""
-        asked = dict.fromkeys([*delta, *silent, *each.store.due(number)])
-        for key in sorted(asked):
-            mark = each.store.marks(key)
-            old, new = delta[key] if key in delta else (each.store.row(key),) * 2
+        asked = {*delta, *silent, *each.store.due(number)}
+        for event in each.store.kept_of(asked) if asked else ():
+            key, mark = event.key, event.marks
+            old, new = delta.get(key, (event.row, event.row))
             marks[key] = mark if new is not None else Marks(mark.fired, None, mark.expires)
             if old is not None or new is not None:
                 yield Pair(key, old, new, mark.fired)

@@ -20,8 +20,10 @@ from sqlglot import exp
 
 from cepheid.bitemporal.tables import HIDDEN
 from cepheid.program.resolved import ResolvedClass
+from cepheid.sql import selects
 from cepheid.sql.queries import with_latest
-from cepheid.sql.transpile import to_sql
+from cepheid.sql.selects import Source
+from cepheid.sql.transpile import ordered_join, to_sql
 
 STATE = "@state"  # 0: known before and now, 1: now only, 2: before only
 _BEFORE = 2
@@ -55,23 +57,6 @@ class Maintenance:
     indexes: frozenset[tuple[str, tuple[str, ...]]]  # table, columns
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """What a query reads under an alias: a class, or another query."""
-
-    alias: str
-    node: exp.Expr
-    join: exp.Join | None
-
-    @property
-    def table(self) -> str | None:
-        return self.node.name if isinstance(self.node, exp.Table) else None
-
-    @property
-    def is_outer(self) -> bool:
-        return self.join is not None and bool(self.join.side)
-
-
 def maintenance_of(resolved: ResolvedClass) -> Maintenance:
     assert resolved.query is not None
     tree = with_latest(replace(resolved.query, tree=_plain(resolved.query.tree)), HIDDEN)
@@ -80,8 +65,8 @@ def maintenance_of(resolved: ResolvedClass) -> Maintenance:
     indexes: set[tuple[str, tuple[str, ...]]] = set()
     reaches: list[Reach] = []
     whole: dict[str, str] = {}
-    selects = list(_branches(tree))
-    for select in selects:
+    parts = list(selects.branches(tree))
+    for select in parts:
         for name in _read_inside(select):
             whole.setdefault(name, "it reads from a query")
         for table, reason, found in _reaches(select, key, indexes):
@@ -90,7 +75,7 @@ def maintenance_of(resolved: ResolvedClass) -> Maintenance:
             else:
                 reaches.append(Reach(table, to_sql(found, "sqlite")))
     restricted = None
-    if all(_is_restrictable(select, key) for select in selects):
+    if all(_is_restrictable(select, key) for select in parts):
         restricted = to_sql(_restricted(tree, resolved.declared.name, key, indexes), "sqlite")
     else:
         whole = dict.fromkeys(resolved.query.reads, "its key is worked out from many rows")
@@ -99,18 +84,6 @@ def maintenance_of(resolved: ResolvedClass) -> Maintenance:
 
 
 # Parts of queries -----------------------------------------------------------------------------
-
-
-def _branches(tree: exp.Expr) -> Iterator[exp.Select]:
-    """The queries whose rows a query puts together."""
-    if isinstance(tree, exp.SetOperation):
-        yield from _branches(tree.this)
-        yield from _branches(tree.expression)
-    elif isinstance(tree, exp.Subquery):
-        yield from _branches(tree.this)
-    else:
-        assert isinstance(tree, exp.Select)
-        yield tree
 
 
 def _plain(tree: exp.Query) -> exp.Query:
@@ -124,32 +97,6 @@ def _plain(tree: exp.Query) -> exp.Query:
             pending += [node.this.unnest(), node.expression.unnest()]
         else:
             node.set("distinct", None)
-    return found
-
-
-def _sources(select: exp.Select) -> list[_Source]:
-    begin, joins = select.args.get("from_"), select.args.get("joins") or ()
-    first = [_Source(begin.this.alias_or_name, begin.this, None)] if begin else []
-    return [*first, *(_Source(join.this.alias_or_name, join.this, join) for join in joins)]
-
-
-def _conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
-    if isinstance(condition, exp.Paren):
-        yield from _conjuncts(condition.this)
-    elif isinstance(condition, exp.And):
-        yield from _conjuncts(condition.this)
-        yield from _conjuncts(condition.expression)
-    elif condition is not None:
-        yield condition
-
-
-def _conditions(select: exp.Select) -> list[exp.Expr]:
-    """What every row satisfies: WHERE, and ON of inner joins."""
-    where = select.args.get("where")
-    found = list(_conjuncts(where.this if where else None))
-    for source in _sources(select):
-        if source.join is not None and not source.is_outer:
-            found += _conjuncts(source.join.args.get("on"))
     return found
 
 
@@ -190,12 +137,12 @@ def _reaches(
             yield changed.table, reason, None
             continue
         chain = [each for each, _ in path]
-        sources = [s for each in chain for s in _sources(each) if not s.is_outer or s is changed]
+        sources = [s for each in chain for s in selects.sources(each) if not s.is_outer]
         sources = [s for s in sources if s.alias != changed.alias]
-        conditions = [c for each in chain for c in _conditions(each) if not _has_subquery(c)]
+        conditions = [c for each in chain for c in selects.conditions(each) if not _has_subquery(c)]
         conditions += [c for each in chain for c in _memberships(each, chain)]
         if changed.is_outer and changed.join is not None:
-            conditions += _conjuncts(changed.join.args.get("on"))
+            conditions += selects.conjuncts(changed.join.args.get("on"))
         known = {changed.alias, *(s.alias for s in sources)}
         conditions = [c for c in conditions if _tables_in(c) <= known and not _has_subquery(c)]
         start = _table(delta_of(changed.table), changed.alias)
@@ -205,12 +152,12 @@ def _reaches(
         yield changed.table, "", _joined(found, start, sources, conditions, indexes)
 
 
-_Path = tuple[tuple[exp.Select, _Source], ...]
+_Path = tuple[tuple[exp.Select, Source], ...]
 
 
 def _paths(select: exp.Select, before: _Path) -> Iterator[_Path]:
     """The ways from a query into its subqueries, to each class that is read there."""
-    sources = _sources(select)
+    sources = selects.sources(select)
     for source in sources:
         if source.table is not None:
             yield (*before, (select, source))
@@ -222,14 +169,14 @@ def _paths(select: exp.Select, before: _Path) -> Iterator[_Path]:
 def _read_inside(select: exp.Select) -> Iterator[str]:
     """The classes that are read by the queries which a query, or one inside of it, reads from."""
     for inner in select.find_all(exp.Select):
-        for source in _sources(inner):
+        for source in selects.sources(inner):
             if source.table is None:
                 yield from (table.name for table in source.node.find_all(exp.Table))
 
 
 def _subqueries(select: exp.Select) -> Iterator[exp.Select]:
     """The queries inside of conditions and columns of a query, not those that it reads from."""
-    read = {id(source.node) for source in _sources(select)}
+    read = {id(source.node) for source in selects.sources(select)}
     pending: list[exp.Expr] = [select]
     while pending:
         node = pending.pop()
@@ -244,12 +191,12 @@ def _subqueries(select: exp.Select) -> Iterator[exp.Select]:
 
 def _obstacle(path: _Path, needed: set[str]) -> str | None:
     """Why a change at the end of a path cannot be followed back to keys."""
-    aliases = [source.alias for select, _ in path for source in _sources(select)]
+    aliases = [source.alias for select, _ in path for source in selects.sources(select)]
     if len(set(aliases)) != len(aliases):
         return "names inside of a subquery hide names around it"
-    if any(source.table is None for select, _ in path for source in _sources(select)):
+    if any(source.table is None for select, _ in path for source in selects.sources(select)):
         return "it reads from a query"
-    outer = {source.alias for source in _sources(path[0][0]) if source.is_outer}
+    outer = {source.alias for source in selects.sources(path[0][0]) if source.is_outer}
     return "its key comes from an outer join" if needed & outer else None
 
 
@@ -276,7 +223,7 @@ def _table(name: str, alias: str) -> exp.Table:
 def _joined(
     select: exp.Select,
     start: exp.Expr,
-    sources: Sequence[_Source],
+    sources: Sequence[Source],
     conditions: Sequence[exp.Expr],
     indexes: set[tuple[str, tuple[str, ...]]],
 ) -> exp.Select:
@@ -287,7 +234,7 @@ def _joined(
     for source, columns in _in_order(placed, sources, conditions):
         if columns and source.table:
             indexes.add((source.table, columns))
-        joins.append(exp.Join(this=source.node.copy(), kind="CROSS"))
+        joins.append(ordered_join(source.node.copy()))
     select.set("joins", joins)
     if conditions:
         select.set("where", exp.Where(this=exp.and_(*(c.copy() for c in conditions), copy=False)))
@@ -295,8 +242,8 @@ def _joined(
 
 
 def _in_order(
-    placed: set[str], sources: Sequence[_Source], conditions: Sequence[exp.Expr]
-) -> Iterator[tuple[_Source, tuple[str, ...]]]:
+    placed: set[str], sources: Sequence[Source], conditions: Sequence[exp.Expr]
+) -> Iterator[tuple[Source, tuple[str, ...]]]:
     waiting = list(sources)
     while waiting:
         tied = [(source, _tied_columns(source.alias, placed, conditions)) for source in waiting]
@@ -330,9 +277,13 @@ def _restricted(
 ) -> exp.Expr:
     """The query for affected keys alone."""
     found = tree.copy()
-    for select in list(_branches(found)):
-        sources, conditions = _sources(select), _conditions(select)
-        _index_subqueries(select, indexes)
+    for select in list(selects.branches(found)):
+        sources = selects.sources(select)
+        conditions = [part for each in selects.conditions(select) for part in _asked_by_row(each)]
+        for condition in conditions:
+            _index_subqueries(condition, indexes)
+        for projection in select.expressions:
+            _index_subqueries(projection, indexes)
         ties = [
             exp.EQ(this=exp.column(part, table=_AFFECTED, quoted=True), expression=each.copy())
             for part, each in zip(key, _key_expressions(select, key), strict=True)
@@ -344,21 +295,58 @@ def _restricted(
         for source in outer:
             assert source.join is not None
             select.append("joins", source.join.copy())
-            ons = list(_conjuncts(source.join.args.get("on")))
+            ons = list(selects.conjuncts(source.join.args.get("on")))
             columns = _tied_columns(source.alias, {s.alias for s in sources} - {source.alias}, ons)
             if columns and source.table:
                 indexes.add((source.table, columns))
     return _now(found)
 
 
-def _index_subqueries(select: exp.Select, indexes: set[tuple[str, tuple[str, ...]]]) -> None:
+def _asked_by_row(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """A condition that asks a subquery for each row, where it would be worked out as a whole.
+
+    Of `x IN (SELECT y ...)` only that it is true counts here. That it is not in there needs that no y is
+    null, and if x is, that there is no y at all.
+    """
+    is_negated = isinstance(condition, exp.Not)
+    inside = condition.this.unnest() if isinstance(condition, exp.Not) else condition
+    query = inside.args.get("query") if isinstance(inside, exp.In) else None
+    inner = query.unnest() if query is not None else None
+    if not isinstance(inner, exp.Select) or _is_summed(inner):
+        yield condition
+        return
+    value, asked = inside.this, inner.expressions[0].unalias()
+    equal = _exists(inner, exp.EQ(this=asked.copy(), expression=value.copy()))
+    if not is_negated:
+        yield equal
+        return
+    yield exp.Not(this=equal)
+    yield exp.Not(this=_exists(inner, exp.Is(this=asked.copy(), expression=exp.Null())))
+    is_null = exp.Is(this=value.copy(), expression=exp.Null())
+    yield exp.Paren(this=exp.or_(exp.Not(this=is_null), exp.Not(this=_exists(inner)), copy=False))
+
+
+def _is_summed(select: exp.Select) -> bool:
+    """Whether its rows are worked out from many."""
+    parts = ("group", "having", "with_", "limit")
+    if any(select.args.get(part) for part in parts):
+        return True
+    return any(projection.find(exp.AggFunc) for projection in select.expressions)
+
+
+def _exists(select: exp.Select, condition: exp.Expr | None = None) -> exp.Exists:
+    found = select.copy()
+    if condition is not None:
+        found.where(condition, copy=False)
+    return exp.Exists(this=found)
+
+
+def _index_subqueries(node: exp.Expr, indexes: set[tuple[str, tuple[str, ...]]]) -> None:
     """Indexes by which subqueries are asked for each row."""
-    for inner in select.find_all(exp.Select):
-        if inner is select:
-            continue
-        own = {source.alias for source in _sources(inner)}
-        for source in _sources(inner):
-            conditions = _conditions(inner)
+    for inner in node.find_all(exp.Select):
+        own = {source.alias for source in selects.sources(inner)}
+        for source in selects.sources(inner):
+            conditions = selects.conditions(inner)
             around = set().union(*map(_tables_in, conditions)) - own if conditions else set[str]()
             columns = _tied_columns(source.alias, around, conditions)
             if columns and source.table:
@@ -368,7 +356,7 @@ def _index_subqueries(select: exp.Select, indexes: set[tuple[str, tuple[str, ...
 def _now(tree: exp.Expr) -> exp.Expr:
     """The query over rows that are known now, not over those that were."""
     for select in list(tree.find_all(exp.Select)):
-        for source in _sources(select):
+        for source in selects.sources(select):
             if source.table is None or source.alias == _AFFECTED:
                 continue
             column = exp.column(STATE, table=source.alias, quoted=True)

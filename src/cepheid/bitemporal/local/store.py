@@ -10,13 +10,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 from cepheid.bitemporal.detections import Key
 from cepheid.bitemporal.local.maintenance import STATE, affected_of, delta_of
 from cepheid.bitemporal.repository import Known, Row
 from cepheid.bitemporal.rounds import Number
-from cepheid.bitemporal.tables import RowReader, column_names, definition, quoted, value_of
+from cepheid.bitemporal.tables import RowReader, column_names, definition, quoted
 from cepheid.core.time import Instant
 from cepheid.program.classes import EventClass, SubscribedClass
 
@@ -32,6 +33,9 @@ class Marks:
     expires: Instant = 0  # when the last event behind it does, as far as was seen
 
 
+NOTHING = Marks()
+
+
 @dataclass(frozen=True, slots=True)
 class Kept:
     """All that a store has of one event; nothing of it where it is forgotten."""
@@ -39,11 +43,15 @@ class Kept:
     key: Key
     row: Row | None = None
     incept: Instant | None = None  # of subscribed events
-    marks: Marks | None = None
+    marks: Marks = NOTHING
 
     @property
     def is_forgotten(self) -> bool:
-        return self.row is None and self.incept is None and self.marks is None
+        return self.row is None and self.incept is None and self.marks == NOTHING
+
+    @property
+    def known(self) -> Known | None:
+        return None if self.incept is None else Known(self.incept, self.row)
 
 
 class ClassStore:
@@ -65,7 +73,6 @@ class ClassStore:
         self._is_read = is_read  # by queries of other classes
         self.touched: set[Key] | None = None  # keys of what changed, where someone asks for them
         self._table = quoted(declared.name)
-        self._delta = f"temp.{quoted(delta_of(declared.name))}"
         self._known = quoted(f"{declared.name}@known")
         self._marks = quoted(f"{declared.name}@marks")
         self._affected = f"temp.{quoted(affected_of(declared.name))}"
@@ -79,11 +86,17 @@ class ClassStore:
         state = quoted(STATE)
         made = definition(name, self._class, f", {state} INTEGER NOT NULL")
         execute(made.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
-        self._index("@key", f"{self._key}, {state}", unique=True)
+        self._index("@key", self._key)
         self._index("@moving", f"{state}) WHERE ({state} > 0")
         for columns in indexes:
+            if tuple(columns) == self._class.key[: len(columns)]:
+                continue  # the key has it
             self._index("@" + "+".join(columns), ", ".join(map(quoted, columns)))
-        execute(definition(delta_of(name), self._class).replace("TABLE", "TEMP TABLE", 1))
+        execute(
+            f"CREATE TEMP VIEW {quoted(delta_of(name))} AS"
+            f" SELECT {self._columns} FROM main.{self._table} INDEXED BY {quoted(name + '@moving')}"
+            f" WHERE {state} > 0"
+        )
         execute(f"CREATE TEMP TABLE {quoted(affected_of(name))} ({self._key})")
         more = f"PRIMARY KEY ({self._key})) WITHOUT ROWID"
         execute(
@@ -99,10 +112,9 @@ class ClassStore:
                 f"CREATE TABLE IF NOT EXISTS {self._known} ({self._key}, incept INTEGER, {more}"
             )
 
-    def _index(self, name: str, columns: str, *, unique: bool = False) -> None:
-        kind = "UNIQUE INDEX" if unique else "INDEX"
+    def _index(self, name: str, columns: str) -> None:
         full = quoted(f"{self._class.name}{name}")
-        self._cursor.execute(f"CREATE {kind} IF NOT EXISTS {full} ON {self._table} ({columns})")
+        self._cursor.execute(f"CREATE INDEX IF NOT EXISTS {full} ON {self._table} ({columns})")
 
     def index_expiry(self) -> None:
         """For windows, which ask what expires first."""
@@ -143,8 +155,6 @@ class ClassStore:
             return
         run(f"UPDATE {self._table} SET {state} = 2 WHERE {at_key}", gone)
         run(f"INSERT INTO {self._table} VALUES ({marks}, 1)", come)
-        images = (_cells(row) for pair in delta.values() for row in pair if row is not None)
-        run(f"INSERT INTO {self._delta} VALUES ({marks})", images)
 
     def settle(self) -> None:
         """Forgets what was known before."""
@@ -153,7 +163,6 @@ class ClassStore:
         state, execute = quoted(STATE), self._cursor.execute
         execute(f"DELETE FROM {self._table} WHERE {state} > 0 AND {state} = 2")
         execute(f"UPDATE {self._table} SET {state} = 0 WHERE {state} > 0")
-        execute(f"DELETE FROM {self._delta}")
 
     def affect(self, keys: Iterable[Key]) -> None:
         """Names the keys that are derived anew."""
@@ -162,11 +171,6 @@ class ClassStore:
         self._cursor.executemany(f"INSERT INTO {self._affected} VALUES ({marks})", keys)
 
     # What is remembered of subscribed events
-
-    def known(self, key: Key) -> Known | None:
-        sql = f"SELECT incept FROM {self._known} WHERE {self._at_key}"
-        found = self._cursor.execute(sql, key).fetchone()
-        return None if found is None else Known(found[0], self.row(key))
 
     def remember(self, events: Mapping[Key, Known]) -> None:
         self._touch(events)
@@ -184,11 +188,6 @@ class ClassStore:
         self._cursor.executemany(f"DELETE FROM {self._known} WHERE {self._at_key}", keys)
 
     # Toggles, and when to look again
-
-    def marks(self, key: Key) -> Marks:
-        sql = f"SELECT fired, due, expires FROM {self._marks} WHERE {self._at_key}"
-        found = self._cursor.execute(sql, key).fetchone()
-        return Marks(bool(found[0]), found[1], found[2]) if found else Marks()
 
     def mark(self, marks: Mapping[Key, Marks]) -> None:
         """Sets marks; those that say nothing are not kept."""
@@ -222,7 +221,7 @@ class ClassStore:
         self._touch(tuple(key) for *key, _ in found)
         return [tuple(key) for *key, fired in found if fired]
 
-    # What is kept elsewhere
+    # What there is of events
 
     def _touch(self, keys: Iterable[Key]) -> None:
         if self.touched is not None:
@@ -231,6 +230,9 @@ class ClassStore:
     def kept_of(self, keys: Iterable[Key]) -> list[Kept]:
         """What there is of some events, in the order of their keys."""
         self.affect(keys)
+        return self.kept_of_affected()
+
+    def kept_of_affected(self) -> list[Kept]:
         return self._kept(self._affected)
 
     def all_kept(self) -> list[Kept]:
@@ -239,6 +241,10 @@ class ClassStore:
         return self._kept(f"({' UNION '.join(f'SELECT {self._key} FROM {t}' for t in tables)})")
 
     def _kept(self, keys: str) -> list[Kept]:
+        return [self._kept_event(found) for found in self._cursor.execute(self._look_up(keys))]
+
+    @cache  # noqa: B019  a store lives as long as its connection
+    def _look_up(self, keys: str) -> str:
         columns = [f"k.{quoted(name)}" for name in self._class.key]
         columns += ["m.fired", "m.due", "m.expires", "e.incept" if self._is_subscribed else "NULL"]
         columns += [f"r.{quoted(name)}" for name in (STATE, *column_names(self._class))]
@@ -247,8 +253,7 @@ class ClassStore:
         if self._is_subscribed:
             joins += f" LEFT JOIN {self._known} e ON {self._same_key('e')}"
         order = ", ".join(map(str, range(1, len(self._class.key) + 1)))
-        sql = f"SELECT {', '.join(columns)} FROM {keys} k{joins} ORDER BY {order}"
-        return list(map(self._kept_event, self._cursor.execute(sql).fetchall()))
+        return f"SELECT {', '.join(columns)} FROM {keys} k{joins} ORDER BY {order}"
 
     @property
     def _is_subscribed(self) -> bool:
@@ -258,12 +263,11 @@ class ClassStore:
         return " AND ".join(f"k.{quoted(n)} = {alias}.{quoted(n)}" for n in self._class.key)
 
     def _kept_event(self, found: Sequence[Any]) -> Kept:
-        types = {attribute.name: attribute.type for attribute in self._class.attributes}
-        names, width = self._class.key, len(self._class.key)
-        key = tuple(value_of(found[n], types[name]) for n, name in enumerate(names))
-        fired, due, expires, incept, state, *cells = found[width:]
-        marks = None if fired is None else Marks(bool(fired), due, expires)
-        return Kept(key, None if state is None else self._reader.row(cells), incept, marks)
+        width = len(self._class.key)
+        fired, due, expires, incept, state = found[width : width + 5]
+        marks = NOTHING if fired is None else Marks(bool(fired), due, expires)
+        row = None if state is None else self._reader.row(found[width + 5 :])
+        return Kept(self._reader.plain_key(found[:width]), row, incept, marks)
 
     def load(self, events: Iterable[Kept]) -> None:
         """Takes in what was kept of events that it knows nothing of."""
@@ -271,7 +275,7 @@ class ClassStore:
         marks = ", ".join("?" * len(column_names(self._class)))
         rows = (_cells(each.row) for each in kept if each.row is not None)
         self._cursor.executemany(f"INSERT INTO {self._table} VALUES ({marks}, 0)", rows)
-        self.mark({each.key: each.marks for each in kept if each.marks is not None})
+        self.mark({each.key: each.marks for each in kept})
         begun = {e.key: Known(e.incept, e.row) for e in kept if e.incept is not None}
         if begun:
             self.remember(begun)

@@ -109,22 +109,22 @@ class Derived:
         """Equal rows that are known in the same rounds: pieces with the latest detection time."""
         overlaps = "(coalesce(`@reach` > `@from`, FALSE) OR coalesce(`@next` < greatest(`@reach`, `@to`), FALSE))"
         marked = f"SELECT *, {overlaps} AS `@crowded` FROM {source}"
-        crowd = (
-            "collect_list(CASE WHEN `@crowded` THEN struct(`@from` AS f, `@to` AS t, det AS d) END)"
-        )
+        crowd = "collect_list(CASE WHEN `@crowded` THEN struct(`@from` AS `@f`, `@to` AS `@t`, det AS `@d`) END)"
         key = listed(self.resolved.declared.key)
         crowded = f"SELECT *, {crowd} OVER (PARTITION BY {key}) AS `@crowd` FROM ({marked})"
-        bounds = (
-            "array_distinct(concat(transform(`@crowd`, x -> x.f), transform(`@crowd`, x -> x.t)))"
-        )
+        bounds = "array_distinct(concat(transform(`@crowd`, x -> x.`@f`), transform(`@crowd`, x -> x.`@t`)))"
         bounded = f"SELECT *, CASE WHEN `@crowded` THEN {bounds} END AS `@bounds` FROM ({crowded})"
-        latest = "array_max(transform(filter(`@crowd`, x -> x.f <= b AND x.t > b), x -> x.d))"
-        piece = f"struct(b AS f, array_min(filter(`@bounds`, c -> c > b)) AS t, {latest} AS d)"
+        latest = (
+            "array_max(transform(filter(`@crowd`, x -> x.`@f` <= b AND x.`@t` > b), x -> x.`@d`))"
+        )
+        piece = (
+            f"struct(b AS `@f`, array_min(filter(`@bounds`, c -> c > b)) AS `@t`, {latest} AS `@d`)"
+        )
         pieces = f"transform(filter(`@bounds`, b -> b >= `@from` AND b < `@to`), b -> {piece})"
-        own = "array(struct(`@from` AS f, `@to` AS t, det AS d))"
+        own = "array(struct(`@from` AS `@f`, `@to` AS `@t`, det AS `@d`))"
         rows = f"inline(CASE WHEN `@crowded` THEN {pieces} ELSE {own} END)"
         return (
-            f"SELECT {listed(self._values)}, d AS det, f AS `@from`, t AS `@to` "
+            f"SELECT {listed(self._values)}, `@d` AS det, `@f` AS `@from`, `@t` AS `@to` "
             f"FROM (SELECT {listed(self._values)}, {rows} FROM ({bounded}))"
         )
 

@@ -26,7 +26,7 @@ from sqlglot import exp
 from cepheid.bitemporal.spark.chronons import Chronons
 from cepheid.bitemporal.spark.steps import Step, listed, quoted
 from cepheid.core.types import BOOLEAN, LONG
-from cepheid.sql.nodes import all_of, any_of, column, name, not_, typed, whole, wrapped
+from cepheid.sql.nodes import all_of, any_of, column, is_time, name, not_, typed, whole, wrapped
 from cepheid.sql.transpile import to_sql
 
 FROM, TO = "@from", "@to"
@@ -523,7 +523,8 @@ def _parted(select: exp.Select, outer: exp.Join) -> tuple[exp.Select, exp.Select
 def _null(node: exp.Expr) -> exp.Expr:
     if node.type is None:
         return exp.Null()
-    found = exp.Cast(this=exp.Null(), to=node.type.copy())
+    to = exp.DataType(this=exp.DataType.Type.BIGINT) if is_time(node) else node.type.copy()
+    found = exp.Cast(this=exp.Null(), to=to)
     found.type = node.type
     return found
 

@@ -8,9 +8,11 @@ from cepheid.bitemporal.repository import AfterFreeze
 from cepheid.bitemporal.rounds import Rounds
 from cepheid.bitemporal.spark.chronons import Chronons
 from cepheid.bitemporal.spark.derived import Derived
+from cepheid.bitemporal.spark.intervals import Unrewritable
 from cepheid.bitemporal.spark.reactions import Reacting
-from cepheid.bitemporal.spark.steps import Plan
+from cepheid.bitemporal.spark.steps import Plan, Step
 from cepheid.bitemporal.spark.subscribed import Subscribed
+from cepheid.errors import UsageError, error
 from cepheid.program.classes import SubscribedClass
 from cepheid.program.resolved import ResolvedClass
 
@@ -30,6 +32,16 @@ def plan_of(
             has_known = declared.name in with_known
             plan.add(Subscribed(declared, chronons, after_freeze, has_known).steps())
         else:
-            plan.add(Derived(each, chronons).steps())
+            plan.add(_derived(each, chronons))
         plan.add(Reacting(each, chronons).steps())
     return plan
+
+
+def _derived(resolved: ResolvedClass, chronons: Chronons) -> list[Step]:
+    try:
+        return list(Derived(resolved, chronons).steps())
+    except Unrewritable as reason:
+        declared = resolved.declared
+        fact = f"the query of {declared.name} cannot run on Spark: {reason}"
+        hint = "the local engine runs it"
+        raise UsageError(error("unsupported-sql", fact, declared.span, hint)) from None

@@ -2,7 +2,7 @@
 
 A class's input is a table of its attributes, `occ`, `det`, `@retracted` and `@sequence`, and `@known`
 where detections may count later than they were made. All steps partition by the key and order by
-`@from`, `det`, `@sequence`: Spark exchanges and sorts once.
+`@from`, when it counts, `@sequence`: Spark exchanges and sorts once.
 """
 
 from __future__ import annotations
@@ -51,37 +51,32 @@ class Subscribed:
     @property
     def _window(self) -> str:
         key = listed(self.declared.key)
-        return f"PARTITION BY {key} ORDER BY `@from`, det, `@sequence`"
+        return f"PARTITION BY {key} ORDER BY `@from`, {self._known}, `@sequence`"
+
+    @property
+    def _known(self) -> str:
+        """When a detection counts."""
+        return "`@known`" if self.has_known else "det"
 
     def steps(self) -> Iterator[Step]:
-        names = (
-            "arriving",
-            "first",
-            "admitted",
-            *(["ordered"] if self.has_known else []),
-            "counting",
-        )
-        makers = {
-            "arriving": self._arriving,
-            "first": self._first,
-            "admitted": self._admitted,
-            "ordered": self._ordered,
-            "counting": self._counting,
-        }
         source = input_of(self._name)
-        for name in names:
-            step = f"{self._name}@{name}"
-            yield Step(step, makers[name](quoted(source)), (source,))
-            source = step
+        for label, sql in (
+            ("arriving", self._arriving),
+            ("first", self._first),
+            ("admitted", self._admitted),
+            ("counting", self._counting),
+        ):
+            yield Step(f"{self._name}@{label}", sql(quoted(source)), (source,))
+            source = f"{self._name}@{label}"
         yield Step(timeline_of(self._name), self._timeline(quoted(source)), (source,))
         first = f"{self._name}@first"
         yield Step(refused_of(self._name), self._refused(quoted(first)), (first,))
 
     def _arriving(self, source: str) -> str:
         """The round in which each counts; what is known after all rounds never does."""
-        known = "`@known`" if self.has_known else "det"
-        found = f"SELECT *, {self.chronons.number(known)} AS `@number` FROM {source}"
-        columns = f"{listed(self._columns)}, `@retracted`, `@sequence`"
+        found = f"SELECT *, {self.chronons.number(self._known)} AS `@number` FROM {source}"
+        marks = ["@retracted", "@sequence", *(["@known"] if self.has_known else [])]
+        columns = listed([*self._columns, *marks])
         begin = self.chronons.at_or_after("`@number`")
         rows = f"SELECT {columns}, {begin} AS `@from` FROM ({found})"
         return f"SELECT * FROM ({rows}) WHERE `@from` < {self.chronons.never}"
@@ -108,16 +103,6 @@ class Subscribed:
         frozen = f"(`@incept` + {self.declared.freezing.microseconds}L)"
         begin = self.chronons.begin
         return f"(`@count` > 0 AND ({is_first} OR {begin('det')} <= {begin(frozen)}))"
-
-    def _ordered(self, source: str) -> str:
-        """Without what counts later than something that was detected after it."""
-        before = f"({self._window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
-        latest = f"max(struct(det, `@sequence`)) OVER {before}"
-        rows = f"SELECT *, {latest} AS `@latest` FROM {source}"
-        return (
-            f"SELECT * FROM ({rows}) "
-            "WHERE `@latest` IS NULL OR struct(det, `@sequence`) >= `@latest`"
-        )
 
     def _counting(self, source: str) -> str:
         """The last detection of each round."""
@@ -157,16 +142,10 @@ class Subscribed:
 
     def _refused(self, source: str) -> str:
         before = f"({self._window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
-        admitted = self._is_admitted()
-        latest = f"max(CASE WHEN {admitted} THEN struct(det, `@sequence`) END) OVER {before}"
-        outdated = f"coalesce(`@count` > 0 AND struct(det, `@sequence`) < {latest}, FALSE)"
-        rows = (
-            f"SELECT *, {outdated if self.has_known else 'FALSE'} AS `@outdated`, "
-            f"{admitted} AS `@admitted` FROM {source}"
-        )
+        rows = f"SELECT *, {self._is_admitted()} AS `@admitted` FROM {source}"
         values = [c for c in self._columns if c != "det"]
         version = f"struct(`@retracted`, {listed(values)})"
-        counting = f"CASE WHEN `@admitted` AND NOT `@outdated` THEN {version} END"
+        counting = f"CASE WHEN `@admitted` THEN {version} END"
         last = f"last_value({counting}) IGNORE NULLS OVER {before}"
         beside = f"SELECT *, {last} AS `@last` FROM ({rows})"
         same = " AND ".join(f"{quoted(c)} <=> `@last`.{quoted(c)}" for c in values)
@@ -175,7 +154,6 @@ class Subscribed:
         reason = (
             f"CASE WHEN `@count` = 0 THEN '{Refusal.UNKNOWN.name}' "
             f"WHEN `@last` IS NULL THEN NULL "
-            f"WHEN `@outdated` THEN '{Refusal.OUTDATED.name}' "
             f"WHEN `@retracted` AND `@last`.`@retracted` THEN '{Refusal.UNKNOWN.name}' "
             f"WHEN `@admitted` THEN NULL "
             f"WHEN {said_again} THEN '{Refusal.CONFIRMED.name}' ELSE '{change.name}' END"

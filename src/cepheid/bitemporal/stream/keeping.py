@@ -30,7 +30,7 @@ def table_of(declared: EventClass, kept: Sequence[Kept]) -> pa.Table:
     numbers = [_numbers(each) for each in kept]
     for place, name in enumerate(_NUMBERS):
         columns[name] = pa.array([row[place] for row in numbers], pa.int64())
-    columns["@fired"] = pa.array([e.marks.fired if e.marks else None for e in kept], pa.bool_())
+    columns["@fired"] = pa.array([each.marks.fired for each in kept], pa.bool_())
     return pa.table(columns)
 
 
@@ -52,7 +52,8 @@ def _numbers(kept: Kept) -> tuple[int | None, ...]:
     return (
         *((row.occ, row.det, row.expires) if row else (None,) * 3),
         kept.incept,
-        *((marks.due, marks.expires) if marks else (None,) * 2),
+        marks.due,
+        marks.expires,
     )
 
 
@@ -64,8 +65,7 @@ def kept_in(declared: EventClass, table: pa.Table) -> Iterator[Kept]:
         occ, det, expires, incept, due, end = (cells[n] for n in _NUMBERS)
         key: Key = tuple(cells[name] for name in declared.key)
         row = None if occ is None else Row(tuple(cells[name] for name in names), occ, det, expires)
-        fired = cells["@fired"]
-        yield Kept(key, row, incept, None if fired is None else Marks(fired, due, end))
+        yield Kept(key, row, incept, Marks(cells["@fired"], due, end))
 
 
 def waiting_table(detections: Sequence[Detection]) -> pa.Table:

@@ -15,6 +15,7 @@ from cepheid.cli.stages import (
     automaton,
     declarations,
     graph,
+    lifespans,
     matcher,
     memory,
     normal,
@@ -42,6 +43,7 @@ STAGES = {
     "normal": Stage(normal.text, normal.data),
     "automaton": Stage(automaton.text, automaton.data, automaton.draw),
     "plan": Stage(plan.text, plan.data),
+    "lifespans": Stage(lifespans.text, lifespans.data),
     "matcher": Stage(matcher.text, matcher.data),
     "memory": Stage(memory.text, memory.data),
 }

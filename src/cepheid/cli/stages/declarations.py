@@ -48,7 +48,8 @@ def _described(declared: Declared) -> dict[str, object]:
 def _all(program: Program) -> Iterator[Declared]:
     names = iter(statement.name for statement in program.resolve().statements)
     for declaration in program.tree.declarations:
-        text = program.language_at(declaration.span).print_declaration(declaration)
+        own = program.language_of(declaration, program.language_at(declaration.span))
+        text = own.print_declaration(declaration)
         if isinstance(declaration, Schema):
             yield Declared("schema", declaration.name, declaration, text)
         elif isinstance(declaration, Context):

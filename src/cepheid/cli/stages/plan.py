@@ -1,4 +1,4 @@
-"""How statements can be split, how long their events matter, and which of them run together."""
+"""How statements can be split, how long their events matter, which of them run together, and how classes keep up."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from cepheid.analysis.keys import Path
 from cepheid.analysis.plan import StatementPlan
 from cepheid.analysis.stages import Stage, stages
+from cepheid.cli.stages import class_plan
 from cepheid.cli.terminal.text_table import Column, TextTable
 from cepheid.core.time import Period
 from cepheid.expr.printing import print_expr
@@ -22,6 +23,11 @@ Key = Mapping[str, tuple[Path, ...]] | None
 def text(program: Program) -> Iterator[RenderableType]:
     """Of each statement the key and what it keeps, then the stages and what travels to them."""
     resolved = program.resolve()
+    if resolved.classes and resolved.can_run:
+        yield from class_plan.text(resolved.classes)
+        if not resolved.statements:
+            return
+        yield ""
     plans, together = plan_of(resolved), stages(resolved)
     yield _keys(plans)
     yield ""
@@ -123,7 +129,9 @@ def _source(name: str, stage: Stage) -> str:
 
 
 def data(program: Program) -> list[dict[str, object]]:
-    return [_described(plan) for plan in plan_of(program.resolve())]
+    resolved = program.resolve()
+    statements = [_described(plan) for plan in plan_of(resolved)]
+    return [*statements, *class_plan.data(resolved.classes)] if resolved.can_run else statements
 
 
 def _described(plan: StatementPlan) -> dict[str, object]:

@@ -39,12 +39,11 @@ def parse(text: str, file: str | None = None) -> Parsed:
     """All classes of a text and all its problems; one broken clause hides no other."""
     tokens = tokens_of(text, file)
     cursor = BiceplCursor(tokens.tokens)
+    pieces = Pieces(cursor, text, tokens)
     classes: list[AnyClass] = []
     while cursor.token.kind is not Kind.END:
         if not cursor.take_symbol(";"):
-            found = _ClassReader(
-                cursor, Pieces(cursor, text, tokens.problems), tokens.problems
-            ).read()
+            found = _ClassReader(cursor, pieces, tokens.problems).read()
             classes += [] if found is None else [found]
     problems = sorted([*tokens.problems, *cursor.problems], key=_place)
     return Parsed(ProgramTree(tuple(classes)), tuple(problems), tokens.comments)
@@ -80,7 +79,9 @@ class _ClassReader:
         begun = cursor.index
         found = self._attempt(self._class, cursor.at_end)
         if not (cursor.at_end() or self.failed):
-            self._complain("',' and another statement, or ';' at the end of the class")
+            is_first = found is not None and not found.reactions
+            statement = "'ON' and a statement" if is_first else "',' and another statement"
+            self._complain(f"{statement}, or ';' at the end of the class")
         while not cursor.at_end() or cursor.index == begun:
             cursor.advance()
         if cursor.token.is_word("create") and not self.failed:
@@ -191,15 +192,14 @@ class _ClassReader:
         found: list[Reaction | None] = []
         while cursor.token.is_word("on"):
             found.append(self._attempt(self._reaction, self._at_statement))
-            if cursor.take_symbol(","):
-                self._attempt(self._at_on, self._at_statement)
-            elif cursor.token.is_word("on") and found[-1] is not None:
+            if cursor.token.is_word("on") and found[-1] is not None:
                 self._complain("',' between two statements")
+            while cursor.take_symbol(",") and not cursor.token.is_word("on"):
+                self._attempt(self._another, self._at_statement)
         return tuple(each for each in found if each is not None)
 
-    def _at_on(self) -> None:
-        if not self.cursor.token.is_word("on"):
-            self.cursor.unexpected("'ON' and another statement after ','", ("on",))
+    def _another(self) -> None:
+        self.cursor.unexpected("'ON' and another statement after ','", ("on",))
 
     def _at_statement(self) -> bool:
         token, following = self.cursor.token, self.cursor.next

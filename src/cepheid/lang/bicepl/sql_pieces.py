@@ -6,26 +6,26 @@ missing swallows no more than its piece.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 
-from cepheid.errors import Diagnostic, Span
+from cepheid.errors import Diagnostic, ProgramError, Span
 from cepheid.lang.bicepl.cursor import BiceplCursor
 from cepheid.lang.bicepl.normal import Kind, normal
 from cepheid.lang.common import lexer
-from cepheid.lang.common.lexer import Token
+from cepheid.lang.common.lexer import Comment, Token, Tokens
 from cepheid.sql.text import Sql
 
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
 class Pieces:
-    """The pieces of one text; `known` is what is wrong with its tokens."""
+    """The pieces of one text, of which all tokens are known."""
 
-    def __init__(self, cursor: BiceplCursor, text: str, known: Sequence[Diagnostic]) -> None:
+    def __init__(self, cursor: BiceplCursor, text: str, tokens: Tokens) -> None:
         self.cursor = cursor
-        self.lines = text.split("\n")
-        self.known = known
+        self.lines = _without_comments(text.split("\n"), tokens.comments)
+        self.known = tokens.problems
 
     def query(self) -> Sql:
         """All before `OCCURRING AT`; where that is missing, all before the first statement."""
@@ -94,6 +94,8 @@ class Pieces:
             elif token.is_symbol(*_PAIRS.values()):
                 self._close(opened, token)
             cursor.advance()
+        if any(lies_in(problem, start.span.to(cursor.token.span)) for problem in self.known):
+            raise ProgramError  # some of it is no token, which is reported already
         if opened:
             cursor.close(_PAIRS[opened[-1].text], opened[-1], "bracket", ())
         if cursor.token is start:
@@ -109,17 +111,29 @@ class Pieces:
 
     def _sql(self, kind: Kind, span: Span) -> Sql:
         """What SQL refuses is kept as it is written, so that the class is there all the same."""
-        written = self._written(span)
-        as_written = Sql(written, written, span=span)
-        if any(lies_in(problem, span) for problem in self.known):
-            return as_written  # it is reported already
-        return self.cursor.lowered(normal, kind, written, span) or as_written
+        written = "\n".join(_between(self.lines, span))
+        found = self.cursor.lowered(normal, kind, written, span)
+        return found or Sql(written, written, span=span)
 
-    def _written(self, span: Span) -> str:
-        lines = self.lines[span.line - 1 : span.end_line]
-        lines[-1] = lines[-1][: span.end_column - 1]
-        lines[0] = lines[0][span.column - 1 :]
-        return "\n".join(lines)
+
+def _without_comments(lines: Sequence[str], comments: Iterable[Comment]) -> list[str]:
+    """With spaces instead: not everyone who reads SQL expects comments between any two words."""
+    found = list(lines)
+    for comment in comments:
+        place = comment.span
+        for number, part in enumerate(_between(found, place), start=place.line - 1):
+            start = place.column - 1 if number == place.line - 1 else 0
+            line = found[number]
+            found[number] = line[:start] + " " * len(part) + line[start + len(part) :]
+    return found
+
+
+def _between(lines: Sequence[str], span: Span) -> list[str]:
+    """The lines of a part of the text."""
+    found = list(lines[span.line - 1 : span.end_line])
+    found[-1] = found[-1][: span.end_column - 1]
+    found[0] = found[0][span.column - 1 :]
+    return found
 
 
 def lies_in(problem: Diagnostic, span: Span) -> bool:

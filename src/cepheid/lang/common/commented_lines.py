@@ -53,9 +53,9 @@ def _place(comments: Sequence[Comment], lines: Sequence[Line]) -> list[str]:
         line = lines[begun - 1] if begun else None
         if line is not None and place < _start(line.tokens[-1]):
             line.before.append(comment.text)  # in the midst of a line
-        elif line is not None and comment.span.line == line.last_line and _is_open(line):
+        elif line is not None and _is_behind(comment, line) and _is_open(line):
             line.behind.append(comment.text)
-            line.last_line = comment.span.end_line
+            line.last_line = max(line.last_line, comment.span.end_line)
         else:
             following = lines[begun] if begun < len(lines) else None
             leading = following.before if following else tail
@@ -64,6 +64,11 @@ def _place(comments: Sequence[Comment], lines: Sequence[Line]) -> list[str]:
             if blank and (following is None or following.is_apart):
                 leading.append("" if following else "\n")
     return tail
+
+
+def _is_behind(comment: Comment, line: Line) -> bool:
+    """Whether it stands behind the last token, at the latest behind what ends the line."""
+    return line.tokens[-1].span.end_line <= comment.span.line <= line.last_line
 
 
 def _is_open(line: Line) -> bool:

@@ -1,0 +1,171 @@
+"""Rounds in SQLite touch what a change can reach, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import cepheid as cep
+from cepheid.bitemporal.detections import History
+from cepheid.bitemporal.local.engine import LocalRounds
+from cepheid.bitemporal.local.maintenance import maintenance_of
+from cepheid.bitemporal.request import RoundsRequest
+from cepheid.bitemporal.rounds import Rounds
+from cepheid.errors import LateEvent, UsageError
+from cepheid.verbs.rounds import open_rounds
+from tests.examples.test_classes import TRAVEL
+
+MINUTE = 60 * 10**6
+
+
+def engine_of(program: cep.Program) -> LocalRounds:
+    resolved = program.resolve()
+    names = [each.name for each in program.tree.classes]
+    rounds = Rounds(MINUTE, 0, 10**6)
+    request = RoundsRequest(classes=resolved.classes, names=names, history=History(), rounds=rounds)
+    return LocalRounds(request)
+
+
+def scans(program: cep.Program) -> Iterator[str]:
+    """Where a query of a round reads a whole table."""
+    engine = engine_of(program)
+    for each in engine._classes.values():
+        if each.maintenance is not None:
+            queries = [reach.sql for reach in each.maintenance.reaches]
+            for sql in [*queries, each.maintenance.restricted]:
+                for row in engine._connection.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall():
+                    if row[-1].startswith("SCAN") and "affected" not in row[-1]:
+                        yield f"{row[-1]} in {sql}"
+
+
+def test_rounds_of_business_travel_read_no_whole_table() -> None:
+    assert list(scans(cep.load(TRAVEL / "travel.bicepl"))) == []
+
+
+SUBSCRIBED = """
+CREATE MUTABLE SUBSCRIBED EVENT CLASS A(k INTEGER, x INTEGER) ID (k) FREEZING TIME (1h);
+CREATE MUTABLE SUBSCRIBED EVENT CLASS B(k INTEGER, x INTEGER) ID (k) FREEZING TIME (1h);
+"""
+
+
+def derived(select: str, occurring: str = "a") -> cep.Program:
+    return cep.parse(
+        f"{SUBSCRIBED}CREATE COMPLEX EVENT CLASS D(k INTEGER, x INTEGER) ID (k)"
+        f" OBSERVATION SPAN (1h) AS {select} OCCURRING AT {occurring};",
+        "bicepl",
+    )
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "SELECT a.k, a.x FROM A a WHERE a.x > 1",
+        "SELECT a.k, b.x FROM A a, B b WHERE a.k = b.k",
+        "SELECT a.k, b.x FROM A a JOIN B b ON a.x = b.x AND a.k <> b.k",
+        "SELECT a.k, a.x FROM A a WHERE NOT EXISTS (SELECT * FROM B b WHERE b.x = a.k)",
+        "SELECT a.k, a.x FROM A a WHERE a.k IN (SELECT b.x FROM B b)",
+        "SELECT a.k, a.x FROM A a WHERE a.k NOT IN (SELECT b.x FROM B b WHERE b.k > 3)",
+        "SELECT a.k, b.x FROM A a LEFT JOIN B b ON b.x = a.k",
+        "SELECT a.k, (SELECT COUNT(*) FROM B b WHERE b.x = a.x) AS x FROM A a",
+        "SELECT DISTINCT a.k, c.x FROM A a, B b, A c WHERE a.k = b.x AND b.k = c.x",
+    ],
+)
+def test_what_is_tied_by_equalities_is_found_by_indexes(select: str) -> None:
+    assert list(scans(derived(select))) == []
+
+
+@pytest.mark.parametrize(
+    ("select", "reason"),
+    [
+        (
+            "SELECT a.k, q.n AS x FROM A a JOIN (SELECT b.x, COUNT(*) AS n FROM B b GROUP BY b.x) q"
+            " ON q.x = a.k",
+            {"B": "it reads from a query"},
+        ),
+        (
+            "SELECT MAX(a.k) AS k, COUNT(*) AS x FROM A a GROUP BY a.x",
+            {"A": "its key is worked out from many rows"},
+        ),
+        (
+            "SELECT COALESCE(b.k, a.k) AS k, a.x FROM A a LEFT JOIN B b ON b.x = a.x",
+            dict.fromkeys("AB", "its key comes from an outer join"),
+        ),
+    ],
+)
+def test_what_cannot_be_followed_says_why(select: str, reason: dict[str, str]) -> None:
+    found = derived(select, "MAX(a)").resolve().classes
+    [complex_class] = [each for each in found if each.query is not None]
+    whole = maintenance_of(complex_class).whole
+    assert {name: whole[name] for name in reason} == reason
+
+
+PROGRAM = """
+CREATE MUTABLE SUBSCRIBED EVENT CLASS A(k INTEGER, x INTEGER) ID (k) FREEZING TIME (1h)
+ON ONTIME DO now(NEW.x), ON CHANGE DO changed(OLD.x, NEW.x);
+"""
+
+
+def told(k: int, x: int, at: int, detected: int) -> dict[str, object]:
+    return {"@type": "A", "k": k, "x": x, "@time": at, "@detected": detected}
+
+
+def test_a_session_acts_as_time_advances() -> None:
+    session = open_rounds(cep.parse(PROGRAM, "bicepl"), chronon="1m")
+    session.tell(told(1, 1, 300, 60), told(1, 2, 300, 120))
+    assert [event.type for event in session.advance(100)] == []
+    assert [dict(event) for event in session.advance(120)] == [
+        {"@cause": {"@type": "A", "k": 1}, "p1": 1, "p2": 2}
+    ]
+    session.tell([told(2, 5, 240, 180)])
+    assert [(e.instant // 10**6, e.type, e["p1"]) for e in session.advance(360)] == [
+        (240, "now", 5),
+        (300, "now", 2),
+    ]
+
+
+def test_a_session_does_not_go_back() -> None:
+    session = open_rounds(cep.parse(PROGRAM, "bicepl"), chronon="1m")
+    session.advance(600)
+    with pytest.raises(LateEvent):
+        session.tell(told(1, 1, 900, 60))
+    with pytest.raises(LateEvent):
+        session.advance(60)
+
+
+def test_a_session_can_be_kept_in_a_file(tmp_path: Path) -> None:
+    """What is known and which events have fired outlive the process."""
+    path, program = str(tmp_path / "rounds.db"), cep.parse(PROGRAM, "bicepl")
+    first = open_rounds(program, chronon="1m", database=path)
+    first.tell(told(1, 1, 300, 60), told(2, 1, 600, 60))
+    assert len(first.advance(300)) == 1
+    second = open_rounds(program, chronon="1m", database=path, start=360)
+    second.tell(told(1, 7, 300, 420))
+    assert [(e.instant // 10**6, e.type) for e in second.advance(600)] == [
+        (420, "changed"),
+        (600, "now"),
+    ]
+
+
+def test_sessions_take_classes_only() -> None:
+    program = cep.Program(cep.parse(PROGRAM, "bicepl").tree + cep.parse("select k from A;").tree)
+    with pytest.raises(UsageError, match="no statements"):
+        open_rounds(program, chronon="1m")
+
+
+def test_a_round_that_fails_leaves_everything_as_it_was() -> None:
+    text = """
+    CREATE MUTABLE SUBSCRIBED EVENT CLASS A(k INTEGER, x INTEGER) ID (k) FREEZING TIME (1h);
+    CREATE COMPLEX EVENT CLASS D(x INTEGER, k INTEGER) ID (x) OBSERVATION SPAN (1h)
+    AS SELECT a.x, a.k FROM A a OCCURRING AT a ON CHANGE DO changed(NEW.k);
+    """
+    session = open_rounds(cep.parse(text, "bicepl"), chronon="1m")
+    session.tell(told(1, 1, 600, 60))
+    session.advance(60)
+    session.tell(told(2, 1, 600, 120))
+    with pytest.raises(cep.errors.RunError):
+        session.advance(120)
+    connection = session._session.engine._connection
+    assert connection.execute('SELECT k, x FROM "A"').fetchall() == [(1, 1)]
+    assert connection.execute('SELECT k, x FROM "D"').fetchall() == [(1, 1)]
