@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,9 +105,6 @@ class Stream:
         except CepheidError as problem:
             return first_of(problem).code
         return None
-
-    def clear(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def rows_in(folder: Path) -> Iterator[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from random import Random
@@ -41,7 +40,7 @@ class World:
         assert self.stream.failure(self.records) == first_of(failure).code
 
 
-@examples(150)
+@examples(100)
 @given(SEEDS, WINDOWS)
 def test_batches_cut_anywhere_give_what_one_run_gives(seed: int, window: str) -> None:
     with TemporaryDirectory() as folder:
@@ -56,7 +55,7 @@ def test_batches_cut_anywhere_give_what_one_run_gives(seed: int, window: str) ->
             world.check()
 
 
-@examples(100)
+@examples(50)
 @given(SEEDS, WINDOWS)
 def test_a_restart_after_every_batch_changes_nothing(seed: int, window: str) -> None:
     with TemporaryDirectory() as folder:
@@ -111,7 +110,7 @@ class Fragile(Disk):
             super().remove([path])
 
 
-@examples(25)
+@examples(10)
 @given(SEEDS, WINDOWS)
 def test_a_crash_in_any_operation_loses_and_doubles_nothing(seed: int, window: str) -> None:
     with TemporaryDirectory() as folder:
@@ -149,10 +148,9 @@ def test_every_batch_may_fail_within_a_process_that_goes_on(seed: int, tmp_path:
     world = World(seed, str(tmp_path))
     assert world.stream.failure(world.records) is None
     for number, arrivals in enumerate(world.batches):
-        disk = Fragile(4)
+        disk = Fragile(2)  # a batch of nothing has three operations
         sink = world.stream.sink(disk)
         with pytest.raises(Crash):
             sink.take(number, arrivals)
         sink.take(number, arrivals)
     world.check()
-    shutil.rmtree(tmp_path / "rounds")

@@ -48,7 +48,7 @@ def history(count: int, seed: int) -> list[dict[str, Any]]:
     """Versions of a few flights in the order of their detection, and time that passes."""
     chance, found = Random(seed), []
     for number in range(count):
-        detected = 60 * (number // 2)
+        detected = 3600 + 30 * number  # two in a round, never at one time
         record: dict[str, Any] = {
             "@type": "Flight",
             "@detected": _iso(detected),
@@ -60,7 +60,7 @@ def history(count: int, seed: int) -> list[dict[str, Any]]:
             record["@time"] = _iso(detected + 60 * chance.randrange(-3, 12))
             record["gate"] = chance.choice("AB")
         found.append(record)
-    return [*found, {"@time": _iso(60 * (count // 2 + 20))}]
+    return [*found, {"@time": _iso(3600 + 30 * count + 1200)}]
 
 
 def _iso(seconds: int) -> str:
@@ -192,7 +192,7 @@ def test_bad_rows_and_late_ones_are_kept_and_the_query_goes_on(
         '{"@type": "Flight", "@time": "soon", "no": "F1"}',
         "poison",
     )
-    late = '{"@type": "Flight", "@time": "2026-01-01T00:00:00Z", "no": "F1"}'
+    late = '{"@type": "Flight", "@time": "2026-01-01T01:00:00Z", "no": "F1"}'
     arrivals.fill(7)
     arrivals.put(50, *bad, late)
     (arrivals.folder / "p.bicepl").write_text(PROGRAM)
@@ -217,6 +217,7 @@ def test_what_ends_a_program_ends_the_query(spark: SparkSession, arrivals: Arriv
     )
     with pytest.raises(StreamingQueryException) as caught:
         query.awaitTermination()
+    assert "error[ambiguous-key]: Busy has two events" in str(caught.value).partition("\n")[0]
     failure = failure_of(caught.value)
     assert failure.diagnostics[0].code == "ambiguous-key"
     assert "Busy has two events of one key" in str(failure)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from cepheid.bitemporal.outcome import Outcome
 from cepheid.bitemporal.stream.arrivals import UNORDERED, Arrival
 from cepheid.bitemporal.stream.sink import RoundsSink
-from cepheid.errors import Diagnostic, RunError, UsageError, error
+from cepheid.errors import CepheidError, Diagnostic, RunError, UsageError, error
 from cepheid.io.arrow import batch_records
 from cepheid.io.jsonl import line_records
 
@@ -70,6 +70,10 @@ def start(frame: Frame, job: RoundsJob) -> Query:
     return writer.option("checkpointLocation", str(job.checkpoint.absolute())).start()
 
 
+class _Ended(Exception):
+    """A query whose program cannot go on."""
+
+
 class _Batches:
     """Hands micro-batches to the sink."""
 
@@ -81,7 +85,11 @@ class _Batches:
         arrivals = (
             _lines(table) if table.schema.names == [TEXT] else _rows(table, self._job.sequence)
         )
-        outcome = self._job.sink.take(number, arrivals, _query_id(self._job.checkpoint))
+        try:
+            outcome = self._job.sink.take(number, arrivals, _query_id(self._job.checkpoint))
+        except CepheidError as problem:
+            # Without its own trace it stands in the first line of what Spark says of the query.
+            raise _Ended from problem.with_traceback(None)
         if outcome is not None and self._job.show is not None:
             self._job.show(outcome)
 

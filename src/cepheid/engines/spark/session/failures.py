@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from cepheid.errors import CATALOGUE, CepheidError, RunError, error
 
 # An error of ours that a worker raised stands in the middle of Spark's text, with its traceback.
-_OURS = re.compile(r"cepheid\.errors\.\w+: error\[([\w-]+)\]: (.*)")
+# A place in the program may stand before it.
+_OURS = re.compile(r"cepheid\.errors\.\w+: (?:\S+:\d+:\d+: )?error\[([\w-]+)\]: (.*)")
 
 
 @dataclass(frozen=True, slots=True)
