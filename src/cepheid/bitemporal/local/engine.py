@@ -19,6 +19,7 @@ from cepheid.bitemporal.request import RoundsRequest
 from cepheid.bitemporal.rounds import Number
 from cepheid.bitemporal.statements import Answer, Pair, Statements, is_kept
 from cepheid.bitemporal.tables import RowReader
+from cepheid.core.time import Instant
 from cepheid.program.classes import ComplexClass
 from cepheid.program.resolved import ResolvedClass
 from cepheid.sql.sqlite import connect
@@ -56,7 +57,7 @@ _Changed = Callable[["_Class"], Delta]
 
 
 class LocalRounds:
-    """A program in rounds, one after the other; each knows the number of the one before."""
+    """A program in rounds, one after the other; those in which nothing can happen may be left out."""
 
     def __init__(
         self, request: RoundsRequest, notes: Notes | None = None, database: str = MEMORY
@@ -106,9 +107,9 @@ class LocalRounds:
 
     def _round(self, number: Number, detections: Iterable[Detection]) -> list[Firing]:
         silent = self._purge(number)
-        waiting = by_class(detections)
+        waiting, last = by_class(detections), self._rounds.before(number)
         deltas = self._propagated(
-            number, lambda each: self._taken(each, waiting.get(each.name, ()))
+            number, lambda each: self._taken(each, waiting.get(each.name, ()), last)
         )
         firings = [
             firing
@@ -150,6 +151,17 @@ class LocalRounds:
         found = (each.store.next_due() for each in self._classes.values())
         return min((due for due in found if due is not None), default=None)
 
+    def next_expiry(self) -> Instant | None:
+        """When the next event or toggle expires that a window forgets; None without windows."""
+        lifespans = self._admission.lifespans
+        if lifespans is None:
+            return None
+        found = [each.store.first_expiry() for each in self._classes.values()]
+        for name, lifespan in lifespans.items():
+            incept = self._classes[name].store.first_incept()
+            found.append(None if incept is None else incept + lifespan)
+        return min((time for time in found if time is not None), default=None)
+
     # What changes
 
     def _propagated(self, number: Number, changed: _Changed) -> dict[str, Delta]:
@@ -168,7 +180,7 @@ class LocalRounds:
         for each in self._classes.values():
             each.store.settle()
 
-    def _taken(self, each: _Class, detections: Sequence[Detection]) -> Delta:
+    def _taken(self, each: _Class, detections: Sequence[Detection], last: Number | None) -> Delta:
         """What detections change."""
         if not detections:
             return {}
@@ -179,7 +191,7 @@ class LocalRounds:
         for detection in detections:
             key = detection.key
             known = events.get(key)
-            refusal = self._admission.refusal(detection, known, self.last)
+            refusal = self._admission.refusal(detection, known, last)
             if refusal is not None:
                 self.refused[each.name, refusal] += 1
                 continue
@@ -223,7 +235,7 @@ class LocalRounds:
 
     def _purge(self, number: Number) -> dict[str, Delta]:
         """Takes out what had expired in the last round, as if it had never been."""
-        lifespans, last = self._admission.lifespans, self.last
+        lifespans, last = self._admission.lifespans, self._rounds.before(number)
         if lifespans is None or last is None:
             return {}
         end = self._rounds.instant(last)

@@ -22,7 +22,6 @@ class LocalSession:
         self.engine = LocalRounds(request, notes, database)
         self.taken = 0
         self.done: Number = request.rounds.first - 1  # the last round that was closed
-        self._is_window = request.is_window
         self._waiting: dict[Number, list[Detection]] = {}
         self._numbers: list[Number] = []  # of the rounds that something waits for, as a heap
 
@@ -59,13 +58,19 @@ class LocalSession:
         self.done = max(self.done, last)
 
     def _next(self, last: Number) -> Number | None:
-        """The next round with something to do; with windows every one, since something may expire."""
-        following = self.done + 1
-        if self._is_window:
-            number = self.rounds.at_or_after(following)
-        else:
-            due = self.engine.next_due()
-            due = None if due is None else self.rounds.at_or_after(max(due, following))
-            told = self._numbers[0] if self._numbers else None
-            number = min((each for each in (due, told) if each is not None), default=None)
+        """The next round with something to do."""
+        told = self._numbers[0] if self._numbers else None
+        found = (told, self._at(self.engine.next_due()), self._at(self._forgetting()))
+        number = min((each for each in found if each is not None), default=None)
         return number if number is not None and number <= last else None
+
+    def _forgetting(self) -> Number | None:
+        """The round after the first one that lies behind an expiry."""
+        expiry = self.engine.next_expiry()
+        behind = None if expiry is None else self.rounds.number(expiry) + 1
+        first = None if behind is None else self.rounds.at_or_after(behind)
+        return None if first is None else first + 1
+
+    def _at(self, number: Number | None) -> Number | None:
+        """The first round from a number on that is not over."""
+        return None if number is None else self.rounds.at_or_after(max(number, self.done + 1))

@@ -209,9 +209,25 @@ class ClassStore:
         return self._cursor.execute(sql, (number,)).fetchall()
 
     def next_due(self) -> Number | None:
-        sql = f"SELECT MIN(due) FROM {self._marks} WHERE due IS NOT NULL"
-        found: Number | None = self._cursor.execute(sql).fetchone()[0]
+        found: Number | None = self._one(
+            f"SELECT MIN(due) FROM {self._marks} WHERE due IS NOT NULL"
+        )
         return found
+
+    def first_incept(self) -> Instant | None:
+        """When the first of its subscribed events was told to occur."""
+        if not self._is_subscribed:
+            return None
+        found: Instant | None = self._one(f"SELECT MIN(incept) FROM {self._known}")
+        return found
+
+    def first_expiry(self) -> Instant | None:
+        """When the first marks are dropped."""
+        found: Instant | None = self._one(f"SELECT MIN(expires) FROM {self._marks}")
+        return found
+
+    def _one(self, sql: str) -> Any:
+        return self._cursor.execute(sql).fetchone()[0]
 
     def drop_marks_before(self, expires: Instant) -> list[Key]:
         """Drops the marks of events of which nothing is left; gives those whose toggle was set."""
