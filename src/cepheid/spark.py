@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cepheid.engines.spark.batch.file_scan import files
-    from cepheid.engines.spark.detect import detect
     from cepheid.engines.spark.session.spark_session import session
     from cepheid.engines.spark.session.workers import check_workers
+    from cepheid.verbs.detection import detect
     from cepheid.verbs.stream_rounds import rounds
 
 _HOMES = {
     "check_workers": "cepheid.engines.spark.session.workers",
-    "detect": "cepheid.engines.spark.detect",
+    "detect": "cepheid.verbs.detection",
     "files": "cepheid.engines.spark.batch.file_scan",
     "rounds": "cepheid.verbs.stream_rounds",
     "session": "cepheid.engines.spark.session.spark_session",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from cepheid.bitemporal.detections import Key
 from cepheid.bitemporal.outcome import Change, Firing, Outcome, Version
@@ -117,12 +117,14 @@ def shown_type(type: DataType) -> DataType:
     return STRING if type == TIMESTAMP else type
 
 
-def action_types(classes: Sequence[ResolvedClass]) -> dict[str, EventType]:
+def action_types(
+    classes: Sequence[ResolvedClass], shown: Callable[[DataType], DataType] = shown_type
+) -> dict[str, EventType]:
     """What actions look like: of those that several classes call for, all that they may have."""
     causes: dict[str, dict[str, DataType]] = {}
     arguments: dict[str, dict[str, DataType]] = {}
     for each in classes:
-        types = {a.name: shown_type(a.type) for a in each.declared.attributes}
+        types = {a.name: shown(a.type) for a in each.declared.attributes}
         for reaction in each.reactions:
             action = reaction.declared.action
             cause = causes.setdefault(action, {"@type": STRING})
@@ -130,7 +132,7 @@ def action_types(classes: Sequence[ResolvedClass]) -> dict[str, EventType]:
                 _widen(cause, name, types[name])
             found = arguments.setdefault(action, {})
             for place, argument in enumerate(reaction.arguments, start=1):
-                _widen(found, f"p{place}", shown_type(argument.type))
+                _widen(found, f"p{place}", shown(argument.type))
     return {
         action: EventType(
             action,

@@ -47,8 +47,8 @@ class Histories:
         *,
         after_freeze: AfterFreeze = "refuse",
     ) -> None:
-        known = {name for name, frame in detections.items() if "@known" in frame.columns}
-        self._plan = plan_of(classes, rounds, after_freeze=after_freeze, with_known=known)
+        given = {name: frame.columns for name, frame in detections.items()}
+        self._plan = plan_of(classes, rounds, given, after_freeze)
         self._frames = {input_of(name): frame for name, frame in detections.items()}
         self._fired = {fired_of(each.declared.name) for each in classes}
 

@@ -24,6 +24,7 @@ from typing import TypeAlias, cast
 from sqlglot import exp
 
 from cepheid.bitemporal.spark.chronons import Chronons
+from cepheid.bitemporal.spark.join_order import tied_in_order
 from cepheid.bitemporal.spark.steps import Step, listed, quoted
 from cepheid.core.types import BOOLEAN, LONG
 from cepheid.sql.nodes import all_of, any_of, column, is_time, name, not_, typed, whole, wrapped
@@ -91,7 +92,7 @@ class Intervals:
             return exp.Union(this=sides[0], expression=sides[1], distinct=False)
         where = select.args.get("where")
         conditions = [_memberless(c) for c in conjuncts(where.this if where else None)]
-        sources = self._sources(select)
+        sources = tied_in_order(self._sources(select), conditions)
         found = exp.Select(from_=exp.From(this=sources[0]))
         for source in sources[1:]:
             found.append("joins", exp.Join(this=source, kind="CROSS"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from cepheid.bitemporal.repository import AfterFreeze
 from cepheid.bitemporal.rounds import Rounds
@@ -20,17 +20,16 @@ from cepheid.program.resolved import ResolvedClass
 def plan_of(
     classes: Sequence[ResolvedClass],
     rounds: Rounds,
-    *,
+    given: Mapping[str, Iterable[str]],
     after_freeze: AfterFreeze = "refuse",
-    with_known: Collection[str] = (),
 ) -> Plan:
-    """The steps of classes, each after those that it reads; some inputs have `@known`."""
+    """The steps of classes, each after those that it reads; inputs of subscribed ones have columns."""
     chronons, plan = Chronons(rounds), Plan()
     for each in classes:
         declared = each.declared
         if isinstance(declared, SubscribedClass):
-            has_known = declared.name in with_known
-            plan.add(Subscribed(declared, chronons, after_freeze, has_known).steps())
+            columns = frozenset(given[declared.name])
+            plan.add(Subscribed(declared, chronons, columns, after_freeze).steps())
         else:
             plan.add(_derived(each, chronons))
         plan.add(Reacting(each, chronons).steps())

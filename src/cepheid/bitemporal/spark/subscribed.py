@@ -1,8 +1,9 @@
 """Which detections of a subscribed class count, and in which rounds, for all of its events at once.
 
-A class's input is a table of its attributes, `occ`, `det`, `@retracted` and `@sequence`, and `@known`
-where detections may count later than they were made. All steps partition by the key and order by
-`@from`, when it counts, `@sequence`: Spark exchanges and sorts once.
+A class's input is a table of its attributes, `occ`, `det` and `@retracted`, with `@known` where detections
+may count later than they were made, and `@sequence` where they have one. All steps partition by the key
+and order by when a detection counts, then by its sequence, or without one by what it says: Spark exchanges
+and sorts once.
 """
 
 from __future__ import annotations
@@ -37,8 +38,16 @@ class Subscribed:
 
     declared: SubscribedClass
     chronons: Chronons
+    given: frozenset[str]  # the columns of its input
     after_freeze: AfterFreeze = "refuse"
-    has_known: bool = False
+
+    @property
+    def _has_known(self) -> bool:
+        return "@known" in self.given
+
+    @property
+    def _has_sequence(self) -> bool:
+        return "@sequence" in self.given
 
     @property
     def _name(self) -> str:
@@ -50,13 +59,19 @@ class Subscribed:
 
     @property
     def _window(self) -> str:
+        order = ["@sequence"] if self._has_sequence else ["det", "@retracted", "occ", *self._values]
         key = listed(self.declared.key)
-        return f"PARTITION BY {key} ORDER BY `@from`, {self._known}, `@sequence`"
+        return f"PARTITION BY {key} ORDER BY `@from`, {self._known}, {listed(order)}"
+
+    @property
+    def _values(self) -> list[str]:
+        """What differs between versions of one event."""
+        return [a.name for a in self.declared.attributes if a.name not in self.declared.key]
 
     @property
     def _known(self) -> str:
         """When a detection counts."""
-        return "`@known`" if self.has_known else "det"
+        return "`@known`" if self._has_known else "det"
 
     def steps(self) -> Iterator[Step]:
         source = input_of(self._name)
@@ -75,7 +90,9 @@ class Subscribed:
     def _arriving(self, source: str) -> str:
         """The round in which each counts; what is known after all rounds never does."""
         found = f"SELECT *, {self.chronons.number(self._known)} AS `@number` FROM {source}"
-        marks = ["@retracted", "@sequence", *(["@known"] if self.has_known else [])]
+        marks = ["@retracted"]
+        marks += ["@sequence"] if self._has_sequence else []
+        marks += ["@known"] if self._has_known else []
         columns = listed([*self._columns, *marks])
         begin = self.chronons.at_or_after("`@number`")
         rows = f"SELECT {columns}, {begin} AS `@from` FROM ({found})"
@@ -108,7 +125,7 @@ class Subscribed:
         """The last detection of each round."""
         rows = f"SELECT *, lead(`@from`) OVER ({self._window}) AS `@next` FROM {source}"
         last = f"SELECT * FROM ({rows}) WHERE `@next` IS NULL OR `@next` > `@from`"
-        if not self.has_known:
+        if not self._has_known:
             return last
         columns = [*self._columns, "@retracted"]
         same = " AND ".join(

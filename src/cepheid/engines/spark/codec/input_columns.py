@@ -477,7 +477,7 @@ def _to_text(raw: Column, stored: T.DataType) -> Value | None:
     if isinstance(stored, T.StringType):
         return Value(raw.cast("string"))
     if isinstance(stored, T.TimestampType | T.TimestampNTZType):
-        return Value(_iso(_micros(raw, stored)))
+        return Value(iso_text(_micros(raw, stored)))
     if isinstance(stored, T.DateType):
         return Value(raw.cast("string"))
     if isinstance(stored, T.StructType | T.ArrayType):  # of a type that contains itself
@@ -586,7 +586,7 @@ def _parsed(raw: Column) -> Column:
     return F.unix_micros(zoned.try_cast("timestamp"))
 
 
-def _iso(micros: Column) -> Column:
+def iso_text(micros: Column) -> Column:
     """ISO 8601, UTC, with as few fractional digits as needed."""
     moment = F.lit("1970-01-01 00:00:00").cast("timestamp_ntz") + F.make_dt_interval(
         secs=(micros.cast(_EXACT) / F.lit(SECOND)).cast("decimal(18,6)")
@@ -597,7 +597,7 @@ def _iso(micros: Column) -> Column:
 def _time_attribute(time: Column, rule: EventTime, type: DataType) -> Column:
     """What the attribute that holds the time would have said."""
     if type == STRING:
-        return _iso(time)
+        return iso_text(time)
     unit = F.lit(MICROSECONDS[rule.unit]).cast(_EXACT)  # type: ignore[index]
     return F.floor(time.cast(_EXACT) / unit) if is_integral(type) else time / unit.cast("double")
 
