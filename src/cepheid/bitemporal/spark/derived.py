@@ -25,12 +25,15 @@ class Derived:
     resolved: ResolvedClass
     chronons: Chronons
 
-    def steps(self) -> Iterator[Step]:
+    def rewritten(self) -> tuple[list[Step], str]:
+        """The steps of its query over all rounds, and the name of the last; may be Unrewritable."""
         assert self.resolved.query is not None
         intervals = Intervals(self._name, self.chronons)
-        tree = intervals.query(with_latest(self.resolved.query, ("det",)))
-        source = intervals.table(tree)
-        yield from intervals.steps
+        rows = intervals.rewritten(with_latest(self.resolved.query, ("det",)))
+        return intervals.steps, rows
+
+    def steps(self, source: str) -> Iterator[Step]:
+        """The steps from the rows of its query."""
         for label, sql in (
             ("beside", self._beside),
             ("checked", self._checked),
