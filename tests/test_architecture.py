@@ -156,7 +156,8 @@ def test_the_verbs_load_no_heavy_library() -> None:
 
 
 # The drivers by which systems run on Spark.
-SPARK_DRIVERS = {ROOT / "bitemporal" / "spark" / name for name in ("batch.py", "stream.py")}
+_DRIVERS = ("batch.py", "stepwise.py", "stream.py")
+SPARK_DRIVERS = {ROOT / "bitemporal" / "spark" / name for name in _DRIVERS}
 
 
 def test_only_the_spark_engine_and_drivers_know_pyspark() -> None:

@@ -139,6 +139,7 @@ CATALOGUE: dict[str, str] = {
     "outlives-window": "a condition that may hold when a sliding window has forgotten the event",
     "toggle-stays": "a class that reports events as on time or late, and never again",
     "unsupported-sql": "SQL that the engines do not have, or would not all compute equally",
+    "too-many-changes": "a query that runs once per change, of which there are too many",
     "ambiguous-name": "a name that stands for several columns",
     "missing-column": "an attribute of a class that its query does not select",
     "not-grouped": "a column that has several values in a group of rows",

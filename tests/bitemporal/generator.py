@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
@@ -90,9 +91,11 @@ def _subscribed(rng: Random, name: str) -> str:
 
 
 def _complex(rng: Random, name: str, known: list[str]) -> str:
-    select = rng.choice(_SHAPES)(rng, known)
+    shape = rng.choice(_CHOICES)
+    select = SHAPES[shape](rng, known)
     span = rng.choice(("5m", "10m", "1h"))
     return (
+        f"-- {shape}\n"
         f"CREATE COMPLEX EVENT CLASS {name}({ATTRIBUTES}) ID (k)\n"
         f"OBSERVATION SPAN ({span})\nAS {select}{_reactions(rng)};"
     )
@@ -185,9 +188,14 @@ def _without(rng: Random, known: list[str]) -> str:
 def _member(rng: Random, known: list[str]) -> str:
     a, b = rng.choice(known), rng.choice(known)
     word = rng.choice(("IN", "NOT IN"))
+    x = rng.choice("kx")
+    inner = f"SELECT b.{x} FROM {b} b WHERE {_filter(rng, 'b')}"
+    if rng.random() < 0.3:
+        inner += f" {rng.choice(('UNION', 'UNION ALL'))} SELECT c.x FROM {a} c WHERE c.k = a.k"
+    more = rng.choice(("", "", " OR a.x > 2"))
     return (
-        f"SELECT a.k, a.x, a.s, {_rest(rng)} FROM {a} a WHERE a.k {word} (SELECT b.k FROM {b} b WHERE"
-        f" {_filter(rng, 'b')}) OCCURRING AT {_when(rng, 'a')}"
+        f"SELECT a.k, a.x, a.s, {_rest(rng)} FROM {a} a WHERE a.{x} {word} ({inner}){more}"
+        f" OCCURRING AT {_when(rng, 'a')}"
     )
 
 
@@ -249,6 +257,98 @@ def _deep(rng: Random, known: list[str]) -> str:
     )
 
 
+def _member_of_groups(rng: Random, known: list[str]) -> str:
+    a, b = rng.choice(known), rng.choice(known)
+    word = rng.choice(("IN", "NOT IN"))
+    inner = rng.choice(
+        (
+            f"SELECT COUNT(*) FROM {b} b GROUP BY b.s",
+            f"SELECT b.x FROM {b} b GROUP BY b.x HAVING COUNT(*) > 1",
+            f"SELECT MAX(b.x) FROM {b} b HAVING COUNT(*) > 1",
+            f"SELECT MAX(b.k) FROM {b} b WHERE b.x >= a.x",
+            f"SELECT MIN(b.x) FROM {b} b WHERE b.k = a.k UNION SELECT c.k FROM {a} c",
+        )
+    )
+    return (
+        f"SELECT a.k, a.x, a.s, {_rest(rng)} FROM {a} a WHERE a.x {word} ({inner})"
+        f"{rng.choice(('', ' OR a.k = 2'))} OCCURRING AT {_when(rng, 'a')}"
+    )
+
+
+def _member_of_tied_groups(rng: Random, known: list[str]) -> str:
+    a, b = rng.choice(known), rng.choice(known)
+    word = rng.choice(("IN", "NOT IN"))
+    tie = rng.choice(("b.k = a.k", "b.x <= a.x"))
+    return (
+        f"SELECT a.k, a.x, a.s, {_rest(rng)} FROM {a} a WHERE a.x {word} (SELECT COUNT(*) FROM {b} b"
+        f" WHERE {tie} GROUP BY b.s) OCCURRING AT {_when(rng, 'a')}"
+    )
+
+
+def _tied_table(rng: Random, known: list[str]) -> str:
+    a, b = rng.choice(known), rng.choice(known)
+    inner = (
+        f"SELECT b.x, COUNT(*) AS c FROM {b} b WHERE b.k {rng.choice(('=', '<>'))} a.k GROUP BY b.x"
+    )
+    if rng.random() < 0.5:
+        x, where = f"(SELECT SUM(q.c) FROM ({inner}) q WHERE q.x > 0)", ""
+    else:
+        x = "a.x"
+        where = f" WHERE {rng.choice(('', 'NOT '))}EXISTS (SELECT * FROM ({inner}) q WHERE q.c > 1)"
+    return (
+        f"SELECT a.k, {x} AS x, a.s, {_rest(rng)} FROM {a} a{where} OCCURRING AT {_when(rng, 'a')}"
+    )
+
+
+def _grouped_beside(rng: Random, known: list[str]) -> str:
+    """Aggregates that are compared with those of subqueries."""
+    a, b = rng.choice(known), rng.choice(known)
+    having = rng.choice(
+        (
+            f"COUNT(*) >= (SELECT COUNT(*) FROM {b} b WHERE b.x = a.x)",
+            f"COUNT(*) IN (SELECT b.x FROM {b} b)",
+            f"MAX(a.k) NOT IN (SELECT COUNT(*) FROM {b} b GROUP BY b.x)",
+            f"EXISTS (SELECT * FROM {b} b WHERE b.k = a.x)",
+        )
+    )
+    x = rng.choice(("COUNT(*)", f"COUNT(*) + (SELECT COUNT(*) FROM {b} c)"))
+    return (
+        f"SELECT a.x AS k, {x} AS x, MAX(a.s) AS s, SUM(a.n) AS n, MIN(a.t) AS t, TRUE AS f FROM {a} a"
+        f" WHERE a.x IS NOT NULL GROUP BY a.x HAVING {having} OCCURRING AT MAX(a)"
+    )
+
+
+def _hiding(rng: Random, known: list[str]) -> str:
+    """Names inside of subqueries that hide those around them."""
+    a, b, c = (rng.choice(known) for _ in range(3))
+    inner = f"SELECT * FROM {c} a WHERE a.x = b.k"
+    source = rng.choice((f"{a} a", f"{a} a LEFT JOIN {b} q ON q.k = a.k AND q.x > 0"))
+    return (
+        f"SELECT a.k, a.x, a.s, {_rest(rng)} FROM {source} WHERE {rng.choice(('', 'NOT '))}EXISTS"
+        f" (SELECT * FROM {b} b WHERE b.x >= a.x AND EXISTS ({inner}))"
+        f" OCCURRING AT {_when(rng, 'a')}"
+    )
+
+
+def _counted_twice(rng: Random, known: list[str]) -> str:
+    a, b, c = (rng.choice(known) for _ in range(3))
+    value = rng.choice(("MAX(b.x)", "COUNT(*)"))
+    return (
+        f"SELECT a.k, (SELECT {value} + (SELECT COUNT(*) FROM {c} c) FROM {b} b WHERE b.x = a.k) AS x,"
+        f" a.s, {_rest(rng)} FROM {a} a OCCURRING AT {_when(rng, 'a')}"
+    )
+
+
+def _named_once(rng: Random, known: list[str]) -> str:
+    a, b = rng.choice(known), rng.choice(known)
+    return (
+        f"WITH w AS (SELECT b.k, b.x FROM {b} b WHERE {_filter(rng, 'b')})"
+        f" SELECT DISTINCT a.k, v.x, a.s, a.n, a.t, a.f FROM {a} a {rng.choice(('', 'LEFT '))}JOIN w v ON v.k = a.k"
+        f" WHERE a.x IN (SELECT w.x FROM w) OR NOT EXISTS (SELECT * FROM w WHERE w.x = a.k)"
+        f" OCCURRING AT {_when(rng, 'a')}"
+    )
+
+
 def _rest(rng: Random, other: str = "a") -> str:
     n = rng.choice(("a.n", f"{other}.n + 1", "(a.det - a.occ)", f"{other}.x / 2", "ROUND(a.n, 1)"))
     t = rng.choice((f"{other}.t", "a.t + 1m", f"{other}.occ", f"GREATEST(a.occ, {other}.t)"))
@@ -256,10 +356,27 @@ def _rest(rng: Random, other: str = "a") -> str:
     return f"{n} AS n, {t} AS t, {f} AS f"
 
 
-_SHAPES = (
-    *(_one, _join, _join, _join_of_three, _without, _without, _member),
-    *(_outer, _grouped, _counted, _united, _nested, _deep),
-)
+SHAPES: dict[str, Callable[[Random, list[str]], str]] = {
+    "one class": _one,
+    "a join": _join,
+    "a join of three": _join_of_three,
+    "a subquery": _without,
+    "a member": _member,
+    "an outer join": _outer,
+    "groups": _grouped,
+    "a count": _counted,
+    "a union": _united,
+    "a derived table": _nested,
+    "subqueries in a subquery": _deep,
+    "a member of groups": _member_of_groups,
+    "a member of tied groups": _member_of_tied_groups,
+    "a tied table": _tied_table,
+    "groups beside a subquery": _grouped_beside,
+    "a name that hides another": _hiding,
+    "a count in a count": _counted_twice,
+    "a query with a name": _named_once,
+}
+_CHOICES = (*SHAPES, "a join", "a subquery", "one class")
 
 
 # Histories ------------------------------------------------------------------------------------

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp, parse_one
 
-from cepheid.bitemporal.spark.intervals import conjuncts, sources_of
 from cepheid.bitemporal.spark.join_order import tied_in_order
+from cepheid.bitemporal.spark.parts import sources_of
+from cepheid.sql.selects import conjuncts
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,9 @@ def scans(program: cep.Program) -> Iterator[str]:
     engine = engine_of(program)
     for each in engine._classes.values():
         if each.maintenance is not None:
-            queries = [reach.sql for reach in each.maintenance.reaches]
+            reaches = [reach.sql for reach in each.maintenance.reaches]
+            # A null may be equal to anything, so that it reaches everything.
+            queries = [sql for sql in reaches if "IS NULL" not in sql]
             for sql in [*queries, each.maintenance.restricted]:
                 for row in engine._connection.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall():
                     if row[-1].startswith("SCAN") and "affected" not in row[-1]:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
+import cepheid as cep
 from cepheid.bitemporal.rounds import Rounds
+from cepheid.bitemporal.spark import stepwise
 from cepheid.bitemporal.spark.chronons import Chronons
-from tests.bitemporal.comparing import outcome_of
+from cepheid.bitemporal.spark.program import obstacles
+from cepheid.bitemporal.spark.stepwise import derived_batches, stepwise_of
+from cepheid.errors import CepheidError, Diagnostic, RunError, UsageError
+from tests.bitemporal.comparing import first_of, outcome_of
 from tests.bitemporal.generator import MINUTE, Case, case
+from tests.effort import EFFORT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(8 * EFFORT))
 def test_statements_of_subscribed_classes_are_those_of_the_reference(
     spark: SparkSession, seed: int
 ) -> None:
@@ -26,7 +33,7 @@ def test_statements_of_subscribed_classes_are_those_of_the_reference(
     assert outcome_of(found, "spark") == outcome_of(found, "reference")
 
 
-@pytest.mark.parametrize("seed", range(100, 108))
+@pytest.mark.parametrize("seed", range(100, 100 + 8 * EFFORT))
 def test_derived_classes_are_those_of_the_reference(spark: SparkSession, seed: int) -> None:
     found = case(Random(seed))
     assert outcome_of(found, "spark") == outcome_of(found, "reference")
@@ -51,10 +58,31 @@ QUERIES = {
         MAX(b.occ) AS last FROM A a JOIN B b ON a.k >= b.k GROUP BY b.k) d""",
     "branches": """SELECT a.k, a.x, a.s FROM A a UNION
         SELECT a.k + 10 AS k, a.x, a.s FROM B a WHERE a.x > 0""",
+    "a member of groups": """SELECT a.k, a.x, a.s FROM A a WHERE a.x NOT IN (SELECT COUNT(*)
+        FROM B b GROUP BY b.s) OR a.k IN (SELECT MAX(b.x) FROM B b WHERE b.k >= a.k)""",
+    "groups beside a subquery": """SELECT a.x AS k, COUNT(*) + (SELECT COUNT(*) FROM B c) AS x,
+        MAX(a.s) AS s FROM A a WHERE a.x IS NOT NULL GROUP BY a.x
+        HAVING COUNT(*) <= (SELECT COUNT(*) FROM B b WHERE b.x = a.x)""",
+    "a count in a count": """SELECT a.k, (SELECT COUNT(*) + (SELECT COUNT(*) FROM A c) FROM B b
+        WHERE b.k = a.k) AS x, a.s FROM A a""",
+    "a name that hides another": """SELECT a.k, a.x, a.s FROM A a WHERE EXISTS (SELECT * FROM B b
+        WHERE b.x >= a.x AND EXISTS (SELECT * FROM A a WHERE a.x = b.k))""",
+    "outer joins in subqueries": """SELECT a.k, a.x, a.s FROM A a WHERE EXISTS (SELECT * FROM B b
+        LEFT JOIN A c ON c.k = b.x WHERE b.k >= a.k AND NOT EXISTS (SELECT * FROM A d
+        LEFT JOIN B e ON e.x = d.k WHERE d.x = b.x AND e.k IS NULL))""",
+    "a query with a name": """WITH w AS (SELECT b.k, b.x FROM B b WHERE b.x > 0) SELECT a.k, v.x, a.s
+        FROM A a LEFT JOIN w v ON v.k = a.k WHERE NOT EXISTS (SELECT * FROM w WHERE w.x = a.k)""",
+}
+STEPWISE = {
+    "a member of tied groups": """SELECT a.k, a.x, a.s FROM A a WHERE a.x NOT IN (SELECT COUNT(*)
+        FROM B b WHERE b.k >= a.k GROUP BY b.s)""",
+    "a tied table": """SELECT a.k, (SELECT MAX(q.c) FROM (SELECT b.x, COUNT(*) AS c FROM B b
+        WHERE b.k <> a.k GROUP BY b.x) q) AS x, a.s FROM A a""",
 }
 TIMES = {
     "a sum of all": "MAX(a)",
     "a derived table": "d.last",
+    "groups beside a subquery": "MAX(a)",
 }
 
 
@@ -73,17 +101,86 @@ def history_of(rng: Random) -> list[dict[str, object]]:
     return [*records, {"@time": 25 * MINUTE}]
 
 
-@pytest.mark.parametrize("shape", QUERIES)
-def test_shapes_of_queries_are_followed_through_rounds(spark: SparkSession, shape: str) -> None:
-    select, when = QUERIES[shape], TIMES.get(shape, "a")
-    text = f"""{SUBSCRIBED}
+def program_of(shape: str) -> str:
+    select, when = (QUERIES | STEPWISE)[shape], TIMES.get(shape, "a")
+    return f"""{SUBSCRIBED}
         CREATE COMPLEX EVENT CLASS D(k INTEGER, x INTEGER, s TEXT) ID (k) OBSERVATION SPAN (1d)
         AS {select} OCCURRING AT {when} ON CHANGE OR ONTIME DO told(OLD.x, NEW.x);"""
-    for seed in range(2):
-        found = Case(text, history_of(Random(seed)), [])
+
+
+@pytest.mark.parametrize("shape", QUERIES | STEPWISE)
+def test_shapes_of_queries_are_followed_through_rounds(spark: SparkSession, shape: str) -> None:
+    for seed in range(EFFORT):
+        found = Case(program_of(shape), history_of(Random(seed)), [])
         expected = outcome_of(found, "reference")
         assert not isinstance(expected, str)
+        assert [version for version in expected["versions"] if version[0] == "D"]
         assert outcome_of(found, "spark") == expected
+
+
+@pytest.mark.parametrize("shape", QUERIES | STEPWISE)
+def test_only_few_shapes_run_once_per_change(shape: str) -> None:
+    classes = cep.parse(program_of(shape), "bicepl").resolve().classes
+    [(name, obstacle)] = obstacles(classes)
+    assert name == "D"
+    assert (obstacle is not None) == (shape in STEPWISE)
+
+
+NESTED = "(SELECT b.x, COUNT(*) AS c FROM B b WHERE b.k <> a.k GROUP BY b.x) q"
+
+
+@pytest.mark.parametrize(
+    ("columns", "code"),
+    [("1 AS k, a.x, a.s", "ambiguous-key"), ("NULLIF(a.k, 1) AS k, a.x, a.s", "missing-key")],
+)
+def test_events_that_a_key_does_not_tell_apart_end_a_run_that_goes_change_by_change(
+    spark: SparkSession, columns: str, code: str
+) -> None:
+    text = f"""{SUBSCRIBED}
+        CREATE COMPLEX EVENT CLASS D(k INTEGER, x INTEGER, s TEXT) ID (k) OBSERVATION SPAN (1d)
+        AS SELECT {columns} FROM A a WHERE NOT EXISTS (SELECT * FROM {NESTED} WHERE q.c > 5)
+        OCCURRING AT a;"""
+    found = Case(text, history_of(Random(0)), [])
+    expected = problem_of(found, "reference")
+    problem = problem_of(found, "spark")
+    assert problem.code == code
+    assert str(problem) == str(expected)
+
+
+def problem_of(case: Case, engine: str) -> Diagnostic:
+    program = cep.parse(case.text, "bicepl")
+    with pytest.raises(CepheidError) as caught:
+        cep.run(program, case.records, engine=engine, chronon=case.chronon)
+    return first_of(caught.value)
+
+
+def test_more_changes_than_the_limit_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    classes = cep.parse(program_of("a tied table"), "bicepl").resolve().classes
+    declared = {each.name: each.declared for each in classes}
+    work = stepwise_of(classes[-1], declared, Rounds(MINUTE * 1_000_000, 0, 9))
+    rows: dict[str, list[Any]] = {"@class": [0, 0], "0@k": [1, 2], "0@x": [1, 1], "0@s": ["a", "b"]}
+    times = {"0@occ": [5, 5], "0@det": [0, 0], "0@@from": [1, 3], "0@@to": [3, 10]}
+    batch = pa.RecordBatch.from_pydict(rows | times)
+    assert sum(len(found) for found in derived_batches(work, [batch])) == 2
+    monkeypatch.setattr(stepwise, "MOST_CHANGES", 2)
+    with pytest.raises(RunError, match="at most 2 times, and there are 3 changes") as caught:
+        list(derived_batches(work, [batch]))
+    assert first_of(caught.value).code == "too-many-changes"
+    assert "local engine" in str(caught.value)
+
+
+@pytest.mark.parametrize("window", ["sliding", "sliding-actions"])
+def test_windows_are_refused_by_name(window: str) -> None:
+    found = Case(SUBSCRIBED, history_of(Random(0)), [])
+    with pytest.raises(UsageError, match=f"'{window}' is not computed") as caught:
+        cep.run(
+            cep.parse(found.text, "bicepl"),
+            found.records,
+            engine="spark",
+            chronon="1m",
+            window=window,
+        )
+    assert first_of(caught.value).code == "unsupported"
 
 
 @pytest.mark.parametrize("outages", [(), ((4, 6), (9, 10)), ((1, 3), (12, 20))])

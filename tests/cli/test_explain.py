@@ -481,6 +481,33 @@ def test_the_plan_of_classes_says_what_a_change_makes_it_do(cepheid: Run, write:
     assert "in every round while it is true" in out
 
 
+def test_the_plan_of_classes_says_which_queries_run_once_per_change_on_spark(
+    cepheid: Run, write: Write
+) -> None:
+    write(
+        "c.bicepl",
+        """CREATE MUTABLE SUBSCRIBED EVENT CLASS A(k INTEGER, x INTEGER) ID (k) FREEZING TIME (1d);
+CREATE COMPLEX EVENT CLASS C(k INTEGER, x INTEGER) ID (k) OBSERVATION SPAN (1d)
+AS SELECT a.k, a.x FROM A a WHERE a.x IN (SELECT COUNT(*) FROM A b GROUP BY b.x) OCCURRING AT a;
+CREATE COMPLEX EVENT CLASS D(k INTEGER, x INTEGER) ID (k) OBSERVATION SPAN (1d)
+AS SELECT a.k, a.x FROM A a
+WHERE a.x IN (SELECT COUNT(*) FROM A b WHERE b.k > a.k GROUP BY b.x) OCCURRING AT a;""",
+    )
+    found = {
+        c["class"]: c for c in cepheid("explain", "c.bicepl", "--stage", "plan", "--json").data
+    }
+    assert found["C"]["on_spark"] == {"runs": "once"}
+    assert found["D"]["on_spark"] == {
+        "runs": "per change",
+        "at_most": 10_000,
+        "because": "IN asks groups that are tied to the query around them",
+        "place": "c.bicepl:6:7",
+    }
+    out = " ".join(cepheid("explain", "c.bicepl", "--stage", "plan").out.split())
+    assert "C for all rounds at once" in out
+    assert "D once per change of what it reads, at most 10,000: IN asks groups" in out
+
+
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize(
     "text",

@@ -11,6 +11,7 @@ from sqlglot import exp
 from cepheid.core.types import ANY, BOOLEAN, DOUBLE, LONG, NULL, DataType, is_open
 from cepheid.errors import suggest
 from cepheid.sql.nodes import cast, column, type_of, typed, words, wrapped
+from cepheid.sql.places import at_place_of
 from cepheid.sql.typer import Typed, Typer, as_type
 
 # Where rows stand in groups, so that aggregates make sense.
@@ -141,6 +142,11 @@ class Names:
         return True
 
     def subquery(self, typer: Typer, node: exp.Expr) -> Typed:
+        found, type_ = self._subquery(typer, node)
+        at_place_of(found, node)
+        return found, type_
+
+    def _subquery(self, typer: Typer, node: exp.Expr) -> Typed:
         if isinstance(node, exp.Exists):
             return self._exists(typer, node)
         if isinstance(node, exp.In):

@@ -344,7 +344,9 @@ class _Selecting:
         self.resolver.check_labels(found)
         columns = {p.alias: type_of(p) for p in found.selects}
         self._add(Source(alias, columns, tuple(columns)), node)
-        return exp.Subquery(this=found, alias=exp.TableAlias(this=name(alias)))
+        source = exp.Subquery(this=found, alias=exp.TableAlias(this=name(alias)))
+        at_place_of(source, node)
+        return source
 
     def _add(self, source: Source, node: exp.Expr) -> None:
         alias = node.args.get("alias")

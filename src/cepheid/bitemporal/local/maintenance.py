@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise, product
 
 from sqlglot import exp
 
@@ -140,16 +141,17 @@ def _reaches(
         sources = [s for each in chain for s in selects.sources(each) if not s.is_outer]
         sources = [s for s in sources if s.alias != changed.alias]
         conditions = [c for each in chain for c in selects.conditions(each) if not _has_subquery(c)]
-        conditions += [c for each in chain for c in _memberships(each, chain)]
         if changed.is_outer and changed.join is not None:
             conditions += selects.conjuncts(changed.join.args.get("on"))
         known = {changed.alias, *(s.alias for s in sources)}
-        conditions = [c for c in conditions if _tables_in(c) <= known and not _has_subquery(c)]
-        start = _table(delta_of(changed.table), changed.alias)
-        found = exp.Select(
-            expressions=[each.copy() for each in expressions], distinct=exp.Distinct()
-        )
-        yield changed.table, "", _joined(found, start, sources, conditions, indexes)
+        for memberships in product(*(m for each in chain for m in _memberships(each, chain))):
+            holding = [*conditions, *memberships]
+            holding = [c for c in holding if _tables_in(c) <= known and not _has_subquery(c)]
+            start = _table(delta_of(changed.table), changed.alias)
+            found = exp.Select(
+                expressions=[each.copy() for each in expressions], distinct=exp.Distinct()
+            )
+            yield changed.table, "", _joined(found, start, sources, holding, indexes)
 
 
 _Path = tuple[tuple[exp.Select, Source], ...]
@@ -196,20 +198,38 @@ def _obstacle(path: _Path, needed: set[str]) -> str | None:
         return "names inside of a subquery hide names around it"
     if any(source.table is None for select, _ in path for source in selects.sources(select)):
         return "it reads from a query"
+    if any(_is_asked_without_rows(outer, inner) for (outer, _), (inner, _) in pairwise(path)):
+        return "it is asked for beside an aggregate, which may be of no rows"
     outer = {source.alias for source in selects.sources(path[0][0]) if source.is_outer}
     return "its key comes from an outer join" if needed & outer else None
 
 
-def _memberships(select: exp.Select, chain: Sequence[exp.Select]) -> Iterator[exp.Expr]:
-    """What `x IN (SELECT y ...)` says of the rows of a subquery on the way: x = y."""
+def _is_asked_without_rows(outer: exp.Select, inner: exp.Select) -> bool:
+    """Whether a subquery counts where the query around it finds nothing: only WHERE asks rows."""
+    is_whole = selects.is_grouped(outer) and not outer.args.get("group")
+    return is_whole and not isinstance(inner.find_ancestor(exp.Where, exp.Select), exp.Where)
+
+
+def _memberships(select: exp.Select, chain: Sequence[exp.Select]) -> Iterator[tuple[exp.Expr, ...]]:
+    """What must hold of a row of a subquery on the way for `x IN (SELECT y ...)`: x = y.
+
+    Unless it counts only that it is true, one of them may be null instead.
+    """
+    true = selects.conditions(select)
     for inside in select.find_all(exp.In):
         query = inside.args.get("query")
         inner = query.unnest() if query is not None else None
         if inner is None or not any(inner is each for each in chain):
             continue
-        value = inner.expressions[0].unalias()
-        if not value.find(exp.AggFunc):
-            yield exp.EQ(this=inside.this.copy(), expression=value.copy())
+        sides = (inside.this, inner.expressions[0].unalias())
+        if any(side.find(exp.AggFunc) for side in sides):
+            continue
+        equal = exp.EQ(this=sides[0].copy(), expression=sides[1].copy())
+        if any(inside is condition for condition in true):
+            yield (equal,)
+        else:
+            nulls = (exp.Is(this=side.copy(), expression=exp.Null()) for side in sides)
+            yield (equal, *nulls)
 
 
 # Queries with their tables in order -----------------------------------------------------------

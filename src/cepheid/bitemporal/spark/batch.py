@@ -1,4 +1,4 @@
-"""Rounds on Spark: the driver, and the one place that knows PySpark.
+"""Rounds on Spark: the driver, which with stepwise.py knows PySpark.
 
 A history goes in as tables of detections, a table for each class; what comes out are tables, too. Nothing
 runs round by round.
@@ -28,6 +28,7 @@ from cepheid.bitemporal.statements import argument_value
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, STRING, DataType
 from cepheid.engines.spark.session.failures import failure_of
 from cepheid.engines.spark.session.spark_session import session
+from cepheid.errors import UsageError, error
 from cepheid.program.classes import EventClass, SubscribedClass
 from cepheid.program.resolved import ResolvedClass
 
@@ -64,7 +65,9 @@ class Histories:
 
     def _frame(self, name: str) -> DataFrame:
         """Classes are analysed one by one: as one text, a program may be too deep for Spark."""
-        steps = self._plan.needed(name, self._is_given)
+        if work := self._plan.stepwise.get(name):
+            return work.frame({each.name: self.table(each.name) for each in work.constituents})
+        steps = self._plan.steps.needed(name, self._is_given)
         own = {step.name for step in steps}
         read = dict.fromkeys(each for step in steps for each in step.reads if each not in own)
         frames: dict[str, Any] = {
@@ -87,6 +90,7 @@ class Histories:
 
 def run(request: RoundsRequest) -> Outcome:
     """A history that is at hand, as a whole."""
+    _require_buffering(request)
     from pyspark.errors import PySparkException
 
     running = session()
@@ -107,6 +111,13 @@ def run(request: RoundsRequest) -> Outcome:
         return _outcome(request, histories)
     except PySparkException as problem:
         raise failure_of(problem) from None
+
+
+def _require_buffering(request: RoundsRequest) -> None:
+    if request.is_window:
+        fact = f"the window '{request.window}' is not computed over whole histories on Spark"
+        hint = "the local engine has it, also for streams of Spark; 'buffering' runs everywhere"
+        raise UsageError(error("unsupported", fact, hint=hint))
 
 
 def _outcome(request: RoundsRequest, histories: Histories) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cepheid.bitemporal.rounds import Rounds
+from cepheid.core.time import FIRST_INSTANT
 
 _FEW = 16  # outages that are written out one by one
 
@@ -25,12 +26,11 @@ class Chronons:
         first = self.rounds.at_or_after(self.rounds.first)
         return self.never if first is None else f"{first}L"
 
-    def begin(self, instant: str) -> str:
-        """When the chronon of an instant begins; `pmod` is right before the epoch, too."""
-        return f"({instant} - pmod({instant}, {self.rounds.chronon}L))"
-
     def number(self, instant: str) -> str:
-        return f"({self.begin(instant)} div {self.rounds.chronon}L)"
+        """`div` cuts towards zero, so that it counts from before all instants; it asks for each once."""
+        chronon = self.rounds.chronon
+        before = -(FIRST_INSTANT // chronon)
+        return f"(({instant} + {before * chronon}L) div {chronon}L - {before}L)"
 
     def at_or_after(self, number: str) -> str:
         """The first round at or after the number in a column; null stays null."""

@@ -25,12 +25,15 @@ class Derived:
     resolved: ResolvedClass
     chronons: Chronons
 
-    def steps(self) -> Iterator[Step]:
+    def rewritten(self) -> tuple[list[Step], str]:
+        """The steps of its query over all rounds, and the name of the last; may be Unrewritable."""
         assert self.resolved.query is not None
         intervals = Intervals(self._name, self.chronons)
-        tree = intervals.query(with_latest(self.resolved.query, ("det",)))
-        source = intervals.table(tree)
-        yield from intervals.steps
+        rows = intervals.rewritten(with_latest(self.resolved.query, ("det",)))
+        return intervals.steps, rows
+
+    def steps(self, source: str) -> Iterator[Step]:
+        """The steps from the rows of its query."""
         for label, sql in (
             ("beside", self._beside),
             ("checked", self._checked),
@@ -85,12 +88,15 @@ class Derived:
         )
         both = f"least(`@other`, {self._shown()}), ' and ', greatest(`@other`, {self._shown()})"
         double = _failure("ambiguous-key", f"{name}, ' has two events of one key: ', {both}")
-        # One expression that looks at neighbours: no part of it can be asked of other rows.
-        return (
-            f"SELECT * FROM {source} WHERE CASE WHEN ({missing}) AND `@from` < `@to` THEN {keyless} "
+        # One expression that looks at neighbours: no part of it can be asked of other rows. It is the
+        # value of a column that everything needs; of a filter Spark would infer others without end.
+        begin = (
+            f"CASE WHEN ({missing}) AND `@from` < `@to` THEN {keyless} "
             f"WHEN occ IS NULL AND `@from` < `@to` THEN {timeless} "
-            f"WHEN `@reach` > `@from` AND NOT `@same` THEN {double} ELSE TRUE END"
+            f"WHEN `@reach` > `@from` AND NOT `@same` THEN {double} ELSE `@from` END"
         )
+        rest = [*self._values, "det", "@to", "@reach", "@next"]
+        return f"SELECT {listed(rest)}, {begin} AS `@from` FROM {source}"
 
     def _shown(self) -> str:
         """A row as messages show it."""
@@ -176,4 +182,4 @@ def _text(text: str) -> str:
 def _failure(code: str, parts: str) -> str:
     """An error of ours, in the form in which Spark's failures are searched for it."""
     message = f"concat('cepheid.errors.RunError: error[{code}]: ', {parts})"
-    return f"CAST(raise_error({message}) AS BOOLEAN)"
+    return f"CAST(raise_error({message}) AS BIGINT)"

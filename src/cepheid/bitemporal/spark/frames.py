@@ -121,7 +121,7 @@ class Detected:
         if name != self._first:
             return source.frame.where(type == name)
         prefix = _FAILURE.format("unknown-type") + "no subscribed class '"
-        unknown = _raised(F.concat(F.lit(prefix), type, F.lit("'")))
+        unknown = _raised(F.concat(F.lit(prefix), type, F.lit("'")), "boolean")
         is_known = type.isin(*self._classes)
         is_own = F.when(type.isNull() | is_known, type.eqNullSafe(name))
         return source.frame.where(is_own.otherwise(unknown))
@@ -173,18 +173,19 @@ class _ClassReader:
     def table(self, rows: DataFrame) -> DataFrame:
         times = self._times
         values = [self._value(a.name, a.type).alias(a.name) for a in self._class.attributes]
-        marks = [
-            times.occ.alias("occ"),
-            times.det.alias("det"),
-            self._is_retracted.alias(RETRACTED),
-        ]
+        marks = {"occ": times.occ, "det": times.det, RETRACTED: self._is_retracted}
         if KNOWN in self._source.fields:
-            marks.append(times.known.alias(KNOWN))
+            marks[KNOWN] = times.known
         if self._columns.sequence is not None:
-            marks.append(self._sequence(self._columns.sequence).alias("@sequence"))
+            marks["@sequence"] = self._sequence(self._columns.sequence)
+        # What is wrong is found by the time at which a row counts, which everything needs; as a filter
+        # it would keep Spark busy with what might follow from it.
+        counts = KNOWN if KNOWN in marks else "det"
         problem = F.coalesce(*times.misfits, *self._misfits, *self._missing())
-        is_fine = F.when(problem.isNotNull(), _raised(problem)).otherwise(problem.isNull())
-        return rows.where(is_fine).select(*values, *marks)
+        marks[counts] = F.when(problem.isNotNull(), _raised(problem, "bigint")).otherwise(
+            marks[counts]
+        )
+        return rows.select(*values, *(column.alias(name) for name, column in marks.items()))
 
     @property
     def _is_retracted(self) -> Column:
@@ -267,5 +268,5 @@ def column_type(type: DataType) -> T.DataType:
     return T.DoubleType() if type in (DOUBLE, FLOAT) else T.LongType()
 
 
-def _raised(problem: Column) -> Column:
-    return F.raise_error(problem).cast("boolean")
+def _raised(problem: Column, type: str) -> Column:
+    return F.raise_error(problem).cast(type)

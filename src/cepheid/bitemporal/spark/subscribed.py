@@ -118,8 +118,8 @@ class Subscribed:
         if self.after_freeze == "take":
             return "`@count` > 0"
         frozen = f"(`@incept` + {self.declared.freezing.microseconds}L)"
-        begin = self.chronons.begin
-        return f"(`@count` > 0 AND ({is_first} OR {begin('det')} <= {begin(frozen)}))"
+        number = self.chronons.number
+        return f"(`@count` > 0 AND ({is_first} OR {number('det')} <= {number(frozen)}))"
 
     def _counting(self, source: str) -> str:
         """The last detection of each round."""

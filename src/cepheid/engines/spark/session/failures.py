@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from cepheid.errors import CATALOGUE, CepheidError, RunError, error
+from cepheid.errors import CATALOGUE, CepheidError, RunError, Span, error
 
 # An error of ours that a worker raised stands in the middle of Spark's text, with its traceback.
-# A place in the program may stand before it.
-_OURS = re.compile(r"cepheid\.errors\.\w+: (?:\S+:\d+:\d+: )?error\[([\w-]+)\]: (.*)")
+# A place in the program may stand before it, and a hint after it.
+_OURS = re.compile(
+    r"cepheid\.errors\.\w+: (?:(?P<file>\S+):(?P<line>\d+):(?P<column>\d+): )?"
+    r"error\[(?P<code>[\w-]+)\]: (?P<fact>.*?)(?: \((?P<hint>[^()]*)\))?$",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +72,22 @@ def failure_of(problem: Exception) -> CepheidError:
     # Spark tells causes only in the trace of Java, which it keeps to itself.
     text = f"{problem}\n{getattr(problem, '_stackTrace', '')}"
     ours = _OURS.search(text)
-    if ours and ours[1] in CATALOGUE:
-        return RunError(error(ours[1], ours[2]))
+    if ours and ours["code"] in CATALOGUE:
+        return RunError(error(ours["code"], ours["fact"], _place(ours), ours["hint"]))
     for cause in _CAUSES:
         found = re.search(cause.sign, text)
         if found:
             fact = cause.fact.format(*filter(None, found.groups()))
             return RunError(error(cause.code, fact, hint=cause.hint))
     return RunError(error("bad-stream", f"Spark gave up: {fact_of(problem)}"))
+
+
+def _place(ours: re.Match[str]) -> Span | None:
+    """Where it begins; where it ends, the text does not say."""
+    if ours["file"] is None:
+        return None
+    line, column = int(ours["line"]), int(ours["column"])
+    return Span(line, column, line, column, ours["file"])
 
 
 _WRAPPING = re.compile(
