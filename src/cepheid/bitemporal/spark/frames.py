@@ -121,7 +121,7 @@ class Detected:
         if name != self._first:
             return source.frame.where(type == name)
         prefix = _FAILURE.format("unknown-type") + "no subscribed class '"
-        unknown = _raised(F.concat(F.lit(prefix), type, F.lit("'")), "boolean")
+        unknown = _raised(F.concat(F.lit(prefix), type, F.lit("'")))
         is_known = type.isin(*self._classes)
         is_own = F.when(type.isNull() | is_known, type.eqNullSafe(name))
         return source.frame.where(is_own.otherwise(unknown))
@@ -178,13 +178,11 @@ class _ClassReader:
             marks[KNOWN] = times.known
         if self._columns.sequence is not None:
             marks["@sequence"] = self._sequence(self._columns.sequence)
-        # What is wrong is found by the time at which a row counts, which everything needs; as a filter
-        # it would keep Spark busy with what might follow from it.
-        counts = KNOWN if KNOWN in marks else "det"
+        # What is wrong is found by a column that everything needs and that no filter works with: of a
+        # filter Spark would infer others without end.
         problem = F.coalesce(*times.misfits, *self._misfits, *self._missing())
-        marks[counts] = F.when(problem.isNotNull(), _raised(problem, "bigint")).otherwise(
-            marks[counts]
-        )
+        wrong = _raised(problem)
+        marks[RETRACTED] = F.when(problem.isNotNull(), wrong).otherwise(marks[RETRACTED])
         return rows.select(*values, *(column.alias(name) for name, column in marks.items()))
 
     @property
@@ -268,5 +266,5 @@ def column_type(type: DataType) -> T.DataType:
     return T.DoubleType() if type in (DOUBLE, FLOAT) else T.LongType()
 
 
-def _raised(problem: Column, type: str) -> Column:
-    return F.raise_error(problem).cast(type)
+def _raised(problem: Column) -> Column:
+    return F.raise_error(problem).cast("boolean")

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import TypeAlias, cast
 
 from sqlglot import exp
@@ -35,7 +34,6 @@ from cepheid.bitemporal.spark.parts import (
     aliased,
     argument_of,
     as_groups,
-    bound,
     crossed,
     free_columns,
     has_query,
@@ -46,7 +44,6 @@ from cepheid.bitemporal.spark.parts import (
     named,
     over,
     over_groups,
-    overlapping,
     parted,
     put_columns,
     queries_in,
@@ -54,6 +51,7 @@ from cepheid.bitemporal.spark.parts import (
     shared,
     sources_of,
     tie_of,
+    together,
     with_conditions,
 )
 from cepheid.bitemporal.spark.steps import Step, listed, quoted
@@ -136,7 +134,8 @@ class Intervals:
         for join in lookups.joins:
             found.append("joins", join)
         aliases = [source.alias_or_name for source in sources]
-        kept += [c for pair in combinations(aliases, 2) for c in overlapping(*pair)]
+        # One condition for each join: Spark infers more from many than it can follow.
+        kept += [together(aliases[:count]) for count in range(2, len(aliases) + 1)]
         if kept:
             found.set("where", exp.Where(this=all_of(*kept)))
         aliases += [join.this.alias_or_name for join in lookups.joins]
@@ -381,12 +380,8 @@ class _Lookups:
             mine = exp.Column(this=name(f"@k{n}"), table=name(alias))
             mine.type = key.type
             conditions.append(typed(operator(this=mine, expression=wrapped(outer.copy())), BOOLEAN))
-        for source in self._sources:
-            conditions += overlapping(source.alias_or_name, alias)
-        for join in self.joins:
-            other = join.this.alias_or_name
-            missing = typed(exp.Is(this=bound(FROM, other), expression=exp.Null()), BOOLEAN)
-            conditions.append(any_of(missing, all_of(*overlapping(other, alias))))
+        others = (*self._sources, *(join.this for join in self.joins))
+        conditions.append(together([*(other.alias_or_name for other in others), alias]))
         self.joins.append(exp.Join(this=aliased(label, alias), side="LEFT", on=all_of(*conditions)))
         found: list[exp.Expr] = []
         for n, value in enumerate(values):

@@ -103,28 +103,29 @@ def tie_of(condition: exp.Expr, own: set[str]) -> tuple[exp.Expr, exp.Expr] | No
     return None
 
 
-def overlapping(one: str, other: str) -> list[exp.Expr]:
-    """Intervals that all overlap each other have a round in common."""
-    return [
-        typed(exp.LT(this=bound(FROM, one), expression=bound(TO, other)), BOOLEAN),
-        typed(exp.LT(this=bound(FROM, other), expression=bound(TO, one)), BOOLEAN),
-    ]
+def together(aliases: Sequence[str]) -> exp.Expr:
+    """Whether intervals have a round in common; those of lookups that find nothing are null."""
+    begin, end = shared_bound(FROM, aliases), shared_bound(TO, aliases)
+    return typed(exp.LT(this=begin, expression=end), BOOLEAN)
+
+
+def shared(aliases: Sequence[str]) -> Iterator[exp.Expr]:
+    """The rounds that all intervals share, as columns."""
+    for which in (FROM, TO):
+        yield named(shared_bound(which, aliases), which)
+
+
+def shared_bound(which: str, aliases: Sequence[str]) -> exp.Expr:
+    """When the last of the intervals begins, or the first one ends."""
+    function = exp.Greatest if which == FROM else exp.Least
+    first, *others = (bound(which, alias) for alias in aliases)
+    if not others:
+        return first
+    return typed(function(this=first, expressions=others, ignore_nulls=True), LONG)
 
 
 def bound(which: str, alias: str) -> exp.Expr:
     return column(which, LONG, alias)
-
-
-def shared(aliases: Sequence[str]) -> Iterator[exp.Expr]:
-    """The rounds that all intervals share; those of lookups that find nothing are null."""
-    for which, function in ((FROM, exp.Greatest), (TO, exp.Least)):
-        bounds = [bound(which, alias) for alias in aliases]
-        shared = bounds[0]
-        if len(bounds) > 1:
-            shared = typed(
-                function(this=bounds[0], expressions=bounds[1:], ignore_nulls=True), LONG
-            )
-        yield named(shared, which)
 
 
 def named(node: exp.Expr, label: str) -> exp.Expr:
