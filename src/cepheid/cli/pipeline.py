@@ -43,7 +43,6 @@ def run_pipeline(
     from cepheid.cli.terminal.output import FORMATS, output_of, spare_inputs, write
     from cepheid.cli.terminal.progress import ProgressBar
     from cepheid.engines.registry import DEFAULT, ENGINES
-    from cepheid.io import expand
 
     path = pipeline_file(file)
     _refuse(path, refused)
@@ -55,8 +54,8 @@ def run_pipeline(
     folder = outbox or pipeline.outbox
     chosen = _chosen(pipeline, types)
     names = [*dict.fromkeys(name for each in chosen.values() for name in each)]
-    read = (file for source in pipeline.sources.values() for file in source.files)
-    spare_inputs(output, names, [path, *expand(read)])
+    read = (file for source in pipeline.sources.values() for file in source.paths())
+    spare_inputs(output, names, [path, *read])
     with ActionSink(folder) as sink, ProgressBar() as progress:
         result = pipelines.run(
             pipeline,
