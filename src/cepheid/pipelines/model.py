@@ -97,6 +97,14 @@ class Pipeline:
     course: Course | None = None
     executors: str | None = None  # the file that has them
     outbox: str | None = None
+    outages: str | None = None  # the file that has them
+
+    def files(self) -> list[str]:
+        """All that is read."""
+        own = filter(None, [self.file, self.executors, self.outages])
+        events = (file for source in self.sources.values() for file in source.paths())
+        programs = (file for stage in self.stages.values() for file in stage.program.sources)
+        return [*own, *events, *programs]
 
     def in_order(self) -> Iterator[Stage]:
         """The programs, each after those that it reads."""

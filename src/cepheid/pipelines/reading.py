@@ -96,6 +96,7 @@ class _Reader:
             course=self._course(list(filter(None, stages.values()))),
             executors=self._executors(),
             outbox=self._outbox(),
+            outages=self._outages(),
         )
 
     # -- tables --
@@ -160,7 +161,7 @@ class _Reader:
         if not all(good) or "chronon" not in given:
             return None
         if "outages" in given:
-            given["outages"] = self._path(given["outages"])
+            given["outages"] = self._outages()
         course = course_of(**given)
         if course.start is not None and course.end is not None and course.end < course.start:
             self._wrong((), "end", "rounds end before they start")
@@ -190,6 +191,10 @@ class _Reader:
         else:
             return True
         return False
+
+    def _outages(self) -> str | None:
+        given = self._data.get("outages")
+        return self._path(given) if isinstance(given, str) else None
 
     def _executors(self) -> str | None:
         """The file that has them: another one that is named, or this one."""
