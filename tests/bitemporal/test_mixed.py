@@ -75,3 +75,17 @@ def test_statements_and_classes_cannot_wait_for_each_other() -> None:
     text = "@Name('loop') insert into Hot select a.id as id, a.t as t from Alarm as a;"
     with pytest.raises(CepheidError):
         cep.run(both(text, CLASSES), EVENTS, chronon="1m")
+
+
+@pytest.mark.parametrize("engine", ["reference", "local"])
+def test_timers_of_statements_go_on_to_the_last_time_of_the_history(engine: str) -> None:
+    text = """
+create schema Sensor (id string, t double);
+@Name('tell') insert into Hot
+select s.id as id, s.t as t from pattern [every s=Sensor -> timer:interval(2 minutes)];
+@Name('still') insert into Still
+select h.id as id from pattern [every h=Hot -> timer:interval(3 minutes)];
+"""
+    events = [{"@type": "Sensor", "@time": 0, "id": "a", "t": 45.0}, {"@time": 600}]
+    rows = cep.run(both(text, CLASSES), events, chronon="1m", engine=engine)
+    assert [(row.instant // 10**6, row.type) for row in rows] == [(240, "ring"), (300, "Still")]

@@ -35,7 +35,7 @@ def test_types_can_be_chosen(cepheid: Run) -> None:
 def test_an_unknown_type_is_wrong_use_and_the_derived_ones_are_listed(cepheid: Run) -> None:
     outcome = cepheid("run", "p.epl", "--events", "e.jsonl", "--type", "A")
     assert outcome.code == 2
-    assert "no statement derives 'A'" in outcome.err
+    assert "nothing derives 'A'" in outcome.err
     assert "derived types: Pair, Big" in outcome.err
 
 

@@ -53,6 +53,11 @@ class History:
         self.first = instant if self.first is None else min(self.first, instant)
         self.last = instant if self.last is None else max(self.last, instant)
 
+    @property
+    def following(self) -> int:
+        """The sequence number of what comes next."""
+        return max((detection.sequence for detection in self.detections), default=-1) + 1
+
     def add(self, detections: Iterable[Detection]) -> None:
         """Puts further detections into their places."""
         for detection in detections:

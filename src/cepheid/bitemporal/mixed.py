@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from cepheid.bitemporal.detections import Detection
 from cepheid.bitemporal.outcome import Outcome
 from cepheid.core.event import Event, Value
-from cepheid.core.types import TIMESTAMP
+from cepheid.core.types import TIMESTAMP, DataType
 from cepheid.errors import InputError, error
 from cepheid.program.classes import EventClass
 from cepheid.program.resolved import ResolvedProgram
@@ -50,7 +50,7 @@ def detected(
 
 
 def _detection(row: Event, declared: EventClass, sequence: int) -> Detection:
-    values = {a.name: _taken(row[a.name], a.type == TIMESTAMP) for a in declared.attributes}
+    values = {a.name: taken(row[a.name], a.type) for a in declared.attributes}
     key = tuple(values[name] for name in declared.key)
     if None in key:
         fact = f"'{row.statement}' tells {declared.name} of an event without its key"
@@ -60,8 +60,9 @@ def _detection(row: Event, declared: EventClass, sequence: int) -> Detection:
     return Detection(declared.name, key, tuple(values.values()), now, now, now, sequence)
 
 
-def _taken(value: Value, is_time: bool) -> Value:
-    return value * _MILLISECOND if is_time and isinstance(value, int) else value
+def taken(value: Value, type: DataType) -> Value:
+    """A value of a statement as classes have it: a time is an instant."""
+    return value * _MILLISECOND if type == TIMESTAMP and isinstance(value, int) else value
 
 
 def stream_of(outcome: Outcome, classes: Mapping[str, EventClass]) -> list[Event]:

@@ -13,7 +13,7 @@ from cepheid.bitemporal.repository import AfterFreeze
 from cepheid.bitemporal.request import RoundsRequest, Window
 from cepheid.bitemporal.rounds import Rounds, outage_numbers
 from cepheid.core.event import Event
-from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Instant
+from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Instant, to_datetime
 from cepheid.engines.common.intake import OnProblem, runnable
 from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.engines.common.request import RunRequest
@@ -72,18 +72,23 @@ def run_program(
     progress: Progress = no_progress,
 ) -> Ran:
     program = runnable(program)
-    return run_history(
-        program, read_history(program, sources, on_problem, progress), course, engine
-    )
+    history = read_history(program, sources, on_problem, progress)
+    tell_classes(program, history, engine)
+    return run_history(program, history, course, engine)
+
+
+def tell_classes(program: ResolvedProgram, history: History, engine: str = "local") -> None:
+    """Adds what a program's own statements tell its classes."""
+    declared = {each.declared.name: each.declared for each in program.classes}
+    early = _run(mixed.before_classes(program), history.others, history.last, engine)
+    history.add(mixed.detected(early, declared, history.following))
 
 
 def run_history(
     program: ResolvedProgram, history: History, course: Course, engine: str = "local"
 ) -> Ran:
-    """A program over what was read for it, to which is added what its own statements tell classes."""
+    """A program over all that its classes are told, and its other statements beside them."""
     declared = {each.declared.name: each.declared for each in program.classes}
-    early = _run(mixed.before_classes(program), history.others, engine)
-    history.add(mixed.detected(early, declared, len(history.detections)))
     request = RoundsRequest(
         classes=program.classes,
         names=[each.name for each in program.tree.classes],
@@ -95,7 +100,7 @@ def run_history(
     outcome = engines.run(engine, request)
     beside = mixed.beside_classes(program)
     stream = mixed.stream_of(outcome, declared) if beside.statements else []
-    derived = _run(beside, [*history.others, *stream], engine)
+    derived = _run(beside, [*history.others, *stream], history.last, engine)
     return Ran(program=program, history=history, outcome=outcome, derived=derived)
 
 
@@ -125,9 +130,18 @@ def _counted(records: Iterable[Record], progress: Progress) -> Iterator[Record]:
         yield record
 
 
-def _run(program: ResolvedProgram, sources: Sequence[Record | Event], engine: str) -> list[Event]:
-    """The rows of a part of the program, in their order; what is wrong with its input is told."""
+def _run(
+    program: ResolvedProgram,
+    sources: Sequence[Record | Event],
+    last: Instant | None,
+    engine: str,
+) -> list[Event]:
+    """The rows of a part of the program, in their order; what is wrong with its input is told.
+
+    Its clock goes on to the last time of the history, for timers.
+    """
     if not program.statements or not sources:
         return []
-    request = RunRequest(program=program, sources=[sources])
+    end = [] if last is None else [Record(None, to_datetime(last), {}, None)]
+    request = RunRequest(program=program, sources=[sources, end])
     return list(engine_named(engine).run(request).rows)

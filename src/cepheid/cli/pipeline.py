@@ -43,7 +43,6 @@ def run_pipeline(
     from cepheid.cli.terminal.output import FORMATS, output_of, spare_inputs, write
     from cepheid.cli.terminal.progress import ProgressBar
     from cepheid.engines.registry import DEFAULT, ENGINES
-    from cepheid.io import expand
 
     path = pipeline_file(file)
     _refuse(path, refused)
@@ -55,8 +54,7 @@ def run_pipeline(
     folder = outbox or pipeline.outbox
     chosen = _chosen(pipeline, types)
     names = [*dict.fromkeys(name for each in chosen.values() for name in each)]
-    read = (file for source in pipeline.sources.values() for file in source.files)
-    spare_inputs(output, names, [path, *expand(read)])
+    spare_inputs(output, names, pipeline.files())
     with ActionSink(folder) as sink, ProgressBar() as progress:
         result = pipelines.run(
             pipeline,
@@ -136,6 +134,12 @@ def outbox_and_executors(
     """`cepheid act`: what was not named is what the pipeline says."""
     from cepheid import pipelines
 
+    if file is None and not os.path.exists(pipelines.FILE):
+        missing = "OUTBOX" if outbox is None else "--executors"
+        fact = (
+            f"no {missing} is named, and there is no pipeline, '{pipelines.FILE}', in this folder"
+        )
+        raise UsageError(error("usage", fact, hint="cepheid act OUTBOX --executors FILE"))
     path = pipeline_file(file)
     pipeline = pipelines.load(path)
     folder, by = outbox or pipeline.outbox, executors or pipeline.executors

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from itertools import compress
 from typing import TYPE_CHECKING, Annotated
 
@@ -218,19 +218,25 @@ def run(
             "--window": window if window != "buffering" else None,
             "--after-freeze": after_freeze if after_freeze != "refuse" else None,
             "--record": record,
+            "--late": late if late != "fail" else None,
             "--why": why,
             "--timed-out": timed_out,
         }
-        run_pipeline(
-            pipeline,
-            [option for option, value in own.items() if value],
-            engine=engine or DEFAULT,
-            types=type,
-            out=out,
-            format=format,
-            on_error=on_error,
-            outbox=outbox,
-        )
+        with (
+            spark_session(master=master, conf=conf, remote=remote, verbose=verbose)
+            if engine == "spark"
+            else nullcontext()
+        ):
+            run_pipeline(
+                pipeline,
+                [option for option, value in own.items() if value],
+                engine=engine or DEFAULT,
+                types=type,
+                out=out,
+                format=format,
+                on_error=on_error,
+                outbox=outbox,
+            )
         return
     if not events:
         raise UsageError(error("usage", "no events are named", hint="--events FILE"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cepheid.errors import InputError, Span, UsageError, error, reason_of
 
-_PLACE = re.compile(r" \(at line (\d+), column (\d+)\)$")
+_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
 def read_toml(path: str | Path, code: str) -> dict[str, object]:
@@ -27,12 +27,16 @@ def read_toml(path: str | Path, code: str) -> dict[str, object]:
     except tomllib.TOMLDecodeError as problem:
         message = str(problem)
         fact = f"this is not TOML: {_PLACE.sub('', message)}"
-        raise InputError(error(code, fact, _span(message, str(path)))) from None
+        raise InputError(error(code, fact, _span(message, text, str(path)))) from None
 
 
-def _span(message: str, file: str) -> Span:
+def _span(message: str, text: str, file: str) -> Span:
     found = _PLACE.search(message)
-    line, column = (int(found[1]), int(found[2])) if found else (1, 1)
+    if found is not None and found[1]:
+        line, column = int(found[1]), int(found[2])
+    else:  # the end
+        lines = text.splitlines() or [""]
+        line, column = len(lines), len(lines[-1]) + 1
     return Span(line, column, line, column + 1, file)
 
 

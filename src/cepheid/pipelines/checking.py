@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
+from cepheid.core.types import fits
 from cepheid.errors import CepheidError, Diagnostic, Span, error, suggest
 from cepheid.io.toml import Places, read_toml
 from cepheid.pipelines.model import Pipeline, Read, Stage
+from cepheid.program.class_resolution import FOUND_OUT
 from cepheid.program.classes import AnyClass
 
 
 def connection_problems(pipeline: Pipeline, places: Places) -> Iterator[Diagnostic]:
     for stage in pipeline.stages.values():
         wrong = [found for read in stage.reads for found in _wrong_read(read, stage, pipeline)]
+        wrong += _repeated(stage)
         yield from wrong
         if not wrong:
             yield from _unfed(stage, pipeline, places)
@@ -20,6 +24,16 @@ def connection_problems(pipeline: Pipeline, places: Places) -> Iterator[Diagnost
 
 
 # -- what a program reads --
+
+
+def _repeated(stage: Stage) -> Iterator[Diagnostic]:
+    seen: set[tuple[str, str | None]] = set()
+    for read in stage.reads:
+        if (read.giver, read.name) in seen:
+            said = read.giver if read.name is None else f"{read.giver}.{read.name}"
+            fact = f"'{stage.name}' reads '{said}' twice"
+            yield error("bad-pipeline", fact, read.span, "its events would count twice")
+        seen.add((read.giver, read.name))
 
 
 def _wrong_read(read: Read, stage: Stage, pipeline: Pipeline) -> Iterator[Diagnostic]:
@@ -48,8 +62,12 @@ def _unknown(read: Read, pipeline: Pipeline) -> Diagnostic:
 
 
 def _wrong_class(read: Read, name: str, stage: Stage, pipeline: Pipeline) -> Iterator[Diagnostic]:
+    hint: str | None
     giver = pipeline.stages.get(read.giver)
-    if giver is None:
+    if giver is None and read.giver in pipeline.sources:
+        fact, hint = f"'{read.giver}' is a source, not a program", f"read all of it: '{read.giver}'"
+        yield error("unknown-source", fact, read.span, hint)
+    elif giver is None:
         hint = suggest(read.giver, pipeline.stages, "programs")
         yield error("unknown-source", f"no program '{read.giver}'", read.span, hint)
     elif name not in giver.gives:
@@ -64,11 +82,36 @@ def _wrong_class(read: Read, name: str, stage: Stage, pipeline: Pipeline) -> Ite
         if _shape(given) != _shape(taken):
             fact = f"'{name}' of '{giver.name}' is {_shape(given)}, not {_shape(taken)}"
             yield error("schema-conflict", fact, taken.span or read.span)
+    else:
+        yield from _misfits(read, name, giver, stage)
 
 
 def _shape(declared: AnyClass) -> str:
     attributes = ", ".join(f"{a.name} {a.type}" for a in declared.attributes)
     return f"({attributes}) by ({', '.join(declared.key)})"
+
+
+def _misfits(read: Read, name: str, giver: Stage, stage: Stage) -> Iterator[Diagnostic]:
+    """Where statements are on one side: what one derives and the other has no place for."""
+    given, types = giver.program.resolve().types[name], stage.program.resolve().types
+    taken, declared = types[name], stage.classes.get(name)
+    if taken.is_open or given.is_open:
+        return
+    for attribute in given.attributes:
+        own = None if declared and attribute.name in FOUND_OUT else taken.find(attribute.name)
+        if own is None:
+            hint = suggest(attribute.name, [a.name for a in taken.attributes], "attributes")
+            fact = (
+                f"'{name}' of '{giver.name}' has '{attribute.name}', that of '{stage.name}' has not"
+            )
+            yield error("schema-conflict", fact, read.span, hint)
+        elif not fits(attribute.type, own, types):
+            fact = f"'{attribute.name}' of '{name}' is {attribute.type}, to '{stage.name}' {own}"
+            yield error("schema-conflict", fact, read.span)
+    for key in declared.key if declared else ():
+        if given.find(key) is None:
+            fact = f"'{key}' is in the key of '{name}', and '{giver.name}' gives none"
+            yield error("schema-conflict", fact, read.span, f"select a value as {key}")
 
 
 def _unfed(stage: Stage, pipeline: Pipeline, places: Places) -> Iterator[Diagnostic]:
@@ -122,7 +165,7 @@ def _way_back(start: str, pipeline: Pipeline) -> list[str]:
 # -- what is done --
 
 
-def executor_problems(pipeline: Pipeline) -> Iterator[Diagnostic]:
+def executor_problems(pipeline: Pipeline, places: Places) -> Iterator[Diagnostic]:
     """Actions that nobody would do, and executors that make no sense; without any, all are printed."""
     from cepheid.actions import read_deliveries
 
@@ -131,7 +174,7 @@ def executor_problems(pipeline: Pipeline) -> Iterator[Diagnostic]:
     try:
         known = set(read_deliveries(pipeline.executors, with_secrets=False))
     except CepheidError as wrong:
-        yield from wrong.diagnostics
+        yield from placed(wrong, places.setting((), "executors"))
         known = _named(pipeline.executors)
         if not known:
             return
@@ -141,6 +184,11 @@ def executor_problems(pipeline: Pipeline) -> Iterator[Diagnostic]:
                 hint = suggest(action, known, "executors")
                 fact = f"no executor does '{action}' of program '{stage.name}'"
                 yield error("no-executor", fact, _place_of(action, stage), hint)
+
+
+def placed(wrong: CepheidError, span: Span) -> Iterator[Diagnostic]:
+    """What is wrong with a file, where the pipeline names it, if it has no place of its own."""
+    return (replace(problem, span=problem.span or span) for problem in wrong.diagnostics)
 
 
 def _named(file: str) -> set[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from cepheid.bitemporal.running import Course
-from cepheid.errors import Span
+from cepheid.errors import InputError, Span
+from cepheid.io import expand
 from cepheid.program.action_annotations import declared_actions
 from cepheid.program.classes import AnyClass, SubscribedClass
 from cepheid.verbs import Program
@@ -24,6 +25,15 @@ class Source:
 
     def feeds(self, name: str) -> bool:
         return not self.classes or name in self.classes
+
+    def paths(self) -> list[str]:
+        """The files that there are; InputError at the source's place where one is missing."""
+        try:
+            return list(expand(self.files))
+        except InputError as wrong:
+            raise InputError(
+                *(replace(p, span=p.span or self.span) for p in wrong.diagnostics)
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +97,14 @@ class Pipeline:
     course: Course | None = None
     executors: str | None = None  # the file that has them
     outbox: str | None = None
+    outages: str | None = None  # the file that has them
+
+    def files(self) -> list[str]:
+        """All that is read."""
+        own = filter(None, [self.file, self.executors, self.outages])
+        events = (file for source in self.sources.values() for file in source.paths())
+        programs = (file for stage in self.stages.values() for file in stage.program.sources)
+        return [*own, *events, *programs]
 
     def in_order(self) -> Iterator[Stage]:
         """The programs, each after those that it reads."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -35,12 +36,18 @@ from cepheid.errors import (
     suggest,
 )
 from cepheid.io.toml import Places, read_toml
-from cepheid.pipelines.checking import connection_problems, executor_problems
+from cepheid.pipelines.checking import connection_problems, executor_problems, placed
 from cepheid.pipelines.model import Pipeline, Read, Source, Stage
 from cepheid.verbs import load as load_program
 from cepheid.verbs.rounds import course_of
 
 _ROUNDS = ("chronon", "start", "end", "outages", "window", "after_freeze")
+_EXAMPLES = {
+    "chronon": 'chronon = "1m" has one every minute',
+    "start": "write ISO 8601, such as 2026-01-01T00:09:00Z, or a number of seconds",
+    "end": "write ISO 8601, such as 2026-01-01T00:09:00Z, or a number of seconds",
+    "outages": "a file with a 'from' and a 'to' a line",
+}
 _TOP = (*_ROUNDS, "outbox", "sources", "programs", "executors")
 
 
@@ -60,7 +67,10 @@ def check(file: str | os.PathLike[str]) -> tuple[Pipeline | None, Sequence[Diagn
     pipeline = reader.pipeline()
     if reader.problems:
         return None, reader.problems
-    problems = [*connection_problems(pipeline, reader.places), *executor_problems(pipeline)]
+    problems = [
+        *connection_problems(pipeline, reader.places),
+        *executor_problems(pipeline, reader.places),
+    ]
     return pipeline, problems
 
 
@@ -86,6 +96,7 @@ class _Reader:
             course=self._course(list(filter(None, stages.values()))),
             executors=self._executors(),
             outbox=self._outbox(),
+            outages=self._outages(),
         )
 
     # -- tables --
@@ -122,7 +133,7 @@ class _Reader:
         try:
             program = load_program(*files)
         except CepheidError as wrong:
-            self.problems += wrong.diagnostics
+            self.problems += placed(wrong, self.places.setting(place, "files"))
             return None
         errors = [p for p in program.resolve().problems if p.severity is Severity.ERROR]
         self.problems += errors
@@ -142,30 +153,48 @@ class _Reader:
             return None
         if in_rounds and "chronon" not in given:
             fact = f"program '{in_rounds[0].name}' goes in rounds, and nothing says how often"
-            self._wrong((), None, fact, 'chronon = "1m" has one every minute')
+            self._wrong((), None, fact, _EXAMPLES["chronon"])
+        if stages and not in_rounds and not self.problems:
+            fact = f"{next(iter(given))}: no program has classes, and so there are no rounds"
+            self._wrong((), next(iter(given)), fact, "leave it out")
+        good = [self._is_good(name, value) for name, value in given.items()]
+        if not all(good) or "chronon" not in given:
             return None
-        for name, value in given.items():
-            is_time = name in ("start", "end") and isinstance(value, datetime | int | float)
-            if not (is_time or (isinstance(value, str) and value)):
-                self._wrong((), name, f"{name}: this is a text, not {shown(value)}")
-                return None
         if "outages" in given:
-            given["outages"] = self._path(given["outages"])
-        return self._tried(given)
+            given["outages"] = self._outages()
+        course = course_of(**given)
+        if course.start is not None and course.end is not None and course.end < course.start:
+            self._wrong((), "end", "rounds end before they start")
+        return course
 
-    def _tried(self, given: Mapping[str, Any]) -> Course | None:
-        """What rounds make of the settings; what they refuse is wrong in this file."""
+    def _is_good(self, name: str, value: object) -> bool:
+        """Whether rounds take a setting, by itself; what they refuse is wrong in this file."""
+        is_time = name in ("start", "end")
+        kinds = (datetime, int, float) if is_time else ()
+        if isinstance(value, bool) or not (
+            isinstance(value, kinds) or (isinstance(value, str) and value)
+        ):
+            fact = f"{name}: this is a {'time' if is_time else 'text'}, not {shown(value)}"
+            self._wrong((), name, fact, _EXAMPLES.get(name))
+            return False
+        given: dict[str, Any] = {"chronon": "1m"}
+        given |= {name: self._path(str(value)) if name == "outages" else value}
         try:
-            return course_of(**given)
+            course_of(**given)
         except UsageError as wrong:
-            named = {p: n for n in given for p in wrong.diagnostics if n in p.message}
             for problem in wrong.diagnostics:
-                self._wrong((), named.get(problem), problem.message, problem.hint)
+                self._wrong((), name, problem.message, problem.hint or _EXAMPLES.get(name))
         except InputError as wrong:
-            for problem in wrong.diagnostics:
-                place = problem.span or self.places.setting((), "outages")
-                self.problems.append(error(problem.code, problem.message, place, problem.hint))
-        return None
+            for problem in placed(wrong, self.places.setting((), name)):
+                hint = problem.hint or _EXAMPLES.get(name)
+                self.problems.append(replace(problem, hint=hint))
+        else:
+            return True
+        return False
+
+    def _outages(self) -> str | None:
+        given = self._data.get("outages")
+        return self._path(given) if isinstance(given, str) else None
 
     def _executors(self) -> str | None:
         """The file that has them: another one that is named, or this one."""
@@ -197,8 +226,9 @@ class _Reader:
     ) -> Sequence[str]:
         """A text, or a list of them."""
         given = table.get(name, default)
-        if given is None:
-            self._wrong(place, None, f"{'.'.join(place)}: '{name}' is missing")
+        if given is None or (given == [] and default is None):
+            fact = f"{'.'.join(place)}: '{name}' is missing"
+            self._wrong(place, None, fact, f'{name} = ["FILE"]')
             return ()
         texts = [given] if isinstance(given, str) else given
         is_list = isinstance(texts, list | tuple)
@@ -206,7 +236,7 @@ class _Reader:
             fact = (
                 f"{'.'.join(place)}.{name}: this is a text or a list of texts, not {shown(given)}"
             )
-            self._wrong(place, name, fact)
+            self._wrong(place, name, fact, f'{name} = ["..."]')
             return ()
         return list(texts)
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from cepheid.sql.tables import Table
 
 KIND = "kind"  # announcement, change or cancellation
-_FOUND_OUT = (*IMPLICIT, KIND)  # of an event, not told with it
+FOUND_OUT = (*IMPLICIT, KIND)  # of an event, not told with it
 
 
 def class_types(classes: Iterable[AnyClass]) -> dict[str, EventType]:
@@ -184,7 +184,7 @@ def wrongly_told(
             for name in (name for name in declared.key if name not in columns):
                 fact = f"'{name}' is in the key of {declared.name}, and this statement lacks it"
                 yield error("schema-conflict", fact, span, f"select a value as {name}")
-            for name in (name for name in _FOUND_OUT if name in columns):
+            for name in (name for name in FOUND_OUT if name in columns):
                 fact = f"'{name}' of {declared.name} cannot be inserted"
                 hint = "an event that a statement derives occurs, and is detected, at its time"
                 yield error("schema-conflict", fact, columns[name] or span, hint)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from cepheid.bitemporal.detections import Detection, Key
 from cepheid.bitemporal.outcome import Change
 from cepheid.bitemporal.repository import Row
-from cepheid.bitemporal.rounds import Number
+from cepheid.bitemporal.rounds import Number, Rounds
 from cepheid.bitemporal.rows import change_values
 from cepheid.bitemporal.running import Ran, run_program
 from cepheid.core.event import Event
@@ -209,6 +209,16 @@ class Replay:
         return {"@type": change.cls, **{name: encode_value(v) for name, v in values.items()}}
 
 
+def _expect_rounds(rounds: Rounds, begin: Instant | None) -> None:
+    """UsageError where there is nothing to be replayed."""
+    if rounds.first > rounds.last:
+        raise UsageError(error("usage", "there are no rounds: nothing was detected up to the end"))
+    if begin is not None and rounds.number(begin) > rounds.last:
+        last = format_instant(rounds.instant(rounds.last))
+        fact = f"it would begin at {format_instant(begin)}, after the last round"
+        raise UsageError(error("usage", fact, hint=f"the last round is at {last}"))
+
+
 def _timeless(row: Event) -> dict[str, object]:
     found = encode(row)
     found.pop("@time")
@@ -238,4 +248,5 @@ def replay(
     )
     ran = run_program(program.resolve(), history, course, progress=progress)
     begin = None if start is None else instant_of(start)
+    _expect_rounds(ran.outcome.rounds, begin)
     return Replay(ran, start=begin, step=None if step is None else length_of(step, "a step"))

@@ -249,8 +249,8 @@ def length_of(length: Length, what: str) -> int:
             period = Period(round(length * 1_000_000))
         if period.is_zero:
             raise ValueError(f"{length!r} is no time at all")
-    except ValueError as problem:
-        raise UsageError(error("bad-period", f"{what}: {problem}")) from None
+    except (ValueError, OverflowError) as problem:
+        raise UsageError(error("usage", f"{what}: {problem}")) from None
     return period.microseconds
 
 

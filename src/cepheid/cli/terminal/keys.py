@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import sys
 from contextlib import ExitStack
@@ -12,7 +13,8 @@ from typing import Protocol
 PAUSE, STEP, BACK, FASTER, SLOWER, QUIT = " ", "n", "b", "+", "-", "q"
 _ESCAPE = b"\x1b"
 _NAMES = {_ESCAPE: QUIT, b"\x1b[C": STEP, b"\x1b[D": BACK}  # arrows
-_LONGEST = 8  # bytes of a key that follow an escape
+_KEY = re.compile(rb"\x1b\[[0-9;]*[@-~]|\x1bO.|.", re.DOTALL)  # an arrow is several bytes
+_MANY = 1024  # bytes that are read at once
 
 
 class Keys(Protocol):
@@ -43,6 +45,7 @@ class TerminalKeys:
 
     def __init__(self) -> None:
         self._stack = ExitStack()
+        self._pressed = b""  # while somebody was busy
 
     def __enter__(self) -> TerminalKeys:
         import termios
@@ -62,12 +65,15 @@ class TerminalKeys:
         self._stack.close()
 
     def wait(self, seconds: float | None) -> str | None:
-        if not _is_ready(seconds):
-            return None
-        pressed = os.read(sys.stdin.fileno(), 1)
-        if pressed == _ESCAPE and _is_ready(0):
-            pressed += os.read(sys.stdin.fileno(), _LONGEST)
-        return _NAMES.get(pressed, pressed.decode("ascii", "ignore")) if pressed else QUIT
+        if not self._pressed:
+            if not _is_ready(seconds):
+                return None
+            self._pressed = os.read(sys.stdin.fileno(), _MANY)
+        found = _KEY.match(self._pressed)
+        if found is None:  # nobody can press a key any more
+            return QUIT
+        self._pressed = self._pressed[found.end() :]
+        return _NAMES.get(found[0], found[0].decode("ascii", "ignore"))
 
 
 def _is_ready(seconds: float | None) -> bool:

@@ -52,7 +52,7 @@ class Player:
                 return
             if key is not None:
                 self._pressed(key)
-            elif not self.is_paused:
+            if not self.is_paused:
                 self._pass()
 
     def _rest(self) -> float:
@@ -72,6 +72,7 @@ class Player:
         if key == PAUSE:
             self.is_paused = not self.is_paused or self.replay.is_over
             self.stopped_at = None
+            self._seen = self._clock.now()  # a pause is no time
         elif key == STEP:
             self.is_paused = True
             self._moved(self.replay.step(self._stop))
@@ -82,7 +83,6 @@ class Player:
             self.latest, self.stopped_at = [last] if last else (), None
         elif key in (FASTER, SLOWER):
             self._change_speed(key)
-        self._seen = self._clock.now()
 
     def _change_speed(self, key: str) -> None:
         if key == FASTER:

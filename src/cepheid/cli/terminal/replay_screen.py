@@ -23,7 +23,7 @@ from cepheid.core.time import Instant, to_datetime
 from cepheid.program.classes import EventClass
 from cepheid.verbs.replay import KnownEvent, Replay
 
-KEYS = "space pause   n step   b back   + faster   - slower   q quit"
+KEYS = "space pause  n step  b back  + faster  - slower  q quit"
 _MARKS = {"announcement": ("+", "green"), "change": ("~", "yellow"), "cancellation": ("-", "red")}
 _FIRED = "*"
 
@@ -207,11 +207,12 @@ def _shared(blocks: Sequence[tuple[Text, Sequence[Text]]], room: int) -> list[Te
     rest, found = room - len(blocks), dict[int, int]()
     smallest_first = sorted(range(len(blocks)), key=lambda n: len(blocks[n][1]))
     for rank, n in enumerate(smallest_first):
-        found[n] = min(len(blocks[n][1]), max(0, rest) // (len(blocks) - rank))
+        share = -(-max(0, rest) // (len(blocks) - rank))
+        found[n] = min(len(blocks[n][1]), share)
         rest -= found[n]
     lines = []
     for n, (heading, own) in enumerate(blocks):
-        hidden = len(own) - found[n]
-        lines.append(heading.append(f"  the last {found[n]}", "dim") if hidden else heading)
+        is_part = 0 < found[n] < len(own)
+        lines.append(heading.append(f"  the last {found[n]}", "dim") if is_part else heading)
         lines += own[: found[n]]
     return lines
