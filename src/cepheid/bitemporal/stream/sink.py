@@ -265,7 +265,7 @@ def _run(state: _State, ready: Iterable[Detection], clock: Clock) -> Outcome:
     """The rounds that are over now and were not before."""
     notes, session, before = state.notes, state.session, state.clock.closed
     notes.clear()
-    session.rounds = clock.rounds()
+    session.engine.rounds = clock.rounds()
     session.done = session.rounds.first - 1 if before is None else before
     late = session.wait(ready)
     assert not late  # they were left out
