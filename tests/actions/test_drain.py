@@ -195,6 +195,36 @@ def test_dead_letters_that_cannot_be_written_are_tried_again(box: Path) -> None:
     assert done.tallies["a"] == Tally(delivered=2, dead=1)
 
 
+def test_an_action_is_left_when_its_letter_is_written_and_not_before(
+    box: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+
+    def full(file: int, data: memoryview) -> int:
+        if Path(os.readlink(f"/proc/self/fd/{file}")).name == "dead.jsonl":
+            raise OSError(28, "No space left on device")
+        return write(file, data)
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(UsageError, match="no space left on device"):
+        drained(box, Hand(), a=Delivery(Flaky(failed(permanent=1))))
+    monkeypatch.undo()
+    executor = Flaky()
+    drained(box, Hand(), a=Delivery(executor))
+    assert executor.tried == ["k0", "k2", "k4"]
+
+
+def test_following_looks_for_others_while_one_waits_long(box: Path) -> None:
+    clock = Hand(patience=3)
+    waits = Delivery(Flaky(failed()), Retry(wait=60.0))
+    with (
+        pytest.raises(KeyboardInterrupt),
+        actions.Drainer(box, {"a": waits}, actions.Drained(), clock=clock) as drainer,
+    ):
+        drainer.run(follow=True)
+    assert clock.slept == [1.0] * 3
+
+
 def test_a_lock_that_cannot_be_had_is_told(box: Path) -> None:
     (box / "delivering.lock").mkdir()
     with pytest.raises(UsageError, match=r"bad-outbox.*cannot lock"):

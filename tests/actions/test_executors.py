@@ -9,6 +9,7 @@ import sqlite3
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ ACTION = Action(
     "post", 60_000_000, "1970-01-01T00:01:00Z/Flight/LH1/0", CAUSE, {"p1": "late", "p2": 2}
 )
 NOW = 1_000_000.0
+SENDER: dict[str, Any] = {"from": "a@b.c"}
 
 
 def executor(environment: dict[str, str] | None = None, **settings: object) -> actions.Executor:
@@ -383,14 +385,13 @@ def test_a_mail_that_is_refused(answer: str, is_permanent: bool) -> None:
 def test_a_mail_that_was_taken_is_sent_whatever_the_server_says_at_the_end() -> None:
     with mails() as received:
         received.farewell = "554 no good-bye"
-        executor(
-            kind="mail", host="127.0.0.1", port=received.port, **{"from": "a@b.c", "to": "d@e.f"}
-        ).deliver(ACTION, NOW)
+        made = executor(kind="mail", host="127.0.0.1", port=received.port, to="d@e.f", **SENDER)
+        made.deliver(ACTION, NOW)
     assert len(received.messages) == 1
 
 
 def test_a_text_that_no_mail_can_hold_is_a_permanent_failure() -> None:
-    made = executor(kind="mail", host="127.0.0.1", **{"from": "a@b.c", "to": "d@e.f"})
+    made = executor(kind="mail", host="127.0.0.1", to="d@e.f", **SENDER)
     odd = Action("post", 0, "k", {}, {"text": "\ud800"})
     assert failure(made, odd).permanent
 
