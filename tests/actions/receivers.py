@@ -88,6 +88,7 @@ class Mails:
     recipients: list[list[str]] = field(default_factory=list)
     refusal: str = "550 nobody of that name"
     answer: str = "250 OK"  # to a mail
+    farewell: str = "221 Bye"
 
     async def handle_RCPT(  # noqa: N802 (the name that is asked for)
         self, server: Any, session: Any, envelope: Any, address: str, options: list[str]
@@ -103,6 +104,9 @@ class Mails:
         self.messages.append(message)
         self.recipients.append(list(envelope.rcpt_tos))
         return self.answer
+
+    async def handle_QUIT(self, server: Any, session: Any, envelope: Any) -> str:  # noqa: N802
+        return self.farewell
 
 
 @contextmanager

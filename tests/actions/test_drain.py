@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 from cepheid import actions
 from cepheid.actions import Delivery, DeliveryFailed, Outcome, Rate, Retry, Tally
+from cepheid.errors import UsageError
 from tests.actions.clocks import START, Flaky, Hand, drained, some
 
 
@@ -154,14 +156,79 @@ def test_what_nobody_executes_waits_and_is_reported(box: Path) -> None:
     assert "aa" in problem.hint
 
 
-def test_errors_of_the_system_are_tried_again_and_others_are_mistakes(box: Path) -> None:
+def test_whatever_an_executor_raises_is_tried_again_and_the_others_go_on(box: Path) -> None:
     executor = Flaky(ConnectionRefusedError(111, "Connection refused"))
     heard: list[Outcome] = []
     actions.drain(box, {"a": Delivery(executor)}, clock=Hand(), on_outcome=heard.append)
     assert (heard[0].what, heard[0].reason) == ("retried", "connection refused")
-    with pytest.raises(ZeroDivisionError):
-        drained(box, Hand(), b=Delivery(Flaky(ZeroDivisionError())))
-    assert drained(box, Hand(), b=Delivery(Flaky())).tallies["b"] == Tally(2)
+    done = drained(box, Hand(), b=Delivery(Flaky(*[ZeroDivisionError("1 / 0")] * 5)))
+    assert done.tallies["b"] == Tally(delivered=1, retried=4, dead=1)
+    (letter,) = actions.dead_letters(box, "b")
+    assert letter["reason"] == "ZeroDivisionError: 1 / 0"
+
+
+def test_what_is_being_written_again_is_not_mixed_with_what_was_torn(box: Path) -> None:
+    """A writer died; another one cuts off its last line and writes others while the queue is drained."""
+    path = box / "queues" / "a" / "actions.jsonl"
+    whole = path.read_bytes()
+    with path.open("ab") as file:
+        file.write(b'{"@type": "a", "@time": "1970-01-01T00:00:00Z", "@key": "torn", "p1"')
+
+    class Writes(Flaky):
+        def deliver(self, action: actions.Action, now: float) -> None:
+            super().deliver(action, now)
+            if len(self.done) == 1:
+                assert path.read_bytes() != whole
+                actions.enqueue([actions.Action("a", 0, "other", {}, {"p1": "x" * 99})], box)
+
+    executor = Writes()
+    drained(box, Hand(), a=Delivery(executor))
+    assert executor.tried == ["k0", "k2", "k4", "other"]
+
+
+def test_dead_letters_that_cannot_be_written_are_tried_again(box: Path) -> None:
+    (box / "queues" / "a" / "dead.jsonl").mkdir()
+    with pytest.raises(UsageError, match=r"bad-outbox.*is a directory"):
+        drained(box, Hand(), a=Delivery(Flaky(failed(permanent=1))))
+    (box / "queues" / "a" / "dead.jsonl").rmdir()
+    done = drained(box, Hand(), a=Delivery(Flaky(failed(permanent=1))))
+    assert done.tallies["a"] == Tally(delivered=2, dead=1)
+
+
+def test_an_action_is_left_when_its_letter_is_written_and_not_before(
+    box: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+
+    def full(file: int, data: memoryview) -> int:
+        if Path(os.readlink(f"/proc/self/fd/{file}")).name == "dead.jsonl":
+            raise OSError(28, "No space left on device")
+        return write(file, data)
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(UsageError, match="no space left on device"):
+        drained(box, Hand(), a=Delivery(Flaky(failed(permanent=1))))
+    monkeypatch.undo()
+    executor = Flaky()
+    drained(box, Hand(), a=Delivery(executor))
+    assert executor.tried == ["k0", "k2", "k4"]
+
+
+def test_following_looks_for_others_while_one_waits_long(box: Path) -> None:
+    clock = Hand(patience=3)
+    waits = Delivery(Flaky(failed()), Retry(wait=60.0))
+    with (
+        pytest.raises(KeyboardInterrupt),
+        actions.Drainer(box, {"a": waits}, actions.Drained(), clock=clock) as drainer,
+    ):
+        drainer.run(follow=True)
+    assert clock.slept == [1.0] * 3
+
+
+def test_a_lock_that_cannot_be_had_is_told(box: Path) -> None:
+    (box / "delivering.lock").mkdir()
+    with pytest.raises(UsageError, match=r"bad-outbox.*cannot lock"):
+        drained(box, Hand())
 
 
 def test_a_dead_letter_that_was_written_before_a_crash_is_not_tried_again(box: Path) -> None:
@@ -194,6 +261,26 @@ def test_secrets_are_hidden_in_what_is_told_and_kept(box: Path) -> None:
     assert "s3cret" not in repr(delivery)
 
 
+def test_no_part_of_a_secret_is_told(box: Path) -> None:
+    long = "x" * 245 + "s3cret-and-more" + "y" * 2_000
+    executor = Flaky(failed(long), failed("two  words"), failed("two  words", permanent=1))
+    heard: list[Outcome] = []
+    delivery = Delivery(executor, secrets=("s3cret", "s3cret-and-more", "two  words"))
+    actions.drain(box, {"a": delivery}, clock=Hand(), on_outcome=heard.append)
+    first, second, third, *_ = [outcome.reason or "" for outcome in heard]
+    assert first == "x" * 245 + "***yy ... " + "y" * 250
+    assert (second, third) == ("***", "***")
+
+
+def test_a_rehearsal_says_what_cannot_be_done(box: Path) -> None:
+    class Odd(Flaky):
+        def describe(self, action: actions.Action) -> str:
+            raise DeliveryFailed("nobody to send it to, says s3cret")
+
+    planned, _ = actions.rehearse(box, {"b": Delivery(Odd(), secrets=("s3cret",))})
+    assert {said for _, said in planned} == {"cannot be done: nobody to send it to, says ***"}
+
+
 def test_secrets_are_hidden_in_a_rehearsal(box: Path) -> None:
     planned, _ = actions.rehearse(box, {"b": Delivery(Flaky(), secrets=("3",))})
     assert [said for _, said in planned] == ["do 1", "do ***"]
@@ -210,9 +297,15 @@ def test_a_rehearsal_does_nothing(box: Path) -> None:
     assert not executor.tried
 
 
-def test_the_clock_of_the_machine_goes_on() -> None:
+def test_the_clock_of_the_machine_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = actions.SystemClock()
     first = clock.now()
     clock.sleep(0.0)
     assert clock.now() >= first
+    monkeypatch.setattr(time, "time", lambda: 0.0)  # somebody sets it back
+    assert clock.now() >= first
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    clock.sleep(float("inf"))  # a receiver may ask for that
+    assert 0 < slept[0] < 1e9
     assert 0 <= clock.random() < 1

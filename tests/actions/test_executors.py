@@ -9,6 +9,7 @@ import sqlite3
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ ACTION = Action(
     "post", 60_000_000, "1970-01-01T00:01:00Z/Flight/LH1/0", CAUSE, {"p1": "late", "p2": 2}
 )
 NOW = 1_000_000.0
+SENDER: dict[str, Any] = {"from": "a@b.c"}
 
 
 def executor(environment: dict[str, str] | None = None, **settings: object) -> actions.Executor:
@@ -179,6 +181,8 @@ def test_a_function_gets_the_action_and_what_it_raises_is_a_failure() -> None:
     failed = failure(made)
     assert (failed.reason, failed.permanent) == (f"LookupError: {ACTION.key}", False)
     assert failure(made, Action("post", 0, "never")).permanent
+    leaves = executor(kind="function", function="sys:exit")
+    assert failure(leaves).reason.startswith("SystemExit: ")
     assert "record" in made.describe(ACTION)
     taken: list[Action] = []
     actions.deliveries({"post": taken.append})["post"].executor.deliver(ACTION, NOW)
@@ -256,6 +260,7 @@ def test_answers_that_are_good(status: int) -> None:
         ("Mon, 12 Jan 1970 13:48:00 GMT", 80.0),
         ("Mon, 12 Jan 1970 13:00:00 GMT", 0.0),
         ("soon", None),
+        ("9" * 400, None),
     ],
 )
 def test_a_server_says_when_to_return(said: str, seconds: float | None) -> None:
@@ -375,6 +380,20 @@ def test_a_mail_that_is_refused(answer: str, is_permanent: bool) -> None:
         received.answer = answer
         failed = failure(mail(received.port))
     assert (failed.reason, failed.permanent) == (f"SMTP {answer}", is_permanent)
+
+
+def test_a_mail_that_was_taken_is_sent_whatever_the_server_says_at_the_end() -> None:
+    with mails() as received:
+        received.farewell = "554 no good-bye"
+        made = executor(kind="mail", host="127.0.0.1", port=received.port, to="d@e.f", **SENDER)
+        made.deliver(ACTION, NOW)
+    assert len(received.messages) == 1
+
+
+def test_a_text_that_no_mail_can_hold_is_a_permanent_failure() -> None:
+    made = executor(kind="mail", host="127.0.0.1", to="d@e.f", **SENDER)
+    odd = Action("post", 0, "k", {}, {"text": "\ud800"})
+    assert failure(made, odd).permanent
 
 
 def test_a_server_without_what_is_asked_for_is_a_permanent_failure() -> None:

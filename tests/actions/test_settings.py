@@ -151,6 +151,12 @@ def test_urls_that_make_no_sense(url: str, fact: str) -> None:
     ("settings", "fact"),
     [
         ({"kind": "webhook", "url": "http://h", "headers": {"X": "a\nb"}}, "cannot have this name"),
+        (
+            {"kind": "webhook", "url": "http://h", "headers": {"X": "\u20ac"}},
+            "cannot have this name",
+        ),
+        ({"kind": "webhook", "url": "http://h", "headers": {"a:b": "x"}}, "cannot have this name"),
+        ({"kind": "webhook", "url": "http://h", "headers": {"": "x"}}, "cannot have this name"),
         ({"kind": "webhook", "url": "http://h", "headers": ["X"]}, "this is a table of texts"),
         ({"kind": "webhook", "url": "http://h", "body": {"x": "{"}}, "stands alone"),
         ({"kind": "webhook", "url": "http://h", "headers_env": {"X": "NO"}}, "no variable NO"),

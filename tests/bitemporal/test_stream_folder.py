@@ -160,6 +160,14 @@ def test_outages_to_come_and_the_delay_may_change(tmp_path: Path) -> None:
     assert not rows(tmp_path, "actions")
 
 
+def test_another_delay_holds_from_the_restart_on(tmp_path: Path) -> None:
+    sink(tmp_path).take(0, arrivals(visit(1, 120, 0)))
+    sink(tmp_path, delay=600).take(1, arrivals({"@time": 300}))
+    assert not rows(tmp_path, "actions")
+    sink(tmp_path).take(2, arrivals({"@time": 301}))
+    assert len(rows(tmp_path, "actions")) == 1
+
+
 def test_a_folder_that_lacks_batches_or_belongs_to_another_checkpoint_is_refused(
     tmp_path: Path,
 ) -> None:

@@ -26,6 +26,7 @@ PLAIN = ("stream", "p.epl", "--checkpoint", "state", "--source", "rate:1")
         (("--watermark", "soon"), "--watermark: 'soon' is not a time period"),
         (("--trigger", "1 month"), "--trigger: '1 month': months are not all of one length"),
         (("--output", "@late"), "'@late' is no value of --output"),
+        (("--outbox", "box"), "streams of statements have no --outbox"),
         (("--conf", "spark.x"), "--conf 'spark.x' is no NAME=VALUE"),
     ],
 )

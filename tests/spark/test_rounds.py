@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -246,7 +247,7 @@ KILLS = 2 if EFFORT == 1 else 20
 
 def command(files: int) -> list[str]:
     source = f"files:in?maxFilesPerTrigger={files}"
-    rounds = ("--chronon", "1m", "--out", "out", "--watermark", "0s", "--once")
+    rounds = ("--chronon", "1m", "--out", "out", "--watermark", "0s", "--outbox", "box", "--once")
     return ["stream", "p.bicepl", "--source", source, "--checkpoint", "state", *rounds]
 
 
@@ -262,6 +263,12 @@ def test_a_query_that_is_killed_again_and_again_loses_and_doubles_nothing(
     with live(command(1), tmp_path) as last:
         assert last.wait() == 0, (tmp_path / "log.txt").read_text()
     assert arrivals.found() == arrivals.expected()
+    wanted = Counter(name for name, *_ in arrivals.found())
+    assert {name: len(lines(tmp_path / "box", name)) for name in wanted} == wanted
+
+
+def lines(outbox: Path, name: str) -> set[str]:
+    return set((outbox / "queues" / name / "actions.jsonl").read_text().splitlines())
 
 
 def kill_after(arrivals: Arrivals, batches: int, chance: Random) -> None:

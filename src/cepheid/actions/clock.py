@@ -12,10 +12,13 @@ class Clock(Protocol):
         """Seconds since the epoch; never goes back."""
 
     def sleep(self, seconds: float) -> None:
-        """Lets time pass."""
+        """Lets time pass: so much, or less; who waits looks again."""
 
     def random(self) -> float:
         """A number from 0 up to, without, 1."""
+
+
+_LONGEST = 3_600.0  # seconds; a receiver may ask for more than the system can sleep
 
 
 class SystemClock:
@@ -28,7 +31,7 @@ class SystemClock:
         return self._start + time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)
+        time.sleep(min(seconds, _LONGEST))
 
     def random(self) -> float:
         return random.random()

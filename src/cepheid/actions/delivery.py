@@ -8,6 +8,7 @@ from typing import Protocol
 from cepheid.actions.action import Action
 
 HIDDEN = "***"
+_LONGEST = 500  # letters of a reason
 
 
 class DeliveryFailed(Exception):
@@ -27,7 +28,7 @@ class Executor(Protocol):
     """What does the deed of an action; the only thing that touches the world."""
 
     def deliver(self, action: Action, now: float) -> None:
-        """Does it; DeliveryFailed or OSError where that fails."""
+        """Does it; DeliveryFailed or OSError where that fails, and what else it raises is a failure, too."""
 
     def describe(self, action: Action) -> str:
         """What would be done, in one line."""
@@ -65,6 +66,13 @@ class Delivery:
     secrets: tuple[str, ...] = field(default=(), repr=False)  # never to be shown
 
     def hide(self, text: str) -> str:
-        for secret in self.secrets:
+        for secret in sorted(self.secrets, key=len, reverse=True):  # one may be a part of another
             text = text.replace(secret, HIDDEN)
         return text
+
+    def told(self, failure: DeliveryFailed) -> str:
+        """Why, in one line: what is hidden is hidden as a whole, before the line is cut."""
+        line = " ".join(self.hide(str(failure.reason)).split())
+        if len(line) <= _LONGEST:
+            return line
+        return f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"

@@ -101,11 +101,13 @@ class Lock:
     def __init__(self, path: Path, what: str) -> None:
         import fcntl  # systems without it have no outboxes
 
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        file = None
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._file = file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as problem:
-            os.close(self._file)
+            if file is not None:
+                os.close(file)
             if not isinstance(problem, BlockingIOError):
                 raise UsageError(
                     error("bad-outbox", f"cannot lock '{path}': {reason_of(problem)}")

@@ -86,7 +86,7 @@ class _Lane:
 
     def _failed(self, action: Action, failure: DeliveryFailed) -> Outcome:
         tries = self.queue.failed()
-        reason = self._delivery.hide(" ".join(failure.reason.split()))
+        reason = self._delivery.told(failure)
         retry = self._delivery.retry
         if failure.permanent or tries >= retry.tries:
             self.queue.dead(reason, self._clock.now())
@@ -112,6 +112,8 @@ def _failure(delivery: Delivery, action: Action, now: float) -> DeliveryFailed |
         return DeliveryFailed(str(problem), permanent=True)
     except OSError as problem:
         return DeliveryFailed(reason_of(problem))
+    except Exception as problem:  # whatever it is, the others go on
+        return DeliveryFailed(f"{type(problem).__name__}: {problem}")
     return None
 
 
@@ -238,5 +240,5 @@ def rehearse(
 def _said(delivery: Delivery, action: Action) -> str:
     try:
         return delivery.hide(delivery.executor.describe(action))
-    except UnknownPlace as problem:
-        return f"cannot be done: {problem}"
+    except Exception as problem:  # as delivering would fail
+        return f"cannot be done: {delivery.hide(str(problem))}"

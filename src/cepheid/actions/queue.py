@@ -55,17 +55,16 @@ class Queue(Waiting):
             replace_file(path, _cursor_line(self.cursor))
         self._cursor_file = Appender(path)
         self._dead_file: Appender | None = None
-        self._read: Iterator[tuple[bytes, int]] | None = None
         self._next: tuple[Action, int] | None = None
         self._forget_dead()
 
     def next(self) -> Action | None:
         """The first action that is not done; None where there is none yet."""
         if self._next is None:
-            self._read = self._read or self._rest()
-            found = next(self._read, None)
+            # Read anew each time: behind whole lines another process may cut off a torn one and write
+            # others, of which nothing may be known from before.
+            found = next(self._rest(), None)
             if found is None:
-                self._read = None  # looks again, when there may be more
                 return None
             line, end = found
             self._next = read_action(line, self._actions), end

@@ -107,7 +107,7 @@ OutboxFolder = Annotated[
     typer.Option(
         "--outbox",
         metavar="FOLDER",
-        help="Put the actions of rows (@Action) into this outbox, for `cepheid act`.",
+        help="Put the actions of rows (@Action) and classes into this outbox, for `cepheid act`.",
         show_default=False,
     ),
 ]

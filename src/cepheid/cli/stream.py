@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cepheid.cli.options import Programs, load, one_of
-from cepheid.cli.run import AfterFreeze, Chronon, Outages, Start, Window
+from cepheid.cli.run import AfterFreeze, Chronon, Outages, OutboxFolder, Start, Window
 from cepheid.cli.spark_options import Conf, Master, Verbose, spark_session
 from cepheid.errors import UsageError, error
 
@@ -103,6 +103,7 @@ def run_stream(
     outages: Outages = None,
     window: Window = "buffering",
     after_freeze: AfterFreeze = "refuse",
+    outbox: OutboxFolder = None,
     master: Master = None,
     conf: Conf = None,
     verbose: Verbose = False,
@@ -113,7 +114,7 @@ def run_stream(
     appear when the watermark has passed them. Ctrl-C ends the stream; with
     the same checkpoint it goes on later where it was. Programs with classes
     take histories and go in rounds: --chronon says how often, --out where
-    they leave what they find; actions are printed.
+    they leave what they find; actions are printed, and put into the outbox.
 
       cepheid stream alarms.epl --source rate:100 --checkpoint /tmp/alarms
       cepheid stream alarms.epl --source files:in --sink files:out --checkpoint state
@@ -126,6 +127,7 @@ def run_stream(
 
     program = runnable(load(programs).resolve())
     if program.classes:
+        from cepheid.cli.action_sink import ActionSink
         from cepheid.cli.stream_rounds import RoundsOptions, run_rounds
 
         for option, given in (("--output", output), ("--rejects", rejects)):
@@ -145,9 +147,15 @@ def run_stream(
             window=window,
             after_freeze=after_freeze,
         )
-        with spark_session(master=master, conf=conf, verbose=verbose) as spark:
-            run_rounds(program, options, spark)
+        with (
+            ActionSink(outbox) as actions,
+            spark_session(master=master, conf=conf, verbose=verbose) as spark,
+        ):
+            run_rounds(program, options, actions, spark)
         return
+    if outbox is not None:
+        hint = "leave out --outbox, or send the rows to a web hook: --sink https://HOST/PATH"
+        raise UsageError(error("usage", "streams of statements have no --outbox", hint=hint))
     job = StreamJob(
         program=program,
         source=parse_source(source),

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cepheid.cli.action_sink import ActionSink
 from cepheid.cli.run import time_of
 from cepheid.cli.stream import LOOK, stop_query, stopping
 from cepheid.errors import UsageError, error
 
 if TYPE_CHECKING:
-    from cepheid.bitemporal.outcome import Outcome
-    from cepheid.bitemporal.stream.sink import RoundsSink
+    from cepheid.bitemporal.stream.sink import Act, RoundsSink
+    from cepheid.core.event import Event
     from cepheid.engines.spark.stream.job import Spark
     from cepheid.program.resolved import ResolvedProgram
 
@@ -36,26 +38,19 @@ class RoundsOptions:
     after_freeze: str
 
 
-def run_rounds(program: ResolvedProgram, options: RoundsOptions, spark: Spark) -> None:
+def run_rounds(
+    program: ResolvedProgram, options: RoundsOptions, actions: ActionSink, spark: Spark
+) -> None:
     """Starts the query of a program with classes, prints its actions, and ends it."""
-    from cepheid.bitemporal.rows import action_events
     from cepheid.bitemporal.spark.stream import RoundsJob, start
     from cepheid.engines.spark.endpoints.sources import open_history
     from cepheid.engines.spark.endpoints.uri import parse_source
     from cepheid.engines.spark.session.failures import failure_of
-    from cepheid.io import write_jsonl
 
-    classes = {each.name: each.declared for each in program.classes}
-
-    def show(outcome: Outcome) -> None:
-        write_jsonl(list(action_events(outcome, classes)), sys.stdout)
-        sys.stdout.flush()
-
-    sink, checkpoint = _sink(program, options), Path(options.checkpoint)
+    sink = sink_of(program, options, acting(program, actions))
+    checkpoint = Path(options.checkpoint)
     frame = open_history(spark, parse_source(options.source), checkpoint / "journal")
-    job = RoundsJob(
-        sink, checkpoint / "query", trigger=options.trigger, once=options.once, show=show
-    )
+    job = RoundsJob(sink, checkpoint / "query", trigger=options.trigger, once=options.once)
     stopped = threading.Event()
     with stopping(stopped):
         query = start(frame, job)
@@ -71,7 +66,22 @@ def run_rounds(program: ResolvedProgram, options: RoundsOptions, spark: Spark) -
     _report(sink)
 
 
-def _sink(program: ResolvedProgram, options: RoundsOptions) -> RoundsSink:
+def acting(program: ResolvedProgram, actions: ActionSink) -> Act:
+    """What becomes of the actions of a micro-batch; all of it again where the batch is repeated."""
+    from cepheid.actions import RowActions
+    from cepheid.io import write_jsonl
+
+    made = RowActions(program)
+
+    def act(rows: Sequence[Event]) -> None:
+        actions.put(action for row in rows for action in made.of(row))
+        write_jsonl(list(rows), sys.stdout)
+        sys.stdout.flush()
+
+    return act
+
+
+def sink_of(program: ResolvedProgram, options: RoundsOptions, act: Act) -> RoundsSink:
     from cepheid.bitemporal.stream.sink import RoundsSink
     from cepheid.verbs.rounds import course_of
 
@@ -85,7 +95,7 @@ def _sink(program: ResolvedProgram, options: RoundsOptions) -> RoundsSink:
         window=options.window,
         after_freeze=options.after_freeze,
     )
-    return RoundsSink(program, Path(options.out), course, delay=options.delay)
+    return RoundsSink(program, Path(options.out), course, delay=options.delay, act=act)
 
 
 def _report(sink: RoundsSink) -> None:

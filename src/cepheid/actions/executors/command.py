@@ -11,8 +11,6 @@ from cepheid.actions.delivery import DeliveryFailed
 from cepheid.actions.settings import Settings
 from cepheid.core.templates import Template
 
-_LONGEST = 300  # letters of what a failed command says
-
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -44,7 +42,7 @@ class Command:
         except ValueError as problem:  # a null character, which no argument can hold
             raise DeliveryFailed(f"'{self.program}': {problem}", permanent=True) from None
         if done.returncode != 0:
-            said = done.stderr.decode(errors="replace").strip()[-_LONGEST:]
+            said = done.stderr.decode(errors="replace").strip()
             raise DeliveryFailed(
                 f"'{self.program}' ended with {done.returncode}" + (f": {said}" if said else "")
             )

@@ -28,7 +28,7 @@ class Function:
             self.function(action)
         except DeliveryFailed:
             raise
-        except Exception as problem:  # whatever a user's function raises
+        except (Exception, SystemExit) as problem:  # whatever a user's function raises
             raise DeliveryFailed(f"{type(problem).__name__}: {problem}") from None
 
     def describe(self, action: Action) -> str:

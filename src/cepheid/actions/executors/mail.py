@@ -58,9 +58,12 @@ class Mail:
 
         message = self._message(action, now)
         try:
-            with self._server() as server:
+            server = self._server()
+            try:
                 self._log_in(server)
                 refused = server.send_message(message)
+            finally:
+                _leave(server)
         except smtplib.SMTPRecipientsRefused as problem:
             raise _refused(problem.recipients, is_any_sent=False) from None
         except smtplib.SMTPAuthenticationError as problem:  # a password may be set right
@@ -101,6 +104,8 @@ class Mail:
             message["From"] = self.sender
             message["To"] = ", ".join(self._recipients(action))
             message["Subject"] = self._own(action, "subject", self.subject) or action.name
+            text = self._own(action, "text", self.text)
+            message.set_content(encode_line(action.row()).decode() if text is None else text)
         except (ValueError, IndexError) as problem:  # such as the end of a line in a header
             raise DeliveryFailed(f"this is no mail: {problem}", permanent=True) from None
         if not message["To"]:
@@ -109,8 +114,6 @@ class Mail:
         domain = self.sender.rpartition("@")[2].strip("> ") or "localhost"
         token = blake2b(action.key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         message["Message-ID"] = f"<{token}@{domain}>"
-        text = self._own(action, "text", self.text)
-        message.set_content(encode_line(action.row()).decode() if text is None else text)
         return message
 
     def _recipients(self, action: Action) -> list[str]:
@@ -124,6 +127,16 @@ class Mail:
         if own is not None:
             return shown(own)
         return None if usual is None else usual.text(action.names)
+
+
+def _leave(server: SMTP) -> None:
+    """Says good-bye. A mail that was taken stays taken, whatever the server answers to that."""
+    from smtplib import SMTPException
+
+    try:
+        server.quit()
+    except (OSError, SMTPException):
+        server.close()
 
 
 def _context() -> SSLContext:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
@@ -10,14 +11,15 @@ from cepheid.actions.action import Action, encode_line
 from cepheid.actions.delivery import HIDDEN, DeliveryFailed
 from cepheid.actions.settings import Settings
 from cepheid.core.templates import Template
+from cepheid.errors import reason_of
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection
 
 # What may be different the next time, beside all that is the server's fault (5xx).
 _PASSING = {408, 409, 425, 429}
-_LONGEST = 200  # letters of an answer that a reason quotes
 _READ = 1 << 16  # bytes of an answer
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class WebHook:
         if token:
             headers.append(("Authorization", f"Bearer {token}"))
         for name, value in headers:
-            if not name.isascii() or not value.isprintable():
+            if not _HEADER.fullmatch(name) or not _is_header_value(value):
                 settings.wrong("headers", f"a header '{name}' cannot have this name or value")
         body = settings.templates("body")
         return cls(url, body, tuple(headers), settings.seconds("timeout", 10.0), is_secret)
@@ -55,15 +57,16 @@ class WebHook:
             answer = connection.getresponse()
             text = answer.read(_READ)
         except (OSError, HTTPException) as problem:
-            reason = getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
-            raise DeliveryFailed(f"no answer: {reason}".lower()) from None
+            known = reason_of(problem) if isinstance(problem, OSError) else None
+            reason = known or str(problem) or type(problem).__name__
+            raise DeliveryFailed(f"no answer: {reason}") from None
         finally:
             connection.close()
         if not 200 <= answer.status < 300:
             after = _seconds(answer.getheader("Retry-After"), now)
             is_passing = answer.status >= 500 or answer.status in _PASSING
             reason = f"HTTP {answer.status} {answer.reason}".rstrip()
-            said = text.decode(errors="replace").strip()[:_LONGEST]
+            said = text.decode(errors="replace").strip()
             raise DeliveryFailed(
                 f"{reason}: {said}" if said else reason, permanent=not is_passing, after=after
             )
@@ -95,6 +98,14 @@ class WebHook:
         }
 
 
+def _is_header_value(value: str) -> bool:
+    try:
+        value.encode("latin-1")
+    except UnicodeEncodeError:
+        return False
+    return value.isprintable()
+
+
 def _wrong_url(url: str) -> str | None:
     try:
         parts = urlsplit(url)
@@ -118,6 +129,8 @@ def _seconds(retry_after: str | None, now: float) -> float | None:
         return max(0.0, float(int(retry_after)))
     except ValueError:
         pass
+    except OverflowError:
+        return None
     try:
         return max(0.0, parsedate_to_datetime(retry_after).timestamp() - now)
     except (ValueError, OverflowError):

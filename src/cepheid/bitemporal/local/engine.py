@@ -62,7 +62,7 @@ class LocalRounds:
     def __init__(
         self, request: RoundsRequest, notes: Notes | None = None, database: str = MEMORY
     ) -> None:
-        self._rounds = request.rounds
+        self.rounds = request.rounds  # those of a stream are set as it goes on
         self._admission = request.admission()
         self._notes = notes
         self._connection = connect(database)
@@ -84,8 +84,8 @@ class LocalRounds:
             store = ClassStore(self._connection, each.declared, own, is_read=name in read)
             if self._is_window:
                 store.index_expiry()
-            statements = Statements(self._connection, each, self._rounds)
-            agenda = Agenda(each, self._rounds)
+            statements = Statements(self._connection, each, self.rounds)
+            agenda = Agenda(each, self.rounds)
             reader = RowReader(each.declared)
             found[name] = _Class(each, store, plans.get(name), statements, agenda, reader)
         return found
@@ -107,7 +107,7 @@ class LocalRounds:
 
     def _round(self, number: Number, detections: Iterable[Detection]) -> list[Firing]:
         silent = self._purge(number)
-        waiting, last = by_class(detections), self._rounds.before(number)
+        waiting, last = by_class(detections), self.rounds.before(number)
         deltas = self._propagated(
             number, lambda each: self._taken(each, waiting.get(each.name, ()), last)
         )
@@ -229,16 +229,16 @@ class LocalRounds:
         declared = each.resolved.declared
         assert isinstance(declared, ComplexClass)
         rows = map(each.reader.row, self._connection.execute(sql).fetchall())
-        return view_of(declared, rows, self._rounds, number)
+        return view_of(declared, rows, self.rounds, number)
 
     # What is forgotten
 
     def _purge(self, number: Number) -> dict[str, Delta]:
         """Takes out what had expired in the last round, as if it had never been."""
-        lifespans, last = self._admission.lifespans, self._rounds.before(number)
+        lifespans, last = self._admission.lifespans, self.rounds.before(number)
         if lifespans is None or last is None:
             return {}
-        end = self._rounds.instant(last)
+        end = self.rounds.instant(last)
         deltas = self._propagated(
             number, lambda each: self._expired(each, end - lifespans[each.name])
         )
@@ -271,7 +271,7 @@ class LocalRounds:
             pair = answer.pair
             marks[pair.key] = self._marked(each, answer, marks[pair.key], number)
             if self._freezing is None or is_kept(
-                pair, self._freezing[each.name], number, self._rounds
+                pair, self._freezing[each.name], number, self.rounds
             ):
                 yield from answer.firings
         each.store.mark(marks)

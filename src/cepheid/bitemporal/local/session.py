@@ -18,12 +18,15 @@ class LocalSession:
     def __init__(
         self, request: RoundsRequest, notes: Notes | None = None, database: str = MEMORY
     ) -> None:
-        self.rounds: Rounds = request.rounds
         self.engine = LocalRounds(request, notes, database)
         self.taken = 0
         self.done: Number = request.rounds.first - 1  # the last round that was closed
         self._waiting: dict[Number, list[Detection]] = {}
         self._numbers: list[Number] = []  # of the rounds that something waits for, as a heap
+
+    @property
+    def rounds(self) -> Rounds:
+        return self.engine.rounds
 
     def wait(self, detections: Iterable[Detection]) -> list[Detection]:
         """Takes what was detected; what should have counted in a round that is over is given back."""

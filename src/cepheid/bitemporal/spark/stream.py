@@ -7,12 +7,11 @@ repeats the last one after a failure with the same rows; the sink does what was 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from cepheid.bitemporal.outcome import Outcome
 from cepheid.bitemporal.stream.arrivals import UNORDERED, Arrival
 from cepheid.bitemporal.stream.sink import RoundsSink
 from cepheid.errors import CepheidError, Diagnostic, RunError, UsageError, error
@@ -39,7 +38,6 @@ class RoundsJob:
     trigger: int | None = None  # microseconds between micro-batches
     once: bool = False
     name: str | None = None
-    show: Callable[[Outcome], None] | None = None  # called after each micro-batch
 
     @property
     def triggered(self) -> dict[str, Any]:
@@ -86,12 +84,10 @@ class _Batches:
             _lines(table) if table.schema.names == [TEXT] else _rows(table, self._job.sequence)
         )
         try:
-            outcome = self._job.sink.take(number, arrivals, _query_id(self._job.checkpoint))
+            self._job.sink.take(number, arrivals, _query_id(self._job.checkpoint))
         except CepheidError as problem:
             # Without its own trace it stands in the first line of what Spark says of the query.
             raise _Ended from problem.with_traceback(None)
-        if outcome is not None and self._job.show is not None:
-            self._job.show(outcome)
 
 
 def _query_id(checkpoint: Path) -> str | None:

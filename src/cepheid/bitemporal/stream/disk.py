@@ -18,13 +18,19 @@ if TYPE_CHECKING:
 class Disk:
     def publish(self, target: Path, content: bytes) -> None:
         """Puts a file in its place; one that is there already is replaced."""
+        self._make(target.parent)
         draft = target.with_name(f".{target.name}.draft")
         self.write(draft, content)
         self.rename(draft, target)
         self.sync(target.parent)
 
+    def _make(self, folder: Path) -> None:
+        if not folder.is_dir():
+            self._make(folder.parent)
+            folder.mkdir(exist_ok=True)
+            self.sync(folder.parent)
+
     def write(self, path: Path, content: bytes) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as stream:
             stream.write(content)
             stream.flush()

@@ -1,4 +1,7 @@
-"""What the next batch needs, as tables: what is known of events, and detections that wait."""
+"""What the next batch needs, as tables: what is known of events, and detections that wait.
+
+What a batch wants done is kept beside them until the batch is not repeated any more.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cepheid.bitemporal.detections import Detection, Key
 from cepheid.bitemporal.local.store import Kept, Marks
+from cepheid.bitemporal.outcome import Firing
 from cepheid.bitemporal.repository import Row
 from cepheid.core.event import Value
 from cepheid.core.types import LONG, TIMESTAMP
@@ -72,18 +76,15 @@ def waiting_table(detections: Sequence[Detection]) -> pa.Table:
     """Detections of all classes; what they say is JSON, since classes differ in their types."""
     import pyarrow as pa
 
-    def whole(numbers: Iterable[int | None]) -> pa.Array[Any]:
-        return pa.array(list(numbers), pa.int64())
-
     return pa.table(
         {
-            "@type": pa.array([d.cls for d in detections], pa.string()),
-            "key": pa.array([json.dumps(d.key) for d in detections], pa.string()),
-            "values": pa.array([json.dumps(d.values) for d in detections], pa.string()),
-            "occ": whole(d.occ for d in detections),
-            "det": whole(d.det for d in detections),
-            "known": whole(d.known for d in detections),
-            "sequence": whole(d.sequence for d in detections),
+            "@type": _texts(d.cls for d in detections),
+            "key": _texts(json.dumps(d.key) for d in detections),
+            "values": _texts(json.dumps(d.values) for d in detections),
+            "occ": _whole(d.occ for d in detections),
+            "det": _whole(d.det for d in detections),
+            "known": _whole(d.known for d in detections),
+            "sequence": _whole(d.sequence for d in detections),
         }
     )
 
@@ -102,3 +103,45 @@ def waiting_in(table: pa.Table) -> Iterator[Detection]:
             cells["known"],
             cells["sequence"],
         )
+
+
+def firings_table(firings: Sequence[Firing]) -> pa.Table:
+    """Actions as they are: the columns that others read have the types that all of them fit in."""
+    import pyarrow as pa
+
+    return pa.table(
+        {
+            "@type": _texts(f.cls for f in firings),
+            "key": _texts(json.dumps(f.key) for f in firings),
+            "round": _whole(f.round for f in firings),
+            "statement": _whole(f.statement for f in firings),
+            "action": _texts(f.action for f in firings),
+            "arguments": _texts(json.dumps(f.arguments) for f in firings),
+        }
+    )
+
+
+def firings_in(table: pa.Table) -> Iterator[Firing]:
+    """What `firings_table` wrote."""
+    for found in table.to_pylist():
+        cells: dict[str, Any] = found
+        yield Firing(
+            cells["round"],
+            cells["@type"],
+            tuple(json.loads(cells["key"])),
+            cells["statement"],
+            cells["action"],
+            tuple(json.loads(cells["arguments"])),
+        )
+
+
+def _texts(texts: Iterable[str]) -> pa.Array[Any]:
+    import pyarrow as pa
+
+    return pa.array(list(texts), pa.string())
+
+
+def _whole(numbers: Iterable[int | None]) -> pa.Array[Any]:
+    import pyarrow as pa
+
+    return pa.array(list(numbers), pa.int64())

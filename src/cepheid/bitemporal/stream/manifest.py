@@ -47,6 +47,7 @@ class Manifest:
     refused: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     state: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # files by class, in order
     waiting: str | None = None  # the file of detections whose rounds are not over
+    actions: str | None = None  # the file of what this batch wants done
     deltas: int = 0  # batches since the state was written as a whole
 
     @property
@@ -54,8 +55,7 @@ class Manifest:
         """The files of the state."""
         for names in self.state.values():
             yield from names
-        if self.waiting is not None:
-            yield self.waiting
+        yield from (name for name in (self.waiting, self.actions) if name is not None)
 
     def content(self) -> bytes:
         told = {"format": FORMAT, "cepheid": __version__, **asdict(self)}

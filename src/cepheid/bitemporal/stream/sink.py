@@ -3,7 +3,9 @@
 The concatenation of what batches leave is what one run over all of their records gives, up to the last
 round that is closed, wherever they were cut. Files appear before the manifest that makes the batch
 count; a batch that is cut off is done again and writes the same files, and one that counts is not done
-again.
+again. What it wants done is handed over when it counts, never before: another run of it, with another
+delay, say, might want something else. Who feeds a sink repeats a batch until it is taken, so where a process
+ends in between, the repeated batch hands over the same actions, which the manifest has kept.
 
     actions/ changes/ versions/ toggles/   what rounds gave, a file for each batch
     late/ rejects/                         what was left out, and why
@@ -13,10 +15,10 @@ again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from cepheid.bitemporal.detections import Detection, History, Key
 from cepheid.bitemporal.local.session import LocalSession
@@ -26,15 +28,24 @@ from cepheid.bitemporal.recorder import kind_of
 from cepheid.bitemporal.repository import Refusal, Row
 from cepheid.bitemporal.request import RoundsRequest
 from cepheid.bitemporal.rounds import Number, Rounds, outage_numbers
+from cepheid.bitemporal.rows import action_event
 from cepheid.bitemporal.running import Course
 from cepheid.bitemporal.statements import Pair
 from cepheid.bitemporal.stream import manifest as manifests
 from cepheid.bitemporal.stream.arrivals import Arrival, Intake, in_order, take_batch
 from cepheid.bitemporal.stream.clock import Clock
 from cepheid.bitemporal.stream.disk import Disk, parquet
-from cepheid.bitemporal.stream.keeping import kept_in, table_of, waiting_in, waiting_table
+from cepheid.bitemporal.stream.keeping import (
+    firings_in,
+    firings_table,
+    kept_in,
+    table_of,
+    waiting_in,
+    waiting_table,
+)
 from cepheid.bitemporal.stream.manifest import Identity, Manifest
 from cepheid.bitemporal.stream.tables import Learnt, Switched, Tables
+from cepheid.core.event import Event
 from cepheid.core.time import format_instant
 from cepheid.errors import RunError, UsageError, error, reason_of
 from cepheid.program.classes import SubscribedClass
@@ -46,6 +57,7 @@ if TYPE_CHECKING:
 
 COMPACT_EVERY = 50  # batches
 STATE = "state"
+Act: TypeAlias = Callable[[Sequence[Event]], None]
 
 
 @dataclass(slots=True)
@@ -60,7 +72,10 @@ class _State:
 
 
 class RoundsSink:
-    """A program in rounds whose input comes in numbered batches."""
+    """A program in rounds whose input comes in numbered batches.
+
+    `act` gets the actions of each batch that has any: once, or again where the batch is repeated.
+    """
 
     def __init__(
         self,
@@ -71,6 +86,7 @@ class RoundsSink:
         delay: int = 0,
         compact_every: int = COMPACT_EVERY,
         disk: Disk | None = None,
+        act: Act | None = None,
     ) -> None:
         _check(program)
         self._program = program
@@ -79,6 +95,7 @@ class RoundsSink:
         self._delay = delay
         self._compact_every = compact_every
         self._disk = disk or Disk()
+        self._act = act
         self._tables = Tables(program)
         self._subscribed = {
             c.name: c.declared for c in program.classes if isinstance(c.declared, SubscribedClass)
@@ -102,19 +119,34 @@ class RoundsSink:
 
         `origin` names the stream whose batches are numbered.
         """
+        outcome: Outcome | None = None
         try:
             state = self._state or self._load(origin)
+            self._state = None  # until the batch is taken: what is in memory may be half of it
             if _is_done(batch, state.manifest):
-                self._state = state
-                return None
-            self._state = None  # until the batch is done: what is in memory is half of it
-            self._state, outcome = self._done(batch, arrivals, state, origin)
+                wanted = self._wanted(batch, state.manifest)
+            else:
+                state, outcome = self._done(batch, arrivals, state, origin)
+                wanted = outcome.firings
         except OSError as problem:
             place = problem.filename or self._folder
             fact = f"cannot use '{place}': {reason_of(problem)}"
             hint = "mend that and start again: nothing is lost"
             raise RunError(error("bad-file", fact, hint=hint)) from None
+        self._hand_over(wanted, state.clock.rounds())
+        self._state = state
         return outcome
+
+    def _hand_over(self, wanted: Sequence[Firing], rounds: Rounds) -> None:
+        if self._act is not None and wanted:
+            classes = self._tables.classes
+            self._act([action_event(f, place, rounds, classes) for place, f in enumerate(wanted)])
+
+    def _wanted(self, batch: int, last: Manifest | None) -> Sequence[Firing]:
+        """What a batch that is repeated wants done; earlier ones handed it over."""
+        if last is None or last.batch != batch or last.actions is None:
+            return ()
+        return list(firings_in(self._read(last.actions)))
 
     def summary(self) -> str:
         """How far it is and what it counted, on one line."""
@@ -152,6 +184,7 @@ class RoundsSink:
                 deltas=last.deltas + 1 if last else 0,
             ),
             state,
+            outcome.firings,
         )
         return state, outcome
 
@@ -182,7 +215,7 @@ class RoundsSink:
         self._disk.publish(self._folder / name, parquet(table))
         return name
 
-    def _kept(self, draft: Manifest, state: _State) -> Manifest:
+    def _kept(self, draft: Manifest, state: _State, wanted: Sequence[Firing]) -> Manifest:
         """Writes the state, then the manifest, and then removes what no one needs any more."""
         batch, is_whole = draft.batch, draft.deltas % self._compact_every == 0
         engine = state.session.engine
@@ -200,8 +233,11 @@ class RoundsSink:
             waiting = self._publish(
                 f"{STATE}/{batch:010}-waiting.parquet", waiting_table(state.waiting)
             )
+        actions = None
+        if wanted and self._act is not None:
+            actions = self._publish(f"{STATE}/{batch:010}-actions.parquet", firings_table(wanted))
         deltas = 0 if is_whole else draft.deltas
-        manifest = replace(draft, state=files, waiting=waiting, deltas=deltas)
+        manifest = replace(draft, state=files, waiting=waiting, actions=actions, deltas=deltas)
         self._disk.publish(manifests.path_of(self._folder, batch), manifest.content())
         if is_whole:
             self._disk.remove(self._outdated(manifest))
@@ -265,7 +301,7 @@ def _run(state: _State, ready: Iterable[Detection], clock: Clock) -> Outcome:
     """The rounds that are over now and were not before."""
     notes, session, before = state.notes, state.session, state.clock.closed
     notes.clear()
-    session.rounds = clock.rounds()
+    session.engine.rounds = clock.rounds()
     session.done = session.rounds.first - 1 if before is None else before
     late = session.wait(ready)
     assert not late  # they were left out
