@@ -28,9 +28,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Marks what needs Spark or Maude, by where it stands; `make quick` leaves it out."""
     for name in ("spark", "maude"):
-        places = tuple(
-            f"tests/{place}{name}" for place in ("", "formal/test_", "conformance/test_")
-        )
+        folders = ("", "bitemporal/test_", "formal/test_", "conformance/test_")
+        places = tuple(f"tests/{folder}{name}" for folder in folders)
         is_case = item.nodeid.startswith("tests/conformance/") and f"[{name}" in item.nodeid
         is_page = f"page_shows[{name}]" in item.nodeid
         if is_case or is_page or item.nodeid.startswith(places):
@@ -51,7 +50,7 @@ WITHOUT_SESSION = tuple(
 )
 
 
-ON_SPARK = ("tests/spark/", "tests/conformance/test_spark")
+ON_SPARK = ("tests/spark/", "tests/bitemporal/test_spark", "tests/conformance/test_spark")
 
 
 class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]  # its base has no types

@@ -22,8 +22,6 @@ from tests.effort import EFFORT
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
-
 
 @pytest.mark.parametrize("seed", range(8 * EFFORT))
 def test_statements_of_subscribed_classes_are_those_of_the_reference(
