@@ -207,15 +207,14 @@ def test_frames_give_the_actions_of_the_reference(spark: SparkSession, seed: int
     found = acting(Random(seed))
     program = cep.parse(found.text, "bicepl")
     settings: dict[str, Any] = {"chronon": found.chronon, "outages": found.outages}
-    result = cep.run(program, found.records, engine="reference", **settings)
-    last = found.records[-1]["@time"]
-    told = cep.spark.detect(
-        program, given(spark, program, found), end=last, sequence="place", **settings
-    )  # type: ignore[arg-type]
-    actions = sorted((row["@type"], row["at"], str(row["key"])) for row in _plain(told))
+    outcome = cep.run(program, found.records, engine="reference", **settings).outcome  # type: ignore[attr-defined]
+    rounds = outcome.rounds
+    span = {"start": rounds.first * rounds.chronon / 1e6, "end": rounds.last * rounds.chronon / 1e6}
+    frames = given(spark, program, found)
+    told = cep.spark.detect(program, frames, sequence="place", **settings, **span)
+    actions = sorted((row["@type"], row["at"], row["key"]) for row in _plain(told))
     assert actions == sorted(
-        (event.type, event.instant, str(event["@cause"]["k"]))
-        for event in result  # type: ignore[index,call-overload]
+        (firing.action, rounds.instant(firing.round), *firing.key) for firing in outcome.firings
     )
 
 
@@ -344,7 +343,7 @@ def test_frames_and_classes_belong_together(frames: Mapping[str, DataFrame]) -> 
 def test_statements_take_no_part_in_frames_of_histories(frames: Mapping[str, DataFrame]) -> None:
     program = cep.compose(cep.parse(PROGRAM, "bicepl"), cep.parse("@Name('S') select k from D;"))
     with pytest.raises(CepheidError, match="without statements"):
-        cep.spark.detect(program, frames, chronon="1m", end=at(7))  # type: ignore[arg-type]
+        cep.spark.detect(program, frames, chronon="1m", end=at(7))
 
 
 def test_programs_without_classes_have_no_rounds(frames: Mapping[str, DataFrame]) -> None:

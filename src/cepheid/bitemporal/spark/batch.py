@@ -22,8 +22,8 @@ from cepheid.bitemporal.spark.reactions import (
     fired_of,
     toggles_of,
 )
-from cepheid.bitemporal.spark.steps import quoted
-from cepheid.bitemporal.spark.subscribed import input_of, refused_of
+from cepheid.bitemporal.spark.steps import Step, nested, read_often
+from cepheid.bitemporal.spark.subscribed import input_of, known_of, refused_of, timeline_of
 from cepheid.bitemporal.statements import argument_value
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, STRING, DataType
 from cepheid.engines.spark.session.failures import failure_of
@@ -51,7 +51,8 @@ class Histories:
         given = {name: frame.columns for name, frame in detections.items()}
         self._plan = plan_of(classes, rounds, given, after_freeze)
         self._frames = {input_of(name): frame for name, frame in detections.items()}
-        self._fired = {fired_of(each.declared.name) for each in classes}
+        names = [each.declared.name for each in classes]
+        self._shared = {made(name) for name in names for made in (timeline_of, fired_of)}
 
     def table(self, name: str) -> DataFrame:
         """The rows of a step."""
@@ -61,31 +62,34 @@ class Histories:
 
     def keep(self, name: str) -> None:
         """Works out all that is known of a class, for everything that follows."""
-        self._frames[fired_of(name)] = self.table(fired_of(name)).localCheckpoint()
+        kept = self.table(fired_of(name)).localCheckpoint()
+        self._frames[fired_of(name)] = self._frames[timeline_of(name)] = (
+            kept  # which it begins with
+        )
 
     def _frame(self, name: str) -> DataFrame:
-        """Classes are analysed one by one: as one text, a program may be too deep for Spark."""
+        """Classes are analysed one by one: as one text, a program may be too deep for Spark.
+
+        Steps stand in each other: of names in WITH Spark makes copies again and again, for minutes.
+        """
         if work := self._plan.stepwise.get(name):
-            return work.frame({each.name: self.table(each.name) for each in work.constituents})
-        steps = self._plan.steps.needed(name, self._is_given)
-        own = {step.name for step in steps}
-        read = dict.fromkeys(each for step in steps for each in step.reads if each not in own)
-        frames: dict[str, Any] = {
-            f"frame{place}": self.table(each) for place, each in enumerate(read)
-        }
-        parts = [
-            f"{quoted(each)} AS (SELECT * FROM {{frame{place}}})" for place, each in enumerate(read)
-        ]
-        for step in steps:
-            sql = step.sql.replace("{", "{{").replace("}", "}}")
-            parts.append(f"{quoted(step.name)} AS ({sql})")
+            return work.frame({e.name: self.table(known_of(e.name)) for e in work.constituents})
+        for often in read_often(self._needed(name).values()):
+            self.table(often)
+        steps = self._needed(name)
+        read = {each for step in steps.values() for each in step.reads} - steps.keys()
+        names = {each: f"frame{place}" for place, each in enumerate(sorted(read))}
+        frames: dict[str, Any] = {label: self.table(each) for each, label in names.items()}
+        text = nested(name, steps, {each: f"{{{label}}}" for each, label in names.items()})
         [first, *_] = frames.values()
-        text = f"WITH {', '.join(parts)} SELECT * FROM {quoted(name)}"
         found: DataFrame = first.sparkSession.sql(text, **frames)
         return found
 
+    def _needed(self, name: str) -> dict[str, Step]:
+        return self._plan.steps.needed(name, self._is_given)
+
     def _is_given(self, name: str) -> bool:
-        return name in self._frames or name in self._fired
+        return name in self._frames or name in self._shared
 
 
 def run(request: RoundsRequest) -> Outcome:
@@ -130,7 +134,7 @@ def _outcome(request: RoundsRequest, histories: Histories) -> Outcome:
     for each in request.classes:
         name = each.declared.name
         histories.keep(name)
-        versions += _versions(each.declared, _rows(histories, name), request.rounds)
+        versions += _versions(each.declared, _rows(histories, known_of(name)), request.rounds)
         changes += _changes(each.declared, _rows(histories, changes_of(name)))
         toggles += _toggles(each.declared, _rows(histories, toggles_of(name)))
         if each.reactions:

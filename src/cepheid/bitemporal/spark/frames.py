@@ -58,10 +58,10 @@ def sources_of(given: Frames, classes: Sequence[SubscribedClass]) -> list[Histor
         raise UsageError(error("usage", "a history is no stream", hint=hint))
     if not isinstance(given, Mapping):
         return [_single(given, names)]
-    for name in given:
-        if name not in names:
-            hint = suggest(name, names, "subscribed classes")
-            raise UsageError(error("unknown-type", f"no subscribed class '{name}'", hint=hint))
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        hint = suggest(unknown[0], names, "subscribed classes")
+        raise UsageError(error("unknown-type", f"no subscribed class '{unknown[0]}'", hint=hint))
     missing = [name for name in names if name not in given]
     if missing:
         fact = f"no frame of {', '.join(missing)} is given"
@@ -173,7 +173,7 @@ class _ClassReader:
     def table(self, rows: DataFrame) -> DataFrame:
         times = self._times
         values = [self._value(a.name, a.type).alias(a.name) for a in self._class.attributes]
-        marks = {"occ": times.occ, "det": times.det, RETRACTED: self._is_retracted}
+        marks = {"occ": times.occ, "det": self._det, RETRACTED: self._is_retracted}
         if KNOWN in self._source.fields:
             marks[KNOWN] = times.known
         if self._columns.sequence is not None:
@@ -195,14 +195,22 @@ class _ClassReader:
             raise InputError(error("bad-value", fact))
         return F.coalesce(named(RETRACTED), F.expr("FALSE"))
 
+    @property
+    def _det(self) -> Column:
+        """Rows are chosen by it, so that one that has none has to be told at once."""
+        name = self._class.name
+        kind = F.when(self._is_retracted, f"a retraction of {name} without a time").otherwise(
+            f"a version of {name} without an occurrence time"
+        )
+        missing = F.raise_error(F.concat(F.lit(_FAILURE.format("missing-time")), kind))
+        return F.coalesce(self._times.det, missing.cast("bigint"))
+
     def _missing(self) -> Iterator[Column]:
         """What every version needs."""
         name = self._class.name
         for part in self._class.key:
             fact = f"a version of {name} without its key: {part} is null"
             yield self._complaint(named(part).isNull(), "missing-key", fact)
-        fact = f"a retraction of {name} without a time"
-        yield self._complaint(self._times.det.isNull() & self._is_retracted, "missing-time", fact)
         fact = f"a version of {name} without an occurrence time"
         is_timeless = self._times.occ.isNull() & ~self._is_retracted
         yield self._complaint(is_timeless, "missing-time", fact)

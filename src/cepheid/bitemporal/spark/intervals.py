@@ -55,6 +55,7 @@ from cepheid.bitemporal.spark.parts import (
     with_conditions,
 )
 from cepheid.bitemporal.spark.steps import Step, listed, quoted
+from cepheid.bitemporal.spark.subscribed import known_of
 from cepheid.core.types import BOOLEAN, LONG
 from cepheid.sql.nodes import all_of, any_of, name, not_, typed, whole, wrapped
 from cepheid.sql.selects import branches, conjuncts
@@ -151,7 +152,9 @@ class Intervals:
                 reason = "FROM has a query that is tied to one around"
                 raise Unrewritable(reason, source)
             return exp.Subquery(this=self.query(source.this), alias=source.args["alias"].copy())
-        return source.copy()
+        if source.meta.get(DONE):
+            return source.copy()
+        return aliased(known_of(source.name), source.alias_or_name)
 
     # Groups -----------------------------------------------------------------------------------
 

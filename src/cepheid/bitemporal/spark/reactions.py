@@ -12,14 +12,14 @@ look at the toggle, each version says so by itself, and one window over the vers
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from cepheid.bitemporal.spark.chronons import Chronons
 from cepheid.bitemporal.spark.steps import Step, listed, quoted
-from cepheid.bitemporal.spark.subscribed import timeline_of
+from cepheid.bitemporal.spark.subscribed import known_of, timeline_of
 from cepheid.core.types import BOOLEAN, LONG
 from cepheid.program.resolved import ResolvedClass
 from cepheid.sql.conditions import (
@@ -68,6 +68,7 @@ class Reacting:
     def steps(self) -> Iterator[Step]:
         name = self._name
         source = timeline_of(name)
+        yield Step(known_of(name), self._versions(quoted(source)), (source,))
         for label, sql in (
             ("instants", self._instants),
             ("bounds", self._bounds),
@@ -77,7 +78,6 @@ class Reacting:
             source = f"{name}@{label}"
         yield Step(fired_of(name), self._fired(quoted(source)), (source,))
         source = fired_of(name)
-        yield Step(name, self._versions(quoted(source)), (source,))
         yield Step(changes_of(name), self._changes(quoted(source)), (source,))
         yield Step(toggles_of(name), self._toggles(quoted(source)), (source,))
         if self.resolved.reactions:
@@ -222,19 +222,19 @@ class Reacting:
         ending = "CASE WHEN `@gone` THEN `@to` END"
         if self._is_edged:
             found = ["`@from`", *self._edges(), ending]
-            rows = f"SELECT *, explode(array({', '.join(found)})) AS `@now` FROM {source}"
-            return f"SELECT * FROM ({rows}) WHERE `@now` IS NOT NULL"
+            return f"SELECT *, {_each(found)} AS `@now` FROM {source}"
         after = self.chronons.at_or_after("(`@later` + 1)")
         changed = f"CASE WHEN {after} < `@to` THEN {after} END"
         found = [f"coalesce({c}, `@from`)" for c in (*self._steady_columns, changed, ending)]
         rounds = f"sort_array(array_distinct(array(`@from`, {', '.join(found)})))"
-        listed_ = f"SELECT *, {rounds} AS `@rounds` FROM {source}"
-        rows = f"SELECT *, posexplode(`@rounds`) AS (`@place`, `@now`) FROM ({listed_})"
         until = (
-            "CASE WHEN `@place` + 1 < size(`@rounds`) THEN `@rounds`[`@place` + 1] "
-            "ELSE greatest(`@to`, `@now` + 1) END"
+            "CASE WHEN place + 1 < size(rounds) THEN rounds[place + 1] "
+            "ELSE greatest(`@to`, now + 1) END"
         )
-        return f"SELECT *, {until} AS `@until` FROM ({rows})"
+        pairs = f"transform(rounds, (now, place) -> struct(now AS `@now`, {until} AS `@until`))"
+        # A function of one array gives it a name.
+        named = f"flatten(transform(array({rounds}), rounds -> {pairs}))"
+        return f"SELECT *, inline({named}) FROM {source}"
 
     def _edges(self) -> Iterator[str]:
         """Where statements that wait for an edge can hold: on time, and when it is late at first."""
@@ -276,18 +276,17 @@ class Reacting:
             to_sql(condition_tree(reaction.condition, self._chronon), "spark")
             for reaction in reactions
         ]
-        holding = ", ".join(
+        holding = [
             f"CASE WHEN {condition} THEN {number} END"
             for number, condition in enumerate(conditions)
-        )
-        rows = f"SELECT *, explode(array({holding})) AS `@statement` FROM {source}"
-        rows = f"SELECT * FROM ({rows}) WHERE `@statement` IS NOT NULL"
+        ]
+        rows = f"SELECT *, {_each(holding)} AS `@statement` FROM {source}"
         if not self._is_edged:
             rounds = "sequence(now, greatest(now, `@until` - 1))"
             names = [f"{s}_{c}" for s in ("new", "old") for c in self._columns]
             rest = f"{self._key}, {listed(names)}, `@statement`"
-            rows = f"SELECT {rest}, explode({rounds}) AS now FROM ({rows})"
-            rows = f"SELECT * FROM ({rows}) WHERE {self.chronons.is_round('now')}"
+            own = f"filter({rounds}, r -> {self.chronons.is_round('r')})"
+            rows = f"SELECT {rest}, explode({own}) AS now FROM ({rows})"
         arguments = "".join(
             f", CASE WHEN `@statement` = {number} THEN "
             f"{to_sql(argument_tree(argument, self._chronon), 'spark')} END "
@@ -306,19 +305,16 @@ class Reacting:
 
     def _changes(self, source: str) -> str:
         """Announcements, changes and cancellations, each with the toggle at its round's beginning."""
-        begin = (
-            "CASE WHEN NOT has_old THEN 'announcement' WHEN differs THEN 'change' END AS kind, "
-            "`@from` AS `@round`, `@fired` AS fired"
-        )
+        kind = "CASE WHEN has_old THEN 'change' ELSE 'announcement' END"
+        begin = f"struct({kind} AS kind, `@from` AS `@round`, `@fired` AS fired)"
         fired = "coalesce(CASE WHEN `@later` IS NOT NULL THEN TRUE END, `@at_once`, `@fired`)"
-        end = (
-            "CASE WHEN `@gone` THEN 'cancellation' END AS kind, "
-            f"`@to` AS `@round`, {fired} AS fired"
-        )
-        found = f"inline(array(struct({begin}), struct({end})))"
+        end = f"struct('cancellation' AS kind, `@to` AS `@round`, {fired} AS fired)"
+        found = [
+            f"CASE WHEN NOT has_old OR differs THEN {begin} END",
+            f"CASE WHEN `@gone` THEN {end} END",
+        ]
         values = ", ".join(f"{quoted(f'new_{c}')} AS {quoted(c)}" for c in self._columns)
-        rows = f"SELECT {values}, {found} FROM {source}"
-        return f"SELECT * FROM ({rows}) WHERE kind IS NOT NULL"
+        return f"SELECT {values}, {_each(found, 'inline')} FROM {source}"
 
     def _toggles(self, source: str) -> str:
         """From which round on the toggle of an event is set, and until when."""
@@ -337,6 +333,15 @@ class Reacting:
             f"SELECT {self._key}, `@round` AS `@set_in`, `@cleared` AS `@cleared_in` "
             f"FROM ({pairs}) WHERE `@set`"
         )
+
+
+def _each(values: Sequence[str], function: str = "explode") -> str:
+    """A row for each value that is not null.
+
+    Not a filter: for each one Spark works out what else must hold of all expressions below it, which
+    takes longer than the query itself, and for large programs has no end.
+    """
+    return f"{function}(array_compact(array({', '.join(values)})))"
 
 
 def _column(name: str) -> exp.Expr:

@@ -92,14 +92,16 @@ class Results:
             return None
         rows = self.histories.table(actions_of(each.declared.name))
         is_of = {name: named("@statement").isin(*own) for name, own in statements.items()}
-        if sum(map(len, statements.values())) < len(each.reactions):
-            rows = rows.where(reduce(Column.__or__, is_of.values()))
         type = F.coalesce(*(F.when(test, F.lit(name)) for name, test in is_of.items()))
         calls = [
             F.when(is_of[name], self._call(each, self._action_types[name], own)).alias(name)
             for name, own in statements.items()
         ]
-        return rows.select(type.alias(TYPE), self._round.alias(TIME), *calls)
+        columns = (type.alias(TYPE), self._round.alias(TIME), *calls)
+        if sum(map(len, statements.values())) == len(each.reactions):
+            return rows.select(*columns)
+        # No filter, as everywhere above the statements of a class.
+        return rows.select(F.inline(F.when(type.isNotNull(), F.array(F.struct(*columns)))))
 
     def _call(self, each: ResolvedClass, type: EventType, statements: Sequence[int]) -> Column:
         cause, *arguments = type.attributes

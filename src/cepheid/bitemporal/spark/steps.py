@@ -1,8 +1,12 @@
-"""A computation as named queries, each over those before it."""
+"""A computation as named queries, each over those before it.
+
+Names of steps and inputs have an `@` in them, and stand in the texts of queries in backquotes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 
@@ -28,11 +32,11 @@ class Plan:
     def __contains__(self, name: str) -> bool:
         return name in self._steps
 
-    def needed(self, name: str, given: Callable[[str], bool]) -> list[Step]:
+    def needed(self, name: str, given: Callable[[str], bool]) -> dict[str, Step]:
         """A step and those behind it, each after what it reads; some are given and left out."""
         found: dict[str, Step] = {}
         self._collect(name, given, found)
-        return list(found.values())
+        return found
 
     def _collect(self, name: str, given: Callable[[str], bool], found: dict[str, Step]) -> None:
         if name not in found:
@@ -40,6 +44,25 @@ class Plan:
                 if read in self._steps and not given(read):
                     self._collect(read, given, found)
             found[name] = self._steps[name]
+
+
+def read_often(steps: Iterable[Step]) -> set[str]:
+    """What steps read in more than one place."""
+    found: Counter[str] = Counter()
+    for step in steps:
+        for read in step.reads:
+            found[read] += step.sql.count(quoted(read))
+    return {name for name, count in found.items() if count > 1}
+
+
+def nested(name: str, steps: Mapping[str, Step], given: Mapping[str, str]) -> str:
+    """The text of a step, with those that it reads in their places, or what stands for given ones."""
+    step = steps[name]
+    text = step.sql.replace("{", "{{").replace("}", "}}")  # given ones stand in braces
+    for read in step.reads:
+        inner = f"({nested(read, steps, given)})" if read in steps else given[read]
+        text = text.replace(quoted(read), inner)
+    return text
 
 
 def quoted(name: str) -> str:

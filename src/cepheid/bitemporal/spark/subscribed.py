@@ -27,6 +27,11 @@ def refused_of(name: str) -> str:
     return f"{name}@refused"
 
 
+def known_of(name: str) -> str:
+    """The table of the versions of a class that queries read."""
+    return f"{name}@known"
+
+
 def timeline_of(name: str) -> str:
     """The table of the versions of a class, each beside the one that it replaces."""
     return f"{name}@timeline"
