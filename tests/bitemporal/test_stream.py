@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -11,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cepheid.bitemporal.stream.arrivals import Arrival
+from cepheid.bitemporal.detections import Detection
+from cepheid.bitemporal.stream.arrivals import UNORDERED, Arrival, in_order
 from cepheid.bitemporal.stream.disk import Disk
 from cepheid.errors import CepheidError
 from tests.bitemporal.comparing import first_of
@@ -68,6 +70,28 @@ def test_a_restart_after_every_batch_changes_nothing(seed: int, window: str) -> 
             world.ends(failure)
         else:
             world.check()
+
+
+def test_what_nothing_orders_is_ordered_by_what_it_says() -> None:
+    """As in frames of Spark: by detection, versions first, then by occurrence and values, nulls first."""
+
+    def detection(det: int, occ: int | None, *values: int | None) -> Detection:
+        said = None if occ is None else (1, *values)
+        return Detection("A", (1,), said, occ, det, det, UNORDERED)
+
+    expected = [
+        detection(1, 9, 9),
+        detection(2, 3, None),
+        detection(2, 3, 9),
+        detection(2, 3, 10),
+        detection(2, 20, 1),
+        detection(2, None),
+    ]
+    for seed in range(5):
+        shuffled = Random(seed).sample(expected, len(expected))
+        found = in_order(shuffled)
+        assert [replace(each, sequence=UNORDERED) for each in found] == expected
+        assert [each.sequence for each in found] == list(range(len(expected)))
 
 
 # Crashes --------------------------------------------------------------------------------------

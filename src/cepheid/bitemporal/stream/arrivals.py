@@ -70,22 +70,27 @@ def take_batch(
             found.instants.append(taken.known)
             found.detections.append(taken)
     # Spark may bring the rows of a batch in another order when it repeats it.
-    found.late.sort(key=content_of)
+    found.late.sort(key=said)
     found.rejects.sort()
     return found
 
 
-def content_of(detection: Detection) -> str:
-    """What it says, as a text: the order of detections that nothing else orders."""
-    parts = (detection.cls, detection.key, detection.values, detection.occ, detection.known)
-    return json.dumps([detection.det, *parts])
+def said(detection: Detection) -> tuple[object, ...]:
+    """When it was detected and what it says, in the order of detections that nothing else orders.
+
+    It is Spark's, too: versions before retractions, then by occurrence and attributes, nulls first.
+    """
+    is_retraction = detection.values is None
+    values = [(value is not None, value) for value in (detection.occ, *(detection.values or ()))]
+    about = (detection.cls, detection.key)
+    return (detection.det, *about, is_retraction, *values, detection.known)
 
 
 def in_order(detections: Sequence[Detection]) -> list[Detection]:
     """Detections by detection time and sequence, or where they have none by what they say."""
     if all(detection.sequence != UNORDERED for detection in detections):
         return sorted(detections, key=lambda detection: detection.order)
-    told = sorted(detections, key=lambda detection: (detection.det, content_of(detection)))
+    told = sorted(detections, key=said)
     return [replace(detection, sequence=place) for place, detection in enumerate(told)]
 
 

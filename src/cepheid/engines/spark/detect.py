@@ -1,4 +1,4 @@
-"""`cep.spark.detect`: a program over DataFrames, in a batch or in a stream."""
+"""Statements over DataFrames, in a batch or in a stream: what `cep.spark.detect` does with them."""
 
 from __future__ import annotations
 
@@ -55,19 +55,7 @@ def detect(
     idle: str | Period | None = None,
     timed_out: bool = False,
 ) -> DataFrame:
-    """What a program finds in a frame of events, in one frame per type, or in `files`.
-
-    A frame has the columns '@time' (or the one that `time` names: timestamps, dates, texts, numbers
-    of a `unit`), the attributes of its events, and '@type' unless it stands under the name of its
-    type. Events of one time are ordered by `sequence`; without it by type and then by all
-    attributes. `output` asks for the rows of one type: '@time', '@kind' ('match', 'old',
-    'timeout') and its attributes. Otherwise rows have '@type' too, and each type is a struct.
-    '@rejects' asks for rows that are no events of the program, with what is wrong with them.
-
-    A stream needs a `watermark`, the time that an event may come after later ones; what comes later
-    still is dropped, and for another `grace` shows under '@late'. `idle` lets time go on when nothing
-    comes. `start` is when the program begins, else with its first event.
-    """
+    """The statements of a program over frames, or `files`; `verbs.detection` says what all this is."""
     resolved = program if isinstance(program, ResolvedProgram) else program.resolve()
     if isinstance(events, Files):
         for name, given in (("time", time), ("unit", unit), ("sequence", sequence)):
