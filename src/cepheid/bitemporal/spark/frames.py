@@ -54,14 +54,14 @@ def sources_of(given: Frames, classes: Sequence[SubscribedClass]) -> list[Histor
     names = [each.name for each in classes]
     frames = given.values() if isinstance(given, Mapping) else [given]
     if any(frame.isStreaming for frame in frames):
-        hint = "cep.spark.rounds runs a program with classes over a stream"
-        raise UsageError(error("usage", "a history is no stream", hint=hint))
+        rounds = "cep.spark.rounds runs a program with classes over a stream"
+        raise UsageError(error("usage", "a history is no stream", hint=rounds))
     if not isinstance(given, Mapping):
         return [_single(given, names)]
-    unknown = [name for name in given if name not in names]
-    if unknown:
-        hint = suggest(unknown[0], names, "subscribed classes")
-        raise UsageError(error("unknown-type", f"no subscribed class '{unknown[0]}'", hint=hint))
+    for name in given:
+        if name not in names:
+            close = suggest(name, names, "subscribed classes")
+            raise UsageError(error("unknown-type", f"no subscribed class '{name}'", hint=close))
     missing = [name for name in names if name not in given]
     if missing:
         fact = f"no frame of {', '.join(missing)} is given"
