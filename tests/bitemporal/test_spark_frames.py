@@ -106,6 +106,7 @@ def test_all_actions_are_structs_under_their_names(frames: Mapping[str, DataFram
         "now": 1,
         "found": 1,
     }
+    assert len(found.toArrow()) == 5
     for row in found.collect():
         assert [name for name in found.columns[2:] if row[name] is not None] == [row["@type"]]
 

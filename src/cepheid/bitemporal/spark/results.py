@@ -94,7 +94,7 @@ class Results:
         is_of = {name: named("@statement").isin(*own) for name, own in statements.items()}
         type = F.coalesce(*(F.when(test, F.lit(name)) for name, test in is_of.items()))
         calls = [
-            F.when(is_of[name], self._call(each, self._action_types[name], own)).alias(name)
+            self._call(each, self._action_types[name], own, is_of[name]).alias(name)
             for name, own in statements.items()
         ]
         columns = (type.alias(TYPE), self._round.alias(TIME), *calls)
@@ -103,10 +103,14 @@ class Results:
         # No filter, as everywhere above the statements of a class.
         return rows.select(F.inline(F.when(type.isNotNull(), F.array(F.struct(*columns)))))
 
-    def _call(self, each: ResolvedClass, type: EventType, statements: Sequence[int]) -> Column:
+    def _call(
+        self, each: ResolvedClass, type: EventType, statements: Sequence[int], is_called: Column
+    ) -> Column:
+        """Where it is called; all members may be null, or Arrow could not hold rows of others."""
         cause, *arguments = type.attributes
         assert isinstance(cause.type, RecordType)
-        values = [_cause(each.declared, cause.type).alias(CAUSE)]
+        reason = _cause(each.declared, cause.type, is_called)
+        values = [F.when(is_called, reason).alias(CAUSE)]
         for place, argument in enumerate(arguments, start=1):
             found = [
                 _shown(named(argument_name(n, place)), given[place - 1].type, argument.type)
@@ -115,13 +119,13 @@ class Results:
             ]
             value = F.coalesce(*found) if found else _nothing(argument.type)
             values.append(value.alias(argument.name))
-        return F.struct(*values)
+        return F.when(is_called, F.struct(*values))
 
 
-def _cause(declared: EventClass, type: RecordType) -> Column:
+def _cause(declared: EventClass, type: RecordType, is_called: Column) -> Column:
     """The class and the key; parts that only other classes have are null."""
     types = {attribute.name: attribute.type for attribute in declared.attributes}
-    parts = [F.lit(declared.name).alias(TYPE)]
+    parts = [F.when(is_called, F.lit(declared.name)).alias(TYPE)]
     for part in type.attributes[1:]:
         is_own = part.name in declared.key
         value = _shown(named(part.name), types[part.name], part.type) if is_own else None
