@@ -42,7 +42,7 @@ class World:
         assert self.stream.failure(self.records) == first_of(failure).code
 
 
-@examples(100)
+@examples(50)
 @given(SEEDS, WINDOWS)
 def test_batches_cut_anywhere_give_what_one_run_gives(seed: int, window: str) -> None:
     with TemporaryDirectory() as folder:
@@ -57,7 +57,7 @@ def test_batches_cut_anywhere_give_what_one_run_gives(seed: int, window: str) ->
             world.check()
 
 
-@examples(50)
+@examples(25)
 @given(SEEDS, WINDOWS)
 def test_a_restart_after_every_batch_changes_nothing(seed: int, window: str) -> None:
     with TemporaryDirectory() as folder:
@@ -134,7 +134,7 @@ class Fragile(Disk):
             super().remove([path])
 
 
-@examples(10)
+@examples(5)
 @given(SEEDS, WINDOWS)
 def test_a_crash_in_any_operation_loses_and_doubles_nothing(seed: int, window: str) -> None:
     with TemporaryDirectory() as folder:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from cepheid.core.event import Value
 from cepheid.core.time import Instant, parse_instant
@@ -214,8 +215,10 @@ def _is_retracted(mark: object, record: Record) -> bool:
 
 def _instant(value: object, name: str, span: Span | None) -> Instant:
     try:
+        if type(value) is datetime:  # most of them, where events are told one by one
+            return parse_instant(value)
         return cell_instant(native(value))
-    except ValueError as problem:
+    except (ValueError, OverflowError) as problem:
         raise InputError(error("bad-time", f"{name}: {problem}", span)) from None
 
 
