@@ -106,6 +106,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "unknown choice": ({"after_freeze": "ask"}, "after_freeze"),
     "unknown engine": ({"engine": "petri"}, "does not run classes"),
     "outage that ends early": ({"outages": [(60, 0)]}, "ends before it begins"),
+    "an outage that is no pair": ({"outages": [{"from": 0, "to": 60}]}, "a pair of times"),
     "why": ({"why": True}, "why"),
 }
 

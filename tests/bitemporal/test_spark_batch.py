@@ -17,6 +17,7 @@ from cepheid.bitemporal.spark.stepwise import derived_batches, stepwise_of
 from cepheid.errors import CepheidError, Diagnostic, RunError, UsageError
 from tests.bitemporal.comparing import first_of, outcome_of
 from tests.bitemporal.generator import MINUTE, Case, case
+from tests.bitemporal.test_boundaries import BUFFERED, EDGES, check
 from tests.effort import EFFORT
 
 if TYPE_CHECKING:
@@ -193,3 +194,8 @@ def test_rounds_at_or_after_a_number_are_those_of_python(
         number: rounds.at_or_after(number) if rounds.at_or_after(number) is not None else 13
         for number in range(-3, 20)
     }
+
+
+@pytest.mark.parametrize("name", BUFFERED)
+def test_edges_of_definitions_are_where_they_are(spark: SparkSession, name: str) -> None:
+    check(EDGES[name], "spark")

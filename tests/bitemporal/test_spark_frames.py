@@ -187,13 +187,26 @@ def test_detections_of_one_time_are_ordered_by_the_sequence_or_by_what_they_say(
     ] == ["b"]
 
 
+def test_what_is_no_number_is_null_and_what_is_no_event_is_left_out(
+    spark: SparkSession, frames: Mapping[str, DataFrame]
+) -> None:
+    schema = f"{HEAD}, {A}, `@old` boolean"
+    rows = [
+        (at(5), at(1), False, 1, float("nan"), "a", None, None, None),
+        (at(5), at(2), False, 1, -0.0, "a", None, None, False),
+        (at(5), at(3), False, 1, 7.0, "a", None, None, True),
+    ]
+    found = rows_of(detect({**frames, "A": frame(spark, rows, schema)}, output="A"))
+    assert [str(row["x"]) for row in found] == ["None", "0.0"]
+
+
 def test_what_does_not_count_is_counted(
     spark: SparkSession, frames: Mapping[str, DataFrame]
 ) -> None:
     late = (at(5), "2026-01-01T02:00:00Z", False, 1, 9.0, "late", None, None)
     given = {**frames, "A": frame(spark, [*VERSIONS, late], f"{HEAD}, {A}")}
     found = detect(given, output="@refused", end="2026-01-01T03:00:00Z").collect()
-    assert [tuple(row) for row in found] == [("A", "FROZEN", 1)]
+    assert [tuple(row) for row in found] == [("A", "after the freeze", 1)]
     assert (
         len(rows_of(detect(given, output="A", after_freeze="take", end="2026-01-01T03:00:00Z")))
         == 5
@@ -265,6 +278,10 @@ BAD_ROWS: dict[str, tuple[tuple[Any, ...], str]] = {
         (None, at(1), False, 1, 1.0, "s", None, None),
         "a version of A without an occurrence time",
     ),
+    "a time that is none": (
+        ("soon", at(1), False, 1, 1.0, "s", None, None),
+        "'@time': soon is not a time",
+    ),
     "no time at all": (
         (None, None, True, 1, 1.0, "s", None, None),
         "a retraction of A without a time",
@@ -279,7 +296,8 @@ def test_a_row_that_is_no_version_ends_the_run_with_the_reason(
     from pyspark.errors import PySparkException
 
     row, fact = BAD_ROWS[name]
-    given = {**frames, "A": frame(spark, [*VERSIONS, row], f"{HEAD}, {A}")}
+    texts = f"{HEAD}, {A}".replace("`@time` timestamp", "`@time` string")
+    given = {**frames, "A": frame(spark, [*VERSIONS, row], texts)}
     with pytest.raises(PySparkException) as caught:
         detect(given, output="now").collect()
     assert fact in str(caught.value).partition("\n")[0]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import isnan
 
 from cepheid.core.event import Value
 from cepheid.core.time import Instant, parse_instant
-from cepheid.core.types import STRING, TIMESTAMP, DataType
+from cepheid.core.types import DOUBLE, FLOAT, STRING, TIMESTAMP, DataType
 from cepheid.core.values import Coercion, Coercions, is_null, native, shown
 from cepheid.errors import Diagnostic, InputError, Span, error, suggest
 from cepheid.io import Record
@@ -105,6 +106,8 @@ class DetectionDecoder:
         """A detection, an event of another type, or the instant up to which time passes."""
         if record.type is None:
             return _time_alone(record)
+        if record.is_old or record.is_timeout:  # rows that are no events only let time pass
+            return _instant(record.time, "'@time'", record.span)
         if record.type in self._classes:
             decoder = self._decoders.get(record.type)
             if decoder is None:
@@ -143,7 +146,7 @@ class _ClassDecoder:
         values = self._values(record)
         is_retracted = _is_retracted(raw.get(RETRACTED), record)
         occ = None if is_null(record.time) else _instant(record.time, "'@time'", span)
-        detected, given = raw.get(DETECTED), raw.get(KNOWN)
+        detected, given = (_cell(raw.get(name), record) for name in (DETECTED, KNOWN))
         det = occ if is_null(detected) else _instant(detected, f"'{DETECTED}'", span)
         if det is None or (occ is None and not is_retracted):
             raise self._timeless(record, is_retracted)
@@ -190,15 +193,28 @@ class _ClassDecoder:
 
 def _coercion(type: DataType, *, is_text: bool = False) -> Coercion:
     if type != TIMESTAMP:
-        return Coercions({}).of_text(type) if is_text else Coercions({}).of(type)
+        found = Coercions({}).of_text(type) if is_text else Coercions({}).of(type)
+        return (lambda value: plain_number(found(value))) if type in (DOUBLE, FLOAT) else found
     if is_text:
         from_cell = Coercions({}).of_text(STRING)
         return lambda cell: _timestamp(_number_in(from_cell(cell)))
     return _timestamp
 
 
+def plain_number(value: Value) -> Value:
+    """NaN is null and -0 is 0: databases hold them, or do not, each in its own way."""
+    if not isinstance(value, float):
+        return value
+    return None if isnan(value) else value + 0.0
+
+
 def _timestamp(value: object) -> Value:
     return None if is_null(value) else parse_instant(native(value))
+
+
+def _cell(value: object, record: Record) -> object:
+    """An empty cell is null."""
+    return None if record.is_text and value == "" else value
 
 
 def _is_retracted(mark: object, record: Record) -> bool:

@@ -51,8 +51,8 @@ def as_of(
 ) -> None:
     """Print what was known of the events of classes at an instant.
 
-    Each event is as the last round up to that instant knew it, with the
-    rounds from and to which that held.
+    Each event is as the last round up to that instant knew it; its time is
+    the round from which on that held.
 
       cepheid as-of 2013-01-10T19:00:00Z travel.bicepl -e history.jsonl --chronon 1m
     """

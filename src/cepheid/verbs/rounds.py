@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from itertools import chain
 from typing import Literal, TypeAlias
 
@@ -29,6 +30,7 @@ from cepheid.bitemporal.rows import (
 from cepheid.bitemporal.running import Course, Outage, Ran, run_program
 from cepheid.core.event import Event
 from cepheid.core.time import Instant, Period, parse_length
+from cepheid.core.values import shown
 from cepheid.engines.common.clock import Time, instant_of
 from cepheid.engines.common.intake import runnable
 from cepheid.engines.common.progress import Progress, no_progress
@@ -40,7 +42,7 @@ from cepheid.verbs.arguments import MAKE_ONE, choose, expect
 from cepheid.verbs.program import Program
 
 # A period, or the path of a file with one outage a line, or the outages themselves.
-Length: TypeAlias = str | int | float | Period
+Length: TypeAlias = str | int | float | timedelta | Period
 Outages: TypeAlias = str | os.PathLike[str] | Iterable[tuple[Time, Time]]
 
 
@@ -239,12 +241,14 @@ def course_of(
 
 
 def length_of(length: Length, what: str) -> int:
-    """Microseconds, from a text such as '1m', a period, or a number of seconds."""
+    """Microseconds, from a text such as '1m', a period, a timedelta, or a number of seconds."""
     try:
         if isinstance(length, Period):
             period = parse_length(str(length))
         elif isinstance(length, str):
             period = parse_length(length)
+        elif isinstance(length, timedelta):
+            period = Period(length // timedelta(microseconds=1))
         else:
             period = Period(round(length * 1_000_000))
         if period.is_zero:
@@ -259,7 +263,11 @@ def _outages(given: Outages) -> Iterator[Outage]:
         for record in read_records(os.fspath(given), on_problem=fail):
             yield _outage_of(record)
         return
-    for begin, end in given:
+    for outage in given:
+        if not (isinstance(outage, tuple | list) and len(outage) == 2):
+            fact = f"an outage is a pair of times, not {shown(outage)}"
+            raise UsageError(error("usage", fact, hint="outages=[(begin, end), ...], or a file"))
+        begin, end = outage
         yield _outage(instant_of(begin), instant_of(end), None)
 
 

@@ -115,16 +115,20 @@ class Detected:
 
     def _own(self, source: HistoryFrame, name: str) -> DataFrame:
         """The rows of a class; the first class looks for those of none."""
+        frame = source.frame
+        for mark in ("@old", "@timeout"):  # rows that are no events
+            if mark in source.fields:
+                frame = frame.where(~F.coalesce(named(mark), F.expr("FALSE")))
         if source.cls is not None:
-            return source.frame
+            return frame
         type = named(TYPE).cast("string")
         if name != self._first:
-            return source.frame.where(type == name)
+            return frame.where(type == name)
         prefix = _FAILURE.format("unknown-type") + "no subscribed class '"
         unknown = _raised(F.concat(F.lit(prefix), type, F.lit("'")))
         is_known = type.isin(*self._classes)
         is_own = F.when(type.isNull() | is_known, type.eqNullSafe(name))
-        return source.frame.where(is_own.otherwise(unknown))
+        return frame.where(is_own.otherwise(unknown))
 
 
 class _Times:
@@ -199,10 +203,11 @@ class _ClassReader:
     def _det(self) -> Column:
         """Rows are chosen by it, so that one that has none has to be told at once."""
         name = self._class.name
-        kind = F.when(self._is_retracted, f"a retraction of {name} without a time").otherwise(
-            f"a version of {name} without an occurrence time"
+        code = _FAILURE.format("missing-time")
+        kind = F.when(self._is_retracted, f"{code}a retraction of {name} without a time").otherwise(
+            f"{code}a version of {name} without an occurrence time"
         )
-        missing = F.raise_error(F.concat(F.lit(_FAILURE.format("missing-time")), kind))
+        missing = F.raise_error(F.coalesce(*self._times.misfits, kind))
         return F.coalesce(self._times.det, missing.cast("bigint"))
 
     def _missing(self) -> Iterator[Column]:
@@ -243,14 +248,18 @@ class _ClassReader:
         return named(name).cast("bigint")
 
     def _check_names(self) -> None:
-        """Every attribute has a column; others may be there, unless they look like a slip."""
+        """Every attribute has a column, and no two have one name; others may be there."""
         fields = self._source.fields
+        columns = self._source.frame.columns
+        if len(fields) < len(columns):
+            double = next(name for name in columns if columns.count(name) > 1)
+            raise InputError(error("bad-value", f"two columns are named '{double}'"))
         names = [a.name for a in self._class.attributes]
         missing = [name for name in names if name not in fields]
         if not missing:
             return
         fact = f"no column '{missing[0]}' in {self._source}, an attribute of {self._class.name}"
-        slip = suggest(missing[0], [n for n in fields if n not in names], "columns")
+        slip = suggest(missing[0], fields, "columns")
         raise InputError(error("unknown-attribute", fact, hint=slip))
 
 
@@ -258,6 +267,8 @@ def _converted(raw: Column, stored: T.DataType, type: DataType) -> Value | None:
     if type == TIMESTAMP:
         return to_instant(raw, stored, "seconds")
     value = convert(raw, stored, column_type(type))
+    if value is not None and type in (DOUBLE, FLOAT):  # NaN is null and -0 is 0, as everywhere
+        value = Value(F.when(~F.isnan(value.column), value.column + 0.0), value.misfit)
     if value is None or value.misfit is None:
         return value
     return Value(value.column, F.concat(value.misfit, F.lit(f" is not a {type}")))

@@ -13,6 +13,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from cepheid.bitemporal.repository import Refusal
 from cepheid.bitemporal.rounds import Rounds
 from cepheid.bitemporal.rows import CAUSE, action_types
 from cepheid.bitemporal.spark.batch import Histories
@@ -62,8 +63,12 @@ class Results:
             for each in self.classes
             if isinstance(each.declared, SubscribedClass)
         ]
+        reason = F.coalesce(
+            *(F.when(named("reason") == each.name, F.lit(each.value)) for each in Refusal)
+        )
+        columns = (reason.alias("reason"), named("count"))
         frames = (
-            self.histories.table(refused_of(name)).select(F.lit(name).alias(TYPE), "*")
+            self.histories.table(refused_of(name)).select(F.lit(name).alias(TYPE), *columns)
             for name in names
         )
         return reduce(DataFrame.unionAll, frames)
