@@ -263,7 +263,8 @@ def _outages(given: Outages) -> Iterator[Outage]:
         for record in read_records(os.fspath(given), on_problem=fail):
             yield _outage_of(record)
         return
-    for outage in given:
+    pairs: Iterable[object] = given
+    for outage in pairs:
         if not (isinstance(outage, tuple | list) and len(outage) == 2):
             fact = f"an outage is a pair of times, not {shown(outage)}"
             raise UsageError(error("usage", fact, hint="outages=[(begin, end), ...], or a file"))
