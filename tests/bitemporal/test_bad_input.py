@@ -97,6 +97,25 @@ def test_a_derived_event_without_a_key_ends_the_run() -> None:
     assert caught.value.diagnostics[0].code == "missing-key"
 
 
+@pytest.mark.parametrize("engine", ["reference", "local"])
+@pytest.mark.parametrize(
+    ("part", "whose"), [("ON ONTIME DO f(1 / NEW.x)", "a statement of A"), ("", "the query of D")]
+)
+def test_sql_that_fails_on_values_names_its_class_and_the_round(
+    part: str, whose: str, engine: str
+) -> None:
+    text = f"""CREATE MUTABLE SUBSCRIBED EVENT CLASS A(k INTEGER, x INTEGER) ID (k) FREEZING TIME (5m) {part};
+        CREATE COMPLEX EVENT CLASS D(k INTEGER, x NUMBER) ID (k) OBSERVATION SPAN (1h)
+        AS SELECT a.k, {"a.x" if part else "1 / a.x AS x"} FROM A a OCCURRING AT a;"""
+    records = [{**GOOD, "@time": 60, "@detected": 60, "x": 0}]
+    with pytest.raises(CepheidError) as caught:
+        cep.run(cep.parse(text, "bicepl"), records, chronon="1m", engine=engine)
+    [problem] = caught.value.diagnostics
+    assert problem.code == "sql-failed"
+    assert problem.message.startswith(f"{whose} in the round of 1970-01-01T00:01:00Z: ")
+    assert problem.span is not None
+
+
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "no chronon": ({"chronon": None}, "classes are processed in rounds"),
     "chronon of months": ({"chronon": "1 month"}, "months are not all of one length"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from cepheid.bitemporal.repository import Row, View
 from cepheid.bitemporal.rounds import Number, Rounds
@@ -11,7 +12,7 @@ from cepheid.core.event import Value
 from cepheid.core.time import format_instant
 from cepheid.errors import RunError, error
 from cepheid.io.encode import to_json
-from cepheid.program.classes import ComplexClass
+from cepheid.program.classes import ComplexClass, EventClass
 
 
 def view_of(
@@ -51,6 +52,19 @@ def _ambiguous(
     fact = f"{declared.name} has two events of one key{_when(rounds, round)}: {one} and {other}"
     hint = "add to the ID what tells them apart, or let the query choose one"
     return RunError(error("ambiguous-key", fact, declared.span, hint))
+
+
+@contextmanager
+def asked_in(declared: EventClass, what: str, rounds: Rounds, round: Number) -> Iterator[None]:
+    """SQL that fails on values: whose it is, and in which round."""
+    try:
+        yield
+    except RunError as failure:
+        problem = failure.diagnostics[0]
+        if problem.code != "sql-failed" or problem.span is not None:
+            raise
+        fact = f"{what} of {declared.name}{_when(rounds, round)}: {problem.message}"
+        raise RunError(error("sql-failed", fact, declared.span, problem.hint)) from None
 
 
 def _when(rounds: Rounds, round: Number | None) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from cepheid.analysis.lifespans import spans_of
-from cepheid.bitemporal.derivation import view_of
+from cepheid.bitemporal.derivation import asked_in, view_of
 from cepheid.bitemporal.detections import Key
 from cepheid.bitemporal.outcome import Outcome
 from cepheid.bitemporal.primitives import PRIMITIVES, Constellation, is_late_between
@@ -81,7 +81,8 @@ class Derivation:
         for each in self._classes:
             declared = each.declared
             if isinstance(declared, ComplexClass):
-                found = self._connection.execute(self._queries[declared.name])
+                with asked_in(declared, "the query", self._rounds, number):
+                    found = self._connection.execute(self._queries[declared.name]).fetchall()
                 rows = map(RowReader(declared).row, found)
                 views[declared.name] = view_of(declared, rows, self._rounds, number)
             self._connection.execute(f"DELETE FROM {quoted(declared.name)}")

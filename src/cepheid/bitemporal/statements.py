@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from cepheid.bitemporal.derivation import asked_in
 from cepheid.bitemporal.detections import Key
 from cepheid.bitemporal.outcome import Firing
 from cepheid.bitemporal.repository import Row
@@ -110,7 +111,9 @@ class Statements:
             return
         self._connection.execute(f"DELETE FROM {self._relation}")
         self._connection.executemany(self._insert, self._rows(pairs, now))
-        for place, sets, clears, *answers in self._connection.execute(self._select).fetchall():
+        with asked_in(self._class.declared, "a statement", self._rounds, now):
+            found = self._connection.execute(self._select).fetchall()
+        for place, sets, clears, *answers in found:
             pair = pairs[place]
             firings = tuple(self._fired(pair.key, answers, now))
             yield Answer(pair, firings, bool(sets), bool(clears))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from cepheid.analysis.lifespans import spans_of
-from cepheid.bitemporal.derivation import view_of
+from cepheid.bitemporal.derivation import asked_in, view_of
 from cepheid.bitemporal.detections import Detection, Key, by_class
 from cepheid.bitemporal.local.agenda import Agenda
 from cepheid.bitemporal.local.maintenance import Maintenance, maintenance_of
@@ -228,8 +228,9 @@ class LocalRounds:
     def _view(self, each: _Class, sql: str, number: Number) -> View:
         declared = each.resolved.declared
         assert isinstance(declared, ComplexClass)
-        rows = map(each.reader.row, self._connection.execute(sql).fetchall())
-        return view_of(declared, rows, self.rounds, number)
+        with asked_in(declared, "the query", self.rounds, number):
+            found = self._connection.execute(sql).fetchall()
+        return view_of(declared, map(each.reader.row, found), self.rounds, number)
 
     # What is forgotten
 
