@@ -276,4 +276,8 @@ def test_the_examples_in_the_docstrings_hold(module: str) -> None:
 
 def test_no_public_name_is_hidden_by_a_subpackage() -> None:
     submodules = {module.name for module in pkgutil.iter_modules(cep.__path__)}
-    assert submodules & set(cep.__all__) == {"live", "spark"}  # which are these very modules
+    assert submodules & set(cep.__all__) == {
+        "actions",
+        "live",
+        "spark",
+    }  # which are these very modules

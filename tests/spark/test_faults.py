@@ -211,7 +211,7 @@ def disk(stream: Stream) -> Iterator[Path]:
     if subprocess.run(command, capture_output=True, check=False).returncode:
         pytest.skip("only root makes a small disk")
     yield path
-    subprocess.run(("umount", str(path)), check=True)
+    subprocess.run(("umount", "--lazy", str(path)), check=True)
 
 
 def fill_up(disk: Path, free: int = 0) -> Path:
