@@ -156,8 +156,9 @@ def test_the_verbs_load_no_heavy_library() -> None:
 
 
 # The drivers by which systems run on Spark.
-_DRIVERS = ("batch.py", "stepwise.py", "stream.py")
+_DRIVERS = ("batch.py", "detect.py", "frames.py", "results.py", "stepwise.py", "stream.py")
 SPARK_DRIVERS = {ROOT / "bitemporal" / "spark" / name for name in _DRIVERS}
+SPARK_DRIVERS |= {ROOT / "verbs" / "detection.py"}  # whose types are Spark's
 
 
 def test_only_the_spark_engine_and_drivers_know_pyspark() -> None:

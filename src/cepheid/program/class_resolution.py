@@ -198,8 +198,9 @@ def _chains(
     """Statements that tell a class what they heard of another, which rounds do not wait for."""
     names = {each.name for each in classes}
     for place, statement in enumerate(statements):
-        heard = [n - len(statements) for n in reachable(place, sources) if n >= len(statements)]
-        if statement.target in names and heard:
+        behind = reachable(place, sources)
+        heard = [n - len(statements) for n in behind if n >= len(statements)]
+        if statement.target in names and heard and place not in behind:  # else a recursion
             first = classes[min(heard)].name
             fact = f"'{statement.name}' tells {statement.target} what it hears of {first}"
             hint = "a query can derive one class from another; or chain two programs"
