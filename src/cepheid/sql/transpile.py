@@ -340,7 +340,7 @@ def _spark_double_text(value: str) -> str:
     )
 
 
-def _spark_time_text(value: str) -> str:
+def spark_time_text(value: str) -> str:
     """ISO 8601 by arithmetic alone: the session's time zone has no say in it."""
     day = 86_400_000_000
     days = f"CAST(({value} - PMOD({value}, {day}L)) DIV {day}L AS INT)"
@@ -365,7 +365,7 @@ _SPARK_TEXTS: dict[str, Callable[[str], str]] = {
     "b": lambda value: f"CAST({value} AS STRING)",
     "i": lambda value: f"CAST({value} AS STRING)",
     "d": _spark_double_text,
-    "t": _spark_time_text,
+    "t": spark_time_text,
 }
 
 

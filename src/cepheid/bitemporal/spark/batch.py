@@ -63,9 +63,8 @@ class Histories:
     def keep(self, name: str) -> None:
         """Works out all that is known of a class, for everything that follows."""
         kept = self.table(fired_of(name)).localCheckpoint()
-        self._frames[fired_of(name)] = self._frames[timeline_of(name)] = (
-            kept  # which it begins with
-        )
+        # It has all columns of the timeline, which versions are made of.
+        self._frames |= {fired_of(name): kept, timeline_of(name): kept}
 
     def _frame(self, name: str) -> DataFrame:
         """Classes are analysed one by one: as one text, a program may be too deep for Spark.

@@ -100,13 +100,13 @@ class Derived:
 
     def _shown(self) -> str:
         """A row as messages show it."""
-        from cepheid.sql.transpile import _spark_time_text
+        from cepheid.sql.transpile import spark_time_text
 
         parts = []
         types = {a.name: a.type for a in self.resolved.declared.attributes}
         for column in self._values:
             is_time = column == "occ" or types[column] == TIMESTAMP
-            value = _spark_time_text(quoted(column)) if is_time else quoted(column)
+            value = spark_time_text(quoted(column)) if is_time else quoted(column)
             parts.append(f"{value} AS {quoted(column)}")
         options = "map('ignoreNullFields', 'false')"
         return f"to_json(struct({', '.join(parts)}), {options})"
