@@ -22,6 +22,7 @@ import os
 import resource
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, TextIO
 
 _RESULTS = 4  # their place in the term of a machine
@@ -135,9 +136,15 @@ class Worker:
 
 
 def _memory() -> int:
-    """Megabytes that this process has taken at most; the system counts kilobytes, a Mac bytes."""
-    taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return taken >> (20 if sys.platform == "darwin" else 10)
+    """Megabytes that this process has taken at most.
+
+    On Linux `ru_maxrss` would not do: it goes on from what the process had taken that started this one.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
+        return int(fields["VmHWM"].split()[0]) >> 10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 20
 
 
 def serve(requests: TextIO, answers: TextIO, worker: Worker) -> None:
