@@ -125,12 +125,9 @@ class Reactions:
         name = resolved.declared.name
         for pair in pairs:
             self._recorder.see(now, name, pair)
-        for answer in self._statements[name].answers(pairs, now):
-            if self._freezing is None or is_kept(
-                answer.pair, self._freezing[name], now, self._rounds
-            ):
-                for firing in answer.firings:
-                    self._recorder.fire(firing)
+        for pair, firing in self._statements[name].firings(pairs, now):
+            if self._freezing is None or is_kept(pair, self._freezing[name], now, self._rounds):
+                self._recorder.fire(firing)
         found = {atom for reaction in resolved.reactions for atom in atoms(reaction.condition)}
         for pair in pairs:
             self._toggle(name, pair, found, now)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from cepheid.bitemporal.derivation import asked_in
 from cepheid.bitemporal.detections import Key
@@ -22,6 +22,9 @@ from cepheid.core.event import Value
 from cepheid.core.time import Instant, format_instant
 from cepheid.core.types import STRING, TIMESTAMP, DataType
 from cepheid.program.resolved import ResolvedClass
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +48,60 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What the statements of a class say of an event."""
+class StatementsSql:
+    """The statements of a class as expressions over the relation."""
 
-    pair: Pair
-    firings: tuple[Firing, ...]
-    # Whether an atom holds that sets or clears the toggle; one that is set already stays so.
-    sets: bool
-    clears: bool
+    conditions: tuple[str, ...]
+    answers: tuple[
+        str, ...
+    ]  # each condition, then its arguments, which are asked for where it holds
+    toggle: str  # as the round leaves it: what sets it goes before what clears it
+
+    @staticmethod
+    def of(resolved: ResolvedClass, chronon: int) -> StatementsSql:
+        from cepheid.sql.conditions import (
+            argument_tree,
+            clears_toggle_tree,
+            condition_tree,
+            sets_toggle_tree,
+        )
+        from cepheid.sql.transpile import to_sql
+
+        def in_sql(tree: exp.Expr | None) -> str:
+            return "0" if tree is None else to_sql(tree, "sqlite")
+
+        conditions, answers = [], []
+        for reaction in resolved.reactions:
+            condition = in_sql(condition_tree(reaction.condition, chronon))
+            arguments = [in_sql(argument_tree(each, chronon)) for each in reaction.arguments]
+            conditions.append(condition)
+            answers += [condition, *(f"CASE WHEN {condition} THEN {a} END" for a in arguments)]
+        asked = [reaction.condition for reaction in resolved.reactions]
+        sets = in_sql(sets_toggle_tree(asked, chronon))
+        clears = in_sql(clears_toggle_tree(asked, chronon))
+        toggle = f"({sets}) OR (fired AND NOT ({clears}))"
+        return StatementsSql(tuple(conditions), tuple(answers), toggle)
+
+
+class FiringReader:
+    """Makes actions of the answers of the statements of a class."""
+
+    def __init__(self, resolved: ResolvedClass) -> None:
+        self._name = resolved.declared.name
+        # For each statement, where its answer is among all answers, and its arguments.
+        self._reactions: list[tuple[int, str, list[DataType]]] = []
+        place = 0
+        for reaction in resolved.reactions:
+            types = [argument.type for argument in reaction.arguments]
+            self._reactions.append((place, reaction.declared.action, types))
+            place += 1 + len(types)
+
+    def read(self, key: Key, answers: Sequence[object], now: Number) -> Iterator[Firing]:
+        for number, (place, action, types) in enumerate(self._reactions):
+            if answers[place]:
+                values = answers[place + 1 : place + 1 + len(types)]
+                arguments = tuple(map(argument_value, values, types))
+                yield Firing(now, self._name, key, number, action, arguments)
 
 
 class Statements:
@@ -74,49 +123,22 @@ class Statements:
             f"CREATE TEMP TABLE {self._relation} ({', '.join(map(quoted, columns))})"
         )
         self._insert = f"INSERT INTO {self._relation} VALUES ({', '.join('?' * len(columns))})"
-        # For each statement, where its answer and its arguments are among all answers.
-        self._reactions: list[tuple[int, str, list[DataType]]] = []
-        place = 0
-        for reaction in resolved.reactions:
-            types = [argument.type for argument in reaction.arguments]
-            self._reactions.append((place, reaction.declared.action, types))
-            place += 1 + len(types)
-        asked = ", ".join(['"@place"', *self._asked()])
+        self._firings = FiringReader(resolved)
+        asked = ", ".join(['"@place"', *StatementsSql.of(resolved, rounds.chronon).answers])
         self._select = f"SELECT {asked} FROM {self._relation}"
 
-    def _asked(self) -> Iterator[str]:
-        from cepheid.sql.conditions import (
-            argument_tree,
-            clears_toggle_tree,
-            condition_tree,
-            sets_toggle_tree,
-        )
-        from cepheid.sql.transpile import to_sql
-
-        chronon = self._rounds.chronon
-        conditions = [reaction.condition for reaction in self._class.reactions]
-        for tree in (
-            sets_toggle_tree(conditions, chronon),
-            clears_toggle_tree(conditions, chronon),
-        ):
-            yield "0" if tree is None else to_sql(tree, "sqlite")
-        for reaction in self._class.reactions:
-            yield to_sql(condition_tree(reaction.condition, chronon), "sqlite")
-            for argument in reaction.arguments:
-                yield to_sql(argument_tree(argument, chronon), "sqlite")
-
-    def answers(self, pairs: Sequence[Pair], now: Number) -> Iterator[Answer]:
-        """What they say of each event in a round, in the order of the events."""
+    def firings(self, pairs: Sequence[Pair], now: Number) -> Iterator[tuple[Pair, Firing]]:
+        """The actions that they call for in a round, in the order of the events."""
         if not pairs or not self._class.reactions:
             return
         self._connection.execute(f"DELETE FROM {self._relation}")
         self._connection.executemany(self._insert, self._rows(pairs, now))
         with asked_in(self._class.declared, "a statement", self._rounds, now):
             found = self._connection.execute(self._select).fetchall()
-        for place, sets, clears, *answers in found:
+        for place, *answers in found:
             pair = pairs[place]
-            firings = tuple(self._fired(pair.key, answers, now))
-            yield Answer(pair, firings, bool(sets), bool(clears))
+            for firing in self._firings.read(pair.key, answers, now):
+                yield pair, firing
 
     def _rows(self, pairs: Iterable[Pair], now: Number) -> Iterator[tuple[object, ...]]:
         empty = (None,) * self._width
@@ -132,13 +154,6 @@ class Statements:
                 pair.fired,
                 now,
             )
-
-    def _fired(self, key: Key, answers: Sequence[object], now: Number) -> Iterator[Firing]:
-        for number, (place, action, types) in enumerate(self._reactions):
-            if answers[place]:
-                values = answers[place + 1 : place + 1 + len(types)]
-                arguments = tuple(map(argument_value, values, types))
-                yield Firing(now, self._class.declared.name, key, number, action, arguments)
 
 
 def argument_value(value: object, type: DataType) -> Value:

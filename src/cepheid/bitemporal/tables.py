@@ -27,9 +27,13 @@ def column_names(declared: EventClass) -> list[str]:
 
 def definition(name: str, declared: EventClass, more: str = "") -> str:
     """The statement that makes a table with the columns of a class, and more."""
+    return f"CREATE TABLE {quoted(name)} ({', '.join(definitions(declared))}{more})"
+
+
+def definitions(declared: EventClass) -> list[str]:
+    """The columns of the table of a class, with the kinds of what they hold."""
     columns = [f"{quoted(a.name)} {_affinity(a.type)}" for a in declared.attributes]
-    columns += [f"{quoted(time)} INTEGER" for time in TIMES]
-    return f"CREATE TABLE {quoted(name)} ({', '.join(columns)}{more})"
+    return [*columns, *(f"{quoted(time)} INTEGER" for time in TIMES)]
 
 
 def _affinity(type: DataType) -> str:
@@ -42,8 +46,12 @@ def fill(
     connection: sqlite3.Connection, name: str, declared: EventClass, rows: Iterable[Row]
 ) -> None:
     marks = ", ".join("?" * len(column_names(declared)))
-    values = ((*row.values, row.occ, row.det, row.expires) for row in rows)
-    connection.executemany(f"INSERT INTO {quoted(name)} VALUES ({marks})", values)
+    connection.executemany(f"INSERT INTO {quoted(name)} VALUES ({marks})", map(cells, rows))
+
+
+def cells(row: Row) -> tuple[object, ...]:
+    """A row as its table has it."""
+    return (*row.values, row.occ, row.det, row.expires)
 
 
 class RowReader:

@@ -8,59 +8,53 @@ the round after each change, and as long as they hold in every round.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from cepheid.bitemporal.repository import Row
-from cepheid.bitemporal.rounds import Number, Rounds
-from cepheid.core.time import Instant
-from cepheid.program.resolved import ResolvedClass
+from cepheid.bitemporal.tables import quoted
 from cepheid.sql.atoms import atoms, is_edged
+from cepheid.sql.conditions import ResolvedCondition
+
+_NEVER = 2**63 - 1
 
 
-class Agenda:
-    """The times of one class's events."""
+def due_sql(
+    conditions: Sequence[ResolvedCondition], chronon: int, *, fired: str, is_steady: str
+) -> str:
+    """The number of the next round that matters, or one before it, as SQL over pairs; or null.
 
-    def __init__(self, resolved: ResolvedClass, rounds: Rounds) -> None:
-        conditions = [reaction.condition for reaction in resolved.reactions]
-        self._rounds = rounds
-        self._is_edged = all(map(is_edged, conditions))
-        self._atoms = {atom for condition in conditions for atom in atoms(condition)}
-        self._crossings = {
-            (crossing.attribute, crossing.offset)
-            for condition in conditions
-            for crossing in condition.crossings
-        }
-        names = [attribute.name for attribute in resolved.declared.attributes]
-        self._places = {name: place for place, name in enumerate(names)}
+    `fired` is the toggle after this round, and `is_steady` whether nothing at all happened in it.
+    """
+    if all(map(is_edged, conditions)):
+        return f"CASE WHEN has_new THEN {_first(_edges(conditions, chronon, fired))} END"
+    crossed = _first(_crossed(conditions, chronon))
+    return f"CASE WHEN has_new THEN CASE WHEN {is_steady} THEN {crossed} ELSE now + 1 END END"
 
-    def due(self, row: Row | None, now: Number, *, fired: bool, is_steady: bool) -> Number | None:
-        """The next round that matters, or a number before it."""
-        if row is None:
-            return None
-        if self._is_edged:
-            found = self._edges(row, fired=fired)
-        elif not is_steady:
-            return now + 1
-        else:
-            found = self._crossed(row)
-        return min((number for number in found if number > now), default=None)
 
-    def _edges(self, row: Row, *, fired: bool) -> Iterator[Number]:
-        for name, bounds in self._atoms:
-            if name == "ONTIME":
-                yield self._rounds.number(row.occ)
-            elif name == "LATE" and not fired:
-                yield self._rounds.number(row.occ + (bounds[0] if bounds else 0)) + 1
+def _first(numbers: Iterable[str]) -> str:
+    """The least of those after this round."""
+    later = [f"CASE WHEN {number} > now THEN {number} ELSE {_NEVER} END" for number in numbers]
+    return f"nullif(min({_NEVER}, {', '.join(later)}), {_NEVER})" if later else "NULL"
 
-    def _crossed(self, row: Row) -> Iterator[Number]:
-        for attribute, offset in self._crossings:
-            instant = self._instant(row, attribute)
-            if instant is not None:
-                number = self._rounds.number(instant + offset)
-                yield from (number, number + 1)
 
-    def _instant(self, row: Row, attribute: str) -> Instant | None:
-        if attribute in ("occ", "det"):
-            return row.occ if attribute == "occ" else row.det
-        value = row.values[self._places[attribute]]
-        return value if isinstance(value, int) else None
+def _edges(conditions: Iterable[ResolvedCondition], chronon: int, fired: str) -> Iterator[str]:
+    found = {atom for condition in conditions for atom in atoms(condition)}
+    for name, bounds in sorted(found, key=repr):
+        if name == "ONTIME":
+            yield _number("new_occ", chronon)
+        elif name == "LATE":
+            after = f"{_number(f'new_occ + {bounds[0] if bounds else 0}', chronon)} + 1"
+            yield f"CASE WHEN NOT {fired} THEN {after} END"
+
+
+def _crossed(conditions: Iterable[ResolvedCondition], chronon: int) -> Iterator[str]:
+    found = {(c.attribute, c.offset) for each in conditions for c in each.crossings}
+    for attribute, offset in sorted(found):
+        number = _number(f"{quoted(f'new_{attribute}')} + {offset}", chronon)
+        yield number
+        yield f"{number} + 1"
+
+
+def _number(instant: str, chronon: int) -> str:
+    """The number of the chronon of an instant, which may lie before the epoch."""
+    time = f"({instant})"
+    return f"(({time} - (({time} % {chronon}) + {chronon}) % {chronon}) / {chronon})"

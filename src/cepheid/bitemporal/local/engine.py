@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from cepheid.analysis.lifespans import spans_of
 from cepheid.bitemporal.derivation import asked_in, view_of
 from cepheid.bitemporal.detections import Detection, Key, by_class
-from cepheid.bitemporal.local.agenda import Agenda
+from cepheid.bitemporal.local.changes import Changes
+from cepheid.bitemporal.local.layout import Layout
 from cepheid.bitemporal.local.maintenance import Maintenance, maintenance_of
-from cepheid.bitemporal.local.store import ClassStore, Delta, Kept, Marks
+from cepheid.bitemporal.local.reactions import Reactions
+from cepheid.bitemporal.local.store import ClassStore, Kept
 from cepheid.bitemporal.outcome import Firing
-from cepheid.bitemporal.repository import Known, Refusal, Row, View
+from cepheid.bitemporal.repository import Known, Refusal, Row
 from cepheid.bitemporal.request import RoundsRequest
 from cepheid.bitemporal.rounds import Number
-from cepheid.bitemporal.statements import Answer, Pair, Statements, is_kept
-from cepheid.bitemporal.tables import RowReader
+from cepheid.bitemporal.statements import Pair
+from cepheid.bitemporal.tables import RowReader, cells
 from cepheid.core.time import Instant
 from cepheid.program.classes import ComplexClass
 from cepheid.program.resolved import ResolvedClass
@@ -43,17 +46,19 @@ class _Class:
 
     resolved: ResolvedClass
     store: ClassStore
+    changes: Changes
     maintenance: Maintenance | None  # of complex classes
-    statements: Statements
-    agenda: Agenda
+    reactions: Reactions | None  # of classes with statements
     reader: RowReader
+    touched: set[Key]  # keys of what changed, where someone asks for them
 
     @property
     def name(self) -> str:
         return self.resolved.declared.name
 
 
-_Changed = Callable[["_Class"], Delta]
+Delta: TypeAlias = dict[Key, tuple[Row | None, Row | None]]  # what was known, what is known
+_Proposed: TypeAlias = Callable[[_Class], bool]
 
 
 class LocalRounds:
@@ -65,29 +70,32 @@ class LocalRounds:
         self.rounds = request.rounds  # those of a stream are set as it goes on
         self._admission = request.admission()
         self._notes = notes
+        self._is_listening = False
         self._connection = connect(database)
-        self._is_window = request.is_window
-        freezing = {name: spans.freezing for name, spans in spans_of(request.classes).items()}
-        self._freezing = freezing if request.window == "sliding-actions" else None
-        self._classes = self._at_work(request.classes)
+        self._classes = self._at_work(request)
         self.refused: Counter[tuple[str, Refusal]] = Counter()
         self.last: Number | None = None
 
-    def _at_work(self, classes: Sequence[ResolvedClass]) -> dict[str, _Class]:
+    def _at_work(self, request: RoundsRequest) -> dict[str, _Class]:
+        classes, chronon = request.classes, request.rounds.chronon
         plans = {c.declared.name: maintenance_of(c) for c in classes if c.query is not None}
         indexes = {index for plan in plans.values() for index in plan.indexes}
         read = {name for each in classes for name in each.reads}
+        is_purged = request.window == "sliding-actions"
+        freezing = {name: spans.freezing for name, spans in spans_of(classes).items()}
         found = {}
         for each in classes:
-            name = each.declared.name
+            name, layout = each.declared.name, Layout(each.declared)
             own = sorted(columns for table, columns in indexes if table == name)
-            store = ClassStore(self._connection, each.declared, own, is_read=name in read)
-            if self._is_window:
-                store.index_expiry()
-            statements = Statements(self._connection, each, self.rounds)
-            agenda = Agenda(each, self.rounds)
-            reader = RowReader(each.declared)
-            found[name] = _Class(each, store, plans.get(name), statements, agenda, reader)
+            for statement in layout.permanent(own, is_window=request.is_window):
+                self._connection.execute(statement)
+            changes = Changes(self._connection, layout, chronon, is_read=name in read)
+            reactions = None
+            if each.reactions:
+                frozen = freezing[name] if is_purged else None
+                reactions = Reactions(self._connection, layout, each, chronon, frozen)
+            store, reader = ClassStore(self._connection, layout), RowReader(each.declared)
+            found[name] = _Class(each, store, changes, plans.get(name), reactions, reader, set())
         return found
 
     def round(self, number: Number, detections: Iterable[Detection] = ()) -> list[Firing]:
@@ -108,13 +116,11 @@ class LocalRounds:
     def _round(self, number: Number, detections: Iterable[Detection]) -> list[Firing]:
         silent = self._purge(number)
         waiting, last = by_class(detections), self.rounds.before(number)
-        deltas = self._propagated(
-            number, lambda each: self._taken(each, waiting.get(each.name, ()), last)
-        )
+        self._propagate(number, lambda each: self._taken(each, waiting.get(each.name, ()), last))
         firings = [
             firing
             for each in self._classes.values()
-            for firing in self._react(each, deltas[each.name], silent.get(each.name, {}), number)
+            for firing in self._react(each, silent.get(each.name, {}), number)
         ]
         self._settle()
         return firings
@@ -123,15 +129,15 @@ class LocalRounds:
 
     def listen(self) -> None:
         """From now on `changed` tells what rounds change."""
-        for each in self._classes.values():
-            each.store.touched = set()
+        self._is_listening = True
 
     def changed(self) -> dict[str, list[Kept]]:
         """What there is now of the events that rounds touched since the last call, by class."""
         found = {}
         for name, each in self._classes.items():
-            found[name] = each.store.kept_of(each.store.touched or ())
-            each.store.touched = set()
+            each.changes.affect(each.touched)
+            found[name] = each.store.kept_of_affected()
+            each.touched.clear()
         return found
 
     def everything(self) -> dict[str, list[Kept]]:
@@ -164,73 +170,84 @@ class LocalRounds:
 
     # What changes
 
-    def _propagated(self, number: Number, changed: _Changed) -> dict[str, Delta]:
+    def _propagate(self, number: Number, proposed: _Proposed) -> None:
         """The changes of all classes, from those of the subscribed ones."""
-        deltas: dict[str, Delta] = {}
-        for name, each in self._classes.items():
+        for each in self._classes.values():
             if each.maintenance is None:
-                deltas[name] = changed(each)
+                may_differ = proposed(each)
             else:
-                deltas[name] = self._rederived(each, each.maintenance, deltas, number)
-            if deltas[name]:
-                each.store.change(deltas[name])
-        return deltas
+                may_differ = self._rederived(each, each.maintenance, number)
+            each.changes.compare(number, may_differ=may_differ)
 
     def _settle(self) -> None:
         for each in self._classes.values():
-            each.store.settle()
+            if self._is_listening:
+                each.touched.update(each.changes.keys())
+            each.changes.settle()
 
-    def _taken(self, each: _Class, detections: Sequence[Detection], last: Number | None) -> Delta:
-        """What detections change."""
+    def _taken(self, each: _Class, detections: Sequence[Detection], last: Number | None) -> bool:
+        """What detections say of events; False where that is nothing new."""
         if not detections:
-            return {}
-        kept = each.store.kept_of({detection.key for detection in detections})
-        before = {event.key: event.row for event in kept}
-        events = {event.key: event.known for event in kept}
+            return False
+        asked = {detection.key for detection in detections}
+        each.changes.affect(asked)
+        known = each.store.known_of_affected()
         taken: dict[Key, Known] = {}
         for detection in detections:
             key = detection.key
-            known = events.get(key)
-            refusal = self._admission.refusal(detection, known, last)
+            before = taken.get(key) or known.get(key)
+            refusal = self._admission.refusal(detection, before, last)
             if refusal is not None:
                 self.refused[each.name, refusal] += 1
                 continue
-            events[key] = taken[key] = self._admission.applied(detection, known)
-        each.store.remember(taken)
-        return {k: (before[k], e.row) for k, e in taken.items() if before[k] != e.row}
+            taken[key] = self._admission.applied(detection, before)
+        if len(taken) < len(asked):
+            each.changes.affect(taken)
+        rows = ((*cells(e.row), e.incept) for e in taken.values() if e.row is not None)
+        each.changes.derive(rows)
+        self._retract(each, known, taken)
+        return bool(taken)
 
-    def _rederived(
-        self, each: _Class, plan: Maintenance, deltas: Mapping[str, Delta], number: Number
-    ) -> Delta:
-        changed = {name for name in each.resolved.reads if deltas[name]}
+    def _retract(
+        self, each: _Class, known: Mapping[Key, Known], taken: Mapping[Key, Known]
+    ) -> None:
+        """Of events without a row it is remembered when they were first told to occur."""
+        gone = [(key, event.incept) for key, event in taken.items() if event.row is None]
+        back = [k for k, e in known.items() if e.row is None and k in taken and taken[k].row]
+        each.store.retract(gone)
+        each.store.bring_back(back)
+        if self._is_listening:
+            each.touched.update(taken)
+
+    def _rederived(self, each: _Class, plan: Maintenance, number: Number) -> bool:
+        """What follows for the events of a complex class; False where nothing can."""
+        changed = {name for name in each.resolved.reads if self._classes[name].changes.are_any}
         if not changed:
-            return {}
-        keys = None if changed & plan.whole.keys() else self._reached(plan, changed)
-        if keys is None or plan.restricted is None:
-            view = self._view(each, plan.complete, number)
-            known = dict(each.store.rows())
-            return _delta(known, view, known.keys() | view.keys())
-        if not keys:
-            return {}
-        each.store.affect(keys)
-        view = self._view(each, plan.restricted, number)
-        rows = {event.key: event.row for event in each.store.kept_of_affected()}
-        return _delta(rows, view, keys)
+            return False
+        is_whole = plan.restricted is None or bool(changed & plan.whole.keys())
+        if not is_whole:
+            reaches = [reach.sql for reach in plan.reaches if reach.table in changed]
+            if not reaches or not each.changes.affect_found(" UNION ".join(reaches)):
+                return False
+            # A part of a key that is null must not be: who is it?
+            is_whole = each.changes.is_a_key_incomplete
+        if is_whole or plan.restricted is None:
+            self._derive(each, plan.complete, number)
+            each.changes.affect_all()
+        else:
+            self._derive(each, plan.restricted, number)
+        return True
 
-    def _reached(self, plan: Maintenance, changed: set[str]) -> set[Key] | None:
-        """The keys that changes can reach; None where a part of one is null, which must not be."""
-        keys: set[Key] = set()
-        for reach in plan.reaches:
-            if reach.table in changed:
-                keys.update(self._connection.execute(reach.sql).fetchall())
-        return None if any(None in key for key in keys) else keys
-
-    def _view(self, each: _Class, sql: str, number: Number) -> View:
+    def _derive(self, each: _Class, sql: str, number: Number) -> None:
         declared = each.resolved.declared
         assert isinstance(declared, ComplexClass)
         with asked_in(declared, "the query", self.rounds, number):
-            found = self._connection.execute(sql).fetchall()
-        return view_of(declared, map(each.reader.row, found), self.rounds, number)
+            try:
+                each.changes.derive_found(self._connection.cursor(), sql)
+            except sqlite3.IntegrityError:  # rows that are one event, or should not be
+                found = self._connection.execute(sql).fetchall()
+                view = view_of(declared, map(each.reader.row, found), self.rounds, number)
+                each.changes.derive(map(cells, view.values()))
 
     # What is forgotten
 
@@ -240,83 +257,66 @@ class LocalRounds:
         if lifespans is None or last is None:
             return {}
         end = self.rounds.instant(last)
-        deltas = self._propagated(
-            number, lambda each: self._expired(each, end - lifespans[each.name])
-        )
+        self._propagate(number, lambda each: self._expired(each, end - lifespans[each.name]))
+        deltas = {}
+        for each in self._classes.values():
+            each.changes.note_silent()
+            deltas[each.name] = self._delta(each)
         self._settle()
         for each in self._classes.values():
-            for key in each.store.drop_marks_before(end):
-                if self._notes:
-                    self._notes.unset(number, each.name, key)
+            self._drop_marks(each, end, number)
         return deltas
 
-    def _expired(self, each: _Class, incept: Number) -> Delta:
-        keys = each.store.began_before(incept)
-        if not keys:
-            return {}
-        kept = each.store.kept_of(keys)
-        each.store.forget(keys)
-        return {event.key: (event.row, None) for event in kept if event.row is not None}
+    def _expired(self, each: _Class, incept: Instant) -> bool:
+        forgotten = each.store.forget_retracted(incept)
+        if self._is_listening:
+            each.touched.update(forgotten)
+        each.changes.derive(())
+        return each.changes.affect_found(*each.store.begun_before(incept)) > 0
+
+    def _drop_marks(self, each: _Class, end: Instant, number: Number) -> None:
+        for key, was_set in each.store.drop_marks_before(end):
+            if self._is_listening:
+                each.touched.add(key)
+            if was_set and self._notes is not None:
+                self._notes.unset(number, each.name, key)
 
     # What follows
 
-    def _react(self, each: _Class, delta: Delta, silent: Delta, number: Number) -> Iterator[Firing]:
-        self._note(each, _both(silent, delta), number)
-        if not each.resolved.reactions:
-            self._see(each, [Pair(key, *rows) for key, rows in delta.items()], number)
-            return
-        marks: dict[Key, Marks] = {}
-        pairs = list(self._pairs(each, delta, silent, number, marks))
-        self._see(each, pairs, number)
-        for answer in each.statements.answers(pairs, number):
-            pair = answer.pair
-            marks[pair.key] = self._marked(each, answer, marks[pair.key], number)
-            if self._freezing is None or is_kept(
-                pair, self._freezing[each.name], number, self.rounds
-            ):
-                yield from answer.firings
-        each.store.mark(marks)
-
-    def _pairs(
-        self, each: _Class, delta: Delta, silent: Delta, number: Number, marks: dict[Key, Marks]
-    ) -> Iterator[Pair]:
-        """The events to look at: those that changed, and those whose time has come."""
-        asked = {*delta, *silent, *each.store.due(number)}
-        for event in each.store.kept_of(asked) if asked else ():
-            key, mark = event.key, event.marks
-            old, new = delta.get(key, (event.row, event.row))
-            marks[key] = mark if new is not None else Marks(mark.fired, None, mark.expires)
-            if old is not None or new is not None:
-                yield Pair(key, old, new, mark.fired)
-
-    def _marked(self, each: _Class, answer: Answer, mark: Marks, number: Number) -> Marks:
-        pair = answer.pair
-        fired = answer.sets or (mark.fired and not answer.clears)
-        if self._notes and fired != mark.fired:
-            (self._notes.set if fired else self._notes.unset)(number, each.name, pair.key)
-        is_steady = fired == mark.fired and not answer.firings and pair.old == pair.new
-        due = each.agenda.due(pair.new, number, fired=fired, is_steady=is_steady)
-        seen = max(mark.expires, pair.expires) if mark.fired else pair.expires
-        return Marks(fired, due, seen)
-
-    def _see(self, each: _Class, pairs: Sequence[Pair], number: Number) -> None:
+    def _react(self, each: _Class, silent: Delta, number: Number) -> list[Firing]:
+        changes, reactions = each.changes, each.reactions
         if self._notes is not None:
-            for pair in pairs:
-                self._notes.see(number, each.name, pair)
+            self._note(each, silent, number, self._notes)
+        if reactions is None:
+            return []
+        changes.look_again(number)
+        with asked_in(each.resolved.declared, "a statement", self.rounds, number):
+            firings = reactions.firings(number)
+            if self._notes is not None:
+                for key, is_set in reactions.toggled():
+                    note = self._notes.set if is_set else self._notes.unset
+                    note(number, each.name, key)
+            reactions.mark(number)
+        return firings
 
-    def _note(self, each: _Class, delta: Delta, number: Number) -> None:
-        if self._notes is None:
+    def _delta(self, each: _Class) -> Delta:
+        """What changed, where someone listens to it."""
+        if self._notes is None or not each.changes.are_any:
+            return {}
+        return {pair.key: (pair.old, pair.new) for pair in each.changes.pairs()}
+
+    def _note(self, each: _Class, silent: Delta, number: Number, notes: Notes) -> None:
+        if not each.changes.are_any and not silent:
             return
-        for key, (old, new) in delta.items():
+        pairs = each.changes.pairs()
+        for pair in pairs:
+            notes.see(number, each.name, pair)
+        delta: Delta = {pair.key: (pair.old, pair.new) for pair in pairs}
+        for key, (old, new) in _both(silent, delta).items():
             if new is None:
-                self._notes.close(number, each.name, key)
+                notes.close(number, each.name, key)
             elif old is None or not new.says(old):
-                self._notes.know(number, each.name, key, new)
-
-
-def _delta(known: Mapping[Key, Row | None], view: View, keys: Iterable[Key]) -> Delta:
-    found = {key: (known.get(key), view.get(key)) for key in keys}
-    return {key: pair for key, pair in found.items() if pair[0] != pair[1]}
+                notes.know(number, each.name, key, new)
 
 
 def _both(first: Delta, second: Delta) -> Delta:

@@ -26,8 +26,7 @@ from cepheid.sql.queries import with_latest
 from cepheid.sql.selects import Source
 from cepheid.sql.transpile import ordered_join, to_sql
 
-STATE = "@state"  # 0: known before and now, 1: now only, 2: before only
-_BEFORE = 2
+STATE = "@state"  # 0: known now, 1: known until this round
 _AFFECTED = "@affected"
 
 
@@ -380,7 +379,7 @@ def _now(tree: exp.Expr) -> exp.Expr:
             if source.table is None or source.alias == _AFFECTED:
                 continue
             column = exp.column(STATE, table=source.alias, quoted=True)
-            condition = exp.LT(this=column, expression=exp.Literal.number(_BEFORE))
+            condition = exp.EQ(this=column, expression=exp.Literal.number(0))
             if source.is_outer and source.join is not None:
                 on = source.join.args.get("on")
                 source.join.set("on", exp.and_(on, condition, copy=False) if on else condition)

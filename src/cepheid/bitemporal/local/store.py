@@ -1,27 +1,19 @@
-"""What is known of the events of one class, in SQLite.
-
-While a round lasts, the rows that it changes stand beside their successors, told apart by their
-state; what changed is in a table of its own. Toggles, and when an event has to be looked at again,
-have another, by key.
-"""
+"""What is known of the events of one class, and what is remembered of them, in SQLite."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, TypeAlias
+from typing import Any
 
 from cepheid.bitemporal.detections import Key
-from cepheid.bitemporal.local.maintenance import STATE, affected_of, delta_of
+from cepheid.bitemporal.local.layout import INCEPT, Layout
+from cepheid.bitemporal.local.maintenance import STATE
 from cepheid.bitemporal.repository import Known, Row
 from cepheid.bitemporal.rounds import Number
-from cepheid.bitemporal.tables import RowReader, column_names, definition, quoted
+from cepheid.bitemporal.tables import RowReader, cells, column_names, quoted
 from cepheid.core.time import Instant
-from cepheid.program.classes import EventClass, SubscribedClass
-
-Delta: TypeAlias = dict[Key, tuple[Row | None, Row | None]]  # what was known, what is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +23,10 @@ class Marks:
     fired: bool = False
     due: Number | None = None
     expires: Instant = 0  # when the last event behind it does, as far as was seen
+
+    @property
+    def say_nothing(self) -> bool:
+        return not self.fired and self.due is None
 
 
 NOTHING = Marks()
@@ -49,237 +45,133 @@ class Kept:
     def is_forgotten(self) -> bool:
         return self.row is None and self.incept is None and self.marks == NOTHING
 
-    @property
-    def known(self) -> Known | None:
-        return None if self.incept is None else Known(self.incept, self.row)
-
 
 class ClassStore:
-    """The table of a class and what belongs to it."""
+    """The tables of a class that stay."""
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        declared: EventClass,
-        indexes: Iterable[Sequence[str]],
-        *,
-        is_read: bool,
-    ) -> None:
-        self._connection = connection
+    def __init__(self, connection: sqlite3.Connection, layout: Layout) -> None:
+        self._layout = layout
+        self._reader = RowReader(layout.declared)
         # Nothing that is asked here calls a function of ours, which alone could fail.
         self._cursor = connection.cursor(sqlite3.Cursor)
-        self._reader = RowReader(declared)
-        self._class = declared
-        self._is_read = is_read  # by queries of other classes
-        self.touched: set[Key] | None = None  # keys of what changed, where someone asks for them
-        self._table = quoted(declared.name)
-        self._known = quoted(f"{declared.name}@known")
-        self._marks = quoted(f"{declared.name}@marks")
-        self._affected = f"temp.{quoted(affected_of(declared.name))}"
-        self._key = ", ".join(map(quoted, declared.key))
-        self._at_key = " AND ".join(f"{quoted(name)} = ?" for name in declared.key)
-        self._columns = ", ".join(map(quoted, column_names(declared)))
-        self._create(indexes)
 
-    def _create(self, indexes: Iterable[Sequence[str]]) -> None:
-        execute, name = self._cursor.execute, self._class.name
-        state = quoted(STATE)
-        made = definition(name, self._class, f", {state} INTEGER NOT NULL")
-        execute(made.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
-        self._index("@key", self._key)
-        self._index("@moving", f"{state}) WHERE ({state} > 0")
-        for columns in indexes:
-            if tuple(columns) == self._class.key[: len(columns)]:
-                continue  # the key has it
-            self._index("@" + "+".join(columns), ", ".join(map(quoted, columns)))
-        execute(
-            f"CREATE TEMP VIEW {quoted(delta_of(name))} AS"
-            f" SELECT {self._columns} FROM main.{self._table} INDEXED BY {quoted(name + '@moving')}"
-            f" WHERE {state} > 0"
+    # Subscribed events
+
+    def known_of_affected(self) -> dict[Key, Known]:
+        """What is known of the keys that may change, where anything is."""
+        layout, width = self._layout, len(self._layout.key)
+        incept = f"coalesce(t.{quoted(INCEPT)}, g.{quoted(INCEPT)})"
+        names = ", ".join(f"t.{quoted(name)}" for name in column_names(layout.declared))
+        found = self._cursor.execute(
+            f"SELECT {layout.keys('k')}, {incept}, {names}{self._of_affected}"
+            f" WHERE {incept} IS NOT NULL"
         )
-        execute(f"CREATE TEMP TABLE {quoted(affected_of(name))} ({self._key})")
-        more = f"PRIMARY KEY ({self._key})) WITHOUT ROWID"
-        execute(
-            f"CREATE TABLE IF NOT EXISTS {self._marks} ({self._key}, fired INTEGER NOT NULL,"
-            f" due INTEGER, expires INTEGER NOT NULL, {more}"
-        )
-        execute(
-            f"CREATE INDEX IF NOT EXISTS {quoted(name + '@due')} ON {self._marks} (due)"
-            " WHERE due IS NOT NULL"
-        )
-        if isinstance(self._class, SubscribedClass):
-            execute(
-                f"CREATE TABLE IF NOT EXISTS {self._known} ({self._key}, incept INTEGER, {more}"
+        return {
+            self._reader.plain_key(each[:width]): Known(
+                each[width], None if each[-1] is None else self._reader.row(each[width + 1 :])
             )
+            for each in found
+        }
 
-    def _index(self, name: str, columns: str) -> None:
-        full = quoted(f"{self._class.name}{name}")
-        self._cursor.execute(f"CREATE INDEX IF NOT EXISTS {full} ON {self._table} ({columns})")
-
-    def index_expiry(self) -> None:
-        """For windows, which ask what expires first."""
-        on_known = f"ON {self._known} (incept)"
-        on_marks = f"ON {self._marks} (expires)"
-        for name, place in (("@incept", on_known), ("@expires", on_marks)):
-            if place is on_known and not isinstance(self._class, SubscribedClass):
-                continue
-            full = quoted(f"{self._class.name}{name}")
-            self._cursor.execute(f"CREATE INDEX IF NOT EXISTS {full} {place}")
-
-    # Rows
-
-    def row(self, key: Key) -> Row | None:
-        """What is known now."""
-        sql = f"SELECT {self._columns} FROM {self._table} WHERE {self._at_key} AND {quoted(STATE)} < 2"
-        found = self._cursor.execute(sql, key).fetchone()
-        return None if found is None else self._reader.row(found)
-
-    def rows(self) -> Iterator[tuple[Key, Row]]:
-        sql = f"SELECT {self._columns} FROM {self._table} WHERE {quoted(STATE)} < 2"
-        for found in self._cursor.execute(sql).fetchall():
-            row = self._reader.row(found)
-            yield self._reader.key(row), row
-
-    def change(self, delta: Delta) -> None:
-        """Puts what is known in the place of what was known, and keeps that until the round is settled."""
-        self._touch(delta)
-        state = quoted(STATE)
-        gone = [key for key, (old, _) in delta.items() if old is not None]
-        come = [_cells(new) for _, new in delta.values() if new is not None]
-        at_key = f"{self._at_key} AND {state} = 0"
-        marks = ", ".join("?" * (len(column_names(self._class))))
-        run = self._cursor.executemany
-        if not self._is_read:
-            run(f"DELETE FROM {self._table} WHERE {at_key}", gone)
-            run(f"INSERT INTO {self._table} VALUES ({marks}, 0)", come)
-            return
-        run(f"UPDATE {self._table} SET {state} = 2 WHERE {at_key}", gone)
-        run(f"INSERT INTO {self._table} VALUES ({marks}, 1)", come)
-
-    def settle(self) -> None:
-        """Forgets what was known before."""
-        if not self._is_read:
-            return
-        state, execute = quoted(STATE), self._cursor.execute
-        execute(f"DELETE FROM {self._table} WHERE {state} > 0 AND {state} = 2")
-        execute(f"UPDATE {self._table} SET {state} = 0 WHERE {state} > 0")
-
-    def affect(self, keys: Iterable[Key]) -> None:
-        """Names the keys that are derived anew."""
-        marks = ", ".join("?" * len(self._class.key))
-        self._cursor.execute(f"DELETE FROM {self._affected}")
-        self._cursor.executemany(f"INSERT INTO {self._affected} VALUES ({marks})", keys)
-
-    # What is remembered of subscribed events
-
-    def remember(self, events: Mapping[Key, Known]) -> None:
-        self._touch(events)
-        marks = ", ".join("?" * (len(self._class.key) + 1))
-        rows = ((*key, known.incept) for key, known in events.items())
-        self._cursor.executemany(f"INSERT OR REPLACE INTO {self._known} VALUES ({marks})", rows)
-
-    def began_before(self, incept: Instant) -> list[Key]:
-        """The events that were first told to occur before an instant."""
-        sql = f"SELECT {self._key} FROM {self._known} WHERE incept < ?"
-        return self._cursor.execute(sql, (incept,)).fetchall()
-
-    def forget(self, keys: Sequence[Key]) -> None:
-        self._touch(keys)
-        self._cursor.executemany(f"DELETE FROM {self._known} WHERE {self._at_key}", keys)
-
-    # Toggles, and when to look again
-
-    def mark(self, marks: Mapping[Key, Marks]) -> None:
-        """Sets marks; those that say nothing are not kept."""
-        self._touch(marks)
-        kept = [
-            (*k, m.fired, m.due, m.expires)
-            for k, m in marks.items()
-            if m.fired or m.due is not None
-        ]
-        gone = [key for key, m in marks.items() if not m.fired and m.due is None]
-        signs = ", ".join("?" * (len(self._class.key) + 3))
-        run = self._cursor.executemany
-        run(f"INSERT OR REPLACE INTO {self._marks} VALUES ({signs})", kept)
-        run(f"DELETE FROM {self._marks} WHERE {self._at_key}", gone)
-
-    def due(self, number: Number) -> list[Key]:
-        """The events that have to be looked at by a round."""
-        sql = f"SELECT {self._key} FROM {self._marks} WHERE due IS NOT NULL AND due <= ?"
-        return self._cursor.execute(sql, (number,)).fetchall()
-
-    def next_due(self) -> Number | None:
-        found: Number | None = self._one(
-            f"SELECT MIN(due) FROM {self._marks} WHERE due IS NOT NULL"
+    @property
+    def _of_affected(self) -> str:
+        layout = self._layout
+        return (
+            f" FROM {layout.affected} k"
+            f" LEFT JOIN {layout.known} t ON {layout.same_key('k', 't')} AND t.{quoted(STATE)} = 0"
+            f" LEFT JOIN {layout.gone} g ON {layout.same_key('k', 'g')}"
         )
-        return found
+
+    def retract(self, events: Iterable[tuple[Key, Instant]]) -> None:
+        """Remembers of events without a row when they were first told to occur."""
+        marks = self._layout.marks_for(len(self._layout.key) + 1)
+        rows = ((*key, incept) for key, incept in events)
+        self._cursor.executemany(
+            f"INSERT OR REPLACE INTO {self._layout.gone} VALUES ({marks})", rows
+        )
+
+    def bring_back(self, keys: Iterable[Key]) -> None:
+        """What was retracted has a row again."""
+        self._cursor.executemany(
+            f"DELETE FROM {self._layout.gone} WHERE {self._layout.at_key}", keys
+        )
+
+    # Windows
+
+    def begun_before(self, incept: Instant) -> tuple[str, tuple[Instant]]:
+        """The query for the keys of known events that were first told to occur before an instant."""
+        before = f"{quoted(INCEPT)} < ? AND {quoted(STATE)} = 0"
+        return f"SELECT {self._layout.keys()} FROM {self._layout.known} WHERE {before}", (incept,)
+
+    def forget_retracted(self, incept: Instant) -> list[Key]:
+        """Forgets those of which no row is left, and gives their keys."""
+        gone, before = self._layout.gone, f"{quoted(INCEPT)} < ?"
+        sql = f"SELECT {self._layout.keys()} FROM {gone} WHERE {before}"
+        found = self._cursor.execute(sql, (incept,)).fetchall()
+        self._cursor.execute(f"DELETE FROM {gone} WHERE {before}", (incept,))
+        return [self._reader.plain_key(each) for each in found]
 
     def first_incept(self) -> Instant | None:
         """When the first of its subscribed events was told to occur."""
-        if not self._is_subscribed:
+        if not self._layout.is_subscribed:
             return None
-        found: Instant | None = self._one(f"SELECT MIN(incept) FROM {self._known}")
-        return found
+        tables = self._layout.known, self._layout.gone
+        found = [self._one(f"SELECT MIN({quoted(INCEPT)}) FROM {table}") for table in tables]
+        return min((incept for incept in found if incept is not None), default=None)
 
     def first_expiry(self) -> Instant | None:
         """When the first marks are dropped."""
-        found: Instant | None = self._one(f"SELECT MIN(expires) FROM {self._marks}")
+        found: Instant | None = self._one(f"SELECT MIN(expires) FROM {self._layout.marks}")
+        return found
+
+    def drop_marks_before(self, expires: Instant) -> list[tuple[Key, bool]]:
+        """Drops the marks of events of which nothing is left; gives their keys and toggles."""
+        marks, width = self._layout.marks, len(self._layout.key)
+        sql = f"SELECT {self._layout.keys()}, fired FROM {marks} WHERE expires < ?"
+        found = self._cursor.execute(sql, (expires,)).fetchall()
+        self._cursor.execute(f"DELETE FROM {marks} WHERE expires < ?", (expires,))
+        return [(self._reader.plain_key(each[:width]), bool(each[width])) for each in found]
+
+    # When to look again
+
+    def next_due(self) -> Number | None:
+        marks = self._layout.marks
+        found: Number | None = self._one(f"SELECT MIN(due) FROM {marks} WHERE due IS NOT NULL")
         return found
 
     def _one(self, sql: str) -> Any:
         return self._cursor.execute(sql).fetchone()[0]
 
-    def drop_marks_before(self, expires: Instant) -> list[Key]:
-        """Drops the marks of events of which nothing is left; gives those whose toggle was set."""
-        sql = f"SELECT {self._key}, fired FROM {self._marks} WHERE expires < ?"
-        found = self._cursor.execute(sql, (expires,)).fetchall()
-        self._cursor.execute(f"DELETE FROM {self._marks} WHERE expires < ?", (expires,))
-        self._touch(tuple(key) for *key, _ in found)
-        return [tuple(key) for *key, fired in found if fired]
-
-    # What there is of events
-
-    def _touch(self, keys: Iterable[Key]) -> None:
-        if self.touched is not None:
-            self.touched.update(keys)
-
-    def kept_of(self, keys: Iterable[Key]) -> list[Kept]:
-        """What there is of some events, in the order of their keys."""
-        self.affect(keys)
-        return self.kept_of_affected()
+    # What is kept elsewhere
 
     def kept_of_affected(self) -> list[Kept]:
-        return self._kept(self._affected)
+        """What there is of the keys that were named, in their order."""
+        return self._kept(self._layout.affected)
 
     def all_kept(self) -> list[Kept]:
         """What there is of all events."""
-        tables = [self._table, self._marks, *([self._known] if self._is_subscribed else [])]
-        return self._kept(f"({' UNION '.join(f'SELECT {self._key} FROM {t}' for t in tables)})")
+        layout = self._layout
+        tables = [layout.known, layout.marks, *([layout.gone] if layout.is_subscribed else [])]
+        return self._kept(f"({' UNION '.join(f'SELECT {layout.keys()} FROM {t}' for t in tables)})")
 
     def _kept(self, keys: str) -> list[Kept]:
         return [self._kept_event(found) for found in self._cursor.execute(self._look_up(keys))]
 
-    @cache  # noqa: B019  a store lives as long as its connection
     def _look_up(self, keys: str) -> str:
-        columns = [f"k.{quoted(name)}" for name in self._class.key]
-        columns += ["m.fired", "m.due", "m.expires", "e.incept" if self._is_subscribed else "NULL"]
-        columns += [f"r.{quoted(name)}" for name in (STATE, *column_names(self._class))]
-        joins = f" LEFT JOIN {self._table} r ON {self._same_key('r')} AND r.{quoted(STATE)} < 2"
-        joins += f" LEFT JOIN {self._marks} m ON {self._same_key('m')}"
-        if self._is_subscribed:
-            joins += f" LEFT JOIN {self._known} e ON {self._same_key('e')}"
-        order = ", ".join(map(str, range(1, len(self._class.key) + 1)))
+        layout, incept = self._layout, quoted(INCEPT)
+        columns = [layout.keys("k"), "m.fired", "m.due", "m.expires"]
+        columns.append(f"coalesce(r.{incept}, g.{incept})" if layout.is_subscribed else "NULL")
+        columns += [f"r.{quoted(name)}" for name in (STATE, *column_names(layout.declared))]
+        known = f"{layout.same_key('k', 'r')} AND r.{quoted(STATE)} = 0"
+        joins = f" LEFT JOIN {layout.known} r ON {known}"
+        joins += f" LEFT JOIN {layout.marks} m ON {layout.same_key('k', 'm')}"
+        if layout.is_subscribed:
+            joins += f" LEFT JOIN {layout.gone} g ON {layout.same_key('k', 'g')}"
+        order = ", ".join(map(str, range(1, len(layout.key) + 1)))
         return f"SELECT {', '.join(columns)} FROM {keys} k{joins} ORDER BY {order}"
 
-    @property
-    def _is_subscribed(self) -> bool:
-        return isinstance(self._class, SubscribedClass)
-
-    def _same_key(self, alias: str) -> str:
-        return " AND ".join(f"k.{quoted(n)} = {alias}.{quoted(n)}" for n in self._class.key)
-
     def _kept_event(self, found: Sequence[Any]) -> Kept:
-        width = len(self._class.key)
+        width = len(self._layout.key)
         fired, due, expires, incept, state = found[width : width + 5]
         marks = NOTHING if fired is None else Marks(bool(fired), due, expires)
         row = None if state is None else self._reader.row(found[width + 5 :])
@@ -287,15 +179,21 @@ class ClassStore:
 
     def load(self, events: Iterable[Kept]) -> None:
         """Takes in what was kept of events that it knows nothing of."""
-        kept = list(events)
-        marks = ", ".join("?" * len(column_names(self._class)))
-        rows = (_cells(each.row) for each in kept if each.row is not None)
-        self._cursor.executemany(f"INSERT INTO {self._table} VALUES ({marks}, 0)", rows)
-        self.mark({each.key: each.marks for each in kept})
-        begun = {e.key: Known(e.incept, e.row) for e in kept if e.incept is not None}
-        if begun:
-            self.remember(begun)
+        kept, layout, run = list(events), self._layout, self._cursor.executemany
+        signs = layout.marks_for(len(layout.columns))
+        run(f"INSERT INTO {layout.known} VALUES ({signs}, 0)", self._rows(kept))
+        signs = layout.marks_for(len(layout.key) + 3)
+        marks = (
+            (*each.key, each.marks.fired, each.marks.due, each.marks.expires)
+            for each in kept
+            if not each.marks.say_nothing
+        )
+        run(f"INSERT INTO {layout.marks} VALUES ({signs})", marks)
+        if layout.is_subscribed:
+            self.retract((e.key, e.incept) for e in kept if e.row is None and e.incept is not None)
 
-
-def _cells(row: Row) -> tuple[object, ...]:
-    return (*row.values, row.occ, row.det, row.expires)
+    def _rows(self, kept: Iterable[Kept]) -> Iterator[tuple[object, ...]]:
+        for each in kept:
+            if each.row is not None:
+                own = (each.incept,) if self._layout.is_subscribed else ()
+                yield (*cells(each.row), *own)

@@ -1,0 +1,163 @@
+"""The tables of one class in SQLite: their names and columns.
+
+Three tables stay. That of the class has what is known of each event, for subscribed ones with the time
+at which it was first told to occur, `@incept`; `@gone` has that time of those that were retracted;
+`@marks` has toggles, and the rounds by which events have to be looked at again. Four others last for a
+round: the keys that it may change, `@affected`; what is known of these now, `@derived`; and where
+that differs from what was known, both side by side, `@pairs`, which is the relation that statements are
+asked over. `@silent` has the keys of which a window forgot something.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from cepheid.bitemporal.local.maintenance import STATE, affected_of, delta_of
+from cepheid.bitemporal.tables import column_names, definitions, quoted
+from cepheid.program.classes import EventClass, SubscribedClass
+
+INCEPT = "@incept"
+_OF_PAIRS = ("has_new", "has_old", "differs", "fired", "now", "@until", "@same")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the statements over the tables of a class are made of."""
+
+    declared: EventClass
+
+    @property
+    def is_subscribed(self) -> bool:
+        return isinstance(self.declared, SubscribedClass)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.declared.key
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """What is known of an event."""
+        return (*column_names(self.declared), *((INCEPT,) if self.is_subscribed else ()))
+
+    # Names
+
+    @cached_property
+    def known(self) -> str:
+        return quoted(self.declared.name)
+
+    @cached_property
+    def gone(self) -> str:
+        return self._named("@gone")
+
+    @cached_property
+    def marks(self) -> str:
+        return self._named("@marks")
+
+    @cached_property
+    def affected(self) -> str:
+        return f"temp.{quoted(affected_of(self.declared.name))}"
+
+    @cached_property
+    def derived(self) -> str:
+        return f"temp.{self._named('@derived')}"
+
+    @cached_property
+    def pairs(self) -> str:
+        return f"temp.{self._named('@pairs')}"
+
+    @cached_property
+    def silent(self) -> str:
+        return f"temp.{self._named('@silent')}"
+
+    def _named(self, suffix: str) -> str:
+        return quoted(self.declared.name + suffix)
+
+    # Parts of statements
+
+    def keys(self, table: str = "") -> str:
+        """The columns of the key, of a table."""
+        return listed(self.key, f"{table}." if table else "")
+
+    def all(self, table: str = "") -> str:
+        """The columns of what is known, of a table."""
+        return listed(self.columns, f"{table}." if table else "")
+
+    def side(self, side: str) -> str:
+        """The columns of what is known, of one side of pairs: `new` or `old`."""
+        return listed([f"{side}_{name}" for name in self.columns])
+
+    @cached_property
+    def pair_keys(self) -> str:
+        return listed([f"key_{name}" for name in self.key])
+
+    def same_key(self, one: str, other: str) -> str:
+        parts = (f"{one}.{quoted(n)} = {other}.{quoted(n)}" for n in self.key)
+        return " AND ".join(parts)
+
+    @cached_property
+    def at_key(self) -> str:
+        return " AND ".join(f"{quoted(name)} = ?" for name in self.key)
+
+    def marks_for(self, count: int) -> str:
+        return ", ".join("?" * count)
+
+    # Definitions
+
+    def permanent(self, indexes: list[tuple[str, ...]], *, is_window: bool) -> list[str]:
+        """The statements that make the tables which stay, where they are not there yet."""
+        by_key = f"PRIMARY KEY ({self.keys()})) WITHOUT ROWID"
+        columns = [*definitions(self.declared), *([_INCEPT] if self.is_subscribed else [])]
+        made = [
+            f"TABLE {{}} {self.known} ({', '.join(columns)}, {quoted(STATE)} INTEGER NOT NULL,"
+            f" PRIMARY KEY ({self.keys()}, {quoted(STATE)})) WITHOUT ROWID",
+            f"TABLE {{}} {self.marks} ({self.keys()}, fired INTEGER NOT NULL, due INTEGER,"
+            f" expires INTEGER NOT NULL, {by_key}",
+            f"INDEX {{}} {self._named('@due')} ON {self.marks} (due) WHERE due IS NOT NULL",
+        ]
+        if self.is_subscribed:
+            made.append(f"TABLE {{}} {self.gone} ({self.keys()}, {_INCEPT}, {by_key}")
+        made += [
+            self._index("@" + "+".join(each), self.known, listed(each))
+            for each in indexes
+            if each != self.key[: len(each)]  # which has one
+        ]
+        if is_window:
+            made.append(self._index("@expires", self.marks, "expires"))
+            if self.is_subscribed:
+                made.append(self._index("@begun", self.known, quoted(INCEPT)))
+                made.append(self._index("@gone@begun", self.gone, quoted(INCEPT)))
+        return [f"CREATE {each.format('IF NOT EXISTS')}" for each in made]
+
+    def _index(self, suffix: str, table: str, columns: str) -> str:
+        return f"INDEX {{}} {self._named(suffix)} ON {table} ({columns})"
+
+    def temporary(self) -> list[str]:
+        """The statements that make the tables of a round."""
+        columns = [*definitions(self.declared), *([_INCEPT] if self.is_subscribed else [])]
+        # What has no key or no time, or has a key twice, is looked into.
+        derived = [f"{each} NOT NULL" if each == _OCC else each for each in columns]
+        sides = f"{self.side('new')}, {self.side('old')}"
+        changed = (
+            f"SELECT {listed(self.columns, '', f'{side}_')} FROM {self.pairs} WHERE has_{side}"
+            for side in ("new", "old")
+        )
+        return [
+            f"CREATE TABLE {self.affected} ({self.keys()})",
+            f"CREATE TABLE {self.silent} ({self.keys()})",
+            f"CREATE TABLE {self.derived} ({', '.join(derived)}, PRIMARY KEY ({self.keys()}))"
+            " WITHOUT ROWID",
+            f"CREATE TABLE {self.pairs} ({self.pair_keys}, {sides}, {listed(_OF_PAIRS)})",
+            f"CREATE TEMP VIEW {quoted(delta_of(self.declared.name))} AS {' UNION ALL '.join(changed)}",
+        ]
+
+
+_INCEPT = f"{quoted(INCEPT)} INTEGER"
+_OCC = f"{quoted('occ')} INTEGER"
+
+
+def listed(names: list[str] | tuple[str, ...], before: str = "", prefix: str = "") -> str:
+    """Columns one after the other; with a prefix they are called as if they had none."""
+    if prefix:
+        return ", ".join(f"{quoted(prefix + name)} AS {quoted(name)}" for name in names)
+    return ", ".join(before + quoted(name) for name in names)
