@@ -1,6 +1,7 @@
 """The way in which PEACE itself does a round, in SQLite: whole queries over all that is known.
 
-A complex class is a view over the current versions of the subscribed classes, NEW, and a table of what
+The repository has all versions of subscribed events with their detection times, and retractions; what
+is known is a view over it, the latest version of each event (section 4.4). A complex class is a view over the current versions of the subscribed classes, NEW, and a table of what
 the view had in the round before, OLD. A statement is a query over both, its primitive rewritten to
 comparisons of their times. After all statements OLD is replaced by NEW. Keys and the columns of joins
 are indexed.
@@ -14,6 +15,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from benchmarks.measure import cpu_seconds
 from benchmarks.peace_workloads import CHRONON, Action, Detection, Workload
 
+_VERSIONS = "(id TEXT, link TEXT, amount REAL, occ INTEGER, det INTEGER, PRIMARY KEY (id, det))"
+_LATEST = (
+    "SELECT * FROM all_{c} v WHERE occ IS NOT NULL"
+    " AND NOT EXISTS (SELECT 1 FROM all_{c} w WHERE w.id = v.id AND w.det > v.det)"
+)
 _COLUMNS = "(id TEXT PRIMARY KEY, link TEXT, amount REAL, occ INTEGER, det INTEGER) WITHOUT ROWID"
 _NEW, _OLD = "n.id, n.amount", "o.id, o.amount"
 _BOTH = "FROM new_{c} n JOIN old_{c} o ON o.id = n.id"
@@ -41,9 +47,10 @@ class PaperSqlite:
         self._workload = workload
         self._database = sqlite3.connect(":memory:", isolation_level=None)
         for name in workload.subscribed:
-            self._run(f"CREATE TABLE {name} {_COLUMNS}")
+            self._run(f"CREATE TABLE all_{name} {_VERSIONS} WITHOUT ROWID")
+            self._run(f"CREATE VIEW {name} AS {_LATEST.format(c=name)}")
         if workload.pairs >= 4:
-            self._run("CREATE INDEX linked ON Signal4 (link)")
+            self._run("CREATE INDEX linked ON all_Signal4 (link)")
         for number, name in enumerate(workload.complex, 1):
             self._run(f"CREATE VIEW new_{name} AS {_timed(workload.query(number))}")
             self._run(f"CREATE TABLE old_{name} {_COLUMNS}")
@@ -79,17 +86,14 @@ class PaperSqlite:
 
     def _collect(self, detections: Sequence[Detection]) -> None:
         for name in self._workload.subscribed:
-            own = [one for one in detections if one.subscribed == name]
-            gone = [(one.id,) for one in own if one.occ is None]
             versions = [
                 (one.id, one.link, one.amount, one.occ, one.det)
-                for one in own
-                if one.occ is not None
+                for one in detections
+                if one.subscribed == name
             ]
             self._database.executemany(
-                f"INSERT OR REPLACE INTO {name} VALUES (?,?,?,?,?)", versions
+                f"INSERT OR REPLACE INTO all_{name} VALUES (?,?,?,?,?)", versions
             )
-            self._database.executemany(f"DELETE FROM {name} WHERE id = ?", gone)
 
     def _react(self, name: str, number: int) -> Iterator[Action]:
         """Statements read the toggle as it is at the begin of the round."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import cepheid as cep
+from cepheid.bitemporal.detections import DetectionDecoder
+from cepheid.io.records import record_from
 from tests.bitemporal.comparing import compared
+from tests.effort import examples
 
 PROGRAM = """
 CREATE MUTABLE SUBSCRIBED EVENT CLASS A(k INTEGER, x NUMBER, s TEXT, t TIMESTAMP, b BOOLEAN) ID (k)
@@ -79,3 +85,39 @@ def test_a_history_is_the_same(door: str, tmp_path: Path) -> None:
     assert len(expected["firings"]) == 3
     found = cep.run(program, DOORS[door](tmp_path), chronon="1m", end=TIME.format(7))
     assert compared(found.outcome) == expected  # type: ignore[attr-defined]
+
+
+# What is told one by one takes a shorter way, where there is nothing special about it.
+NUMBERS = [0, -1, 2**63, 10**400, True, 1.0, -0.0, float("nan")]
+TIMES = [TIME.format(1), datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 1), pd.Timestamp(0)]  # noqa: DTZ001
+ODD = st.sampled_from([None, "", "1", "x", "\ud800", *NUMBERS, *TIMES])
+PLAIN = {
+    "@type": "A",
+    "@time": datetime(2026, 1, 1, tzinfo=UTC),
+    "@detected": TIME.format(1),
+    "k": 1,
+    "x": 1.5,
+    "s": "one",
+    "t": datetime(2026, 1, 1, tzinfo=UTC),
+    "b": True,
+}
+
+
+@given(
+    st.dictionaries(st.sampled_from([*FIELDS, "@known", "@old", "@timeout", "z"]), ODD, max_size=3),
+    st.sets(st.sampled_from(FIELDS), max_size=2),
+)
+@example({}, set())
+@examples(200)
+def test_what_is_plain_is_what_a_closer_look_finds(
+    changed: dict[str, object], left_out: set[str]
+) -> None:
+    fields = {**{n: v for n, v in PLAIN.items() if n not in left_out}, **changed}
+    [resolved] = cep.parse(PROGRAM, "bicepl").resolve().classes
+    decoder = DetectionDecoder({"A": resolved.declared})
+    found = decoder.plain(fields, 7)
+    if not changed and not left_out:
+        assert found is not None
+    if found is not None:
+        assert decoder.decode(record_from(fields, None), 7) == found
+        assert repr(decoder.decode(record_from(fields, None), 7)) == repr(found)

@@ -37,7 +37,7 @@ def scans(program: cep.Program) -> Iterator[str]:
             reaches = [reach.sql for reach in each.maintenance.reaches]
             # A null may be equal to anything, so that it reaches everything.
             queries = [sql for sql in reaches if "IS NULL" not in sql]
-            for sql in [*queries, each.maintenance.restricted]:
+            for sql in [*queries, each.maintenance.restricted or ""]:
                 yield from scans_of(engine, sql)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -90,7 +89,7 @@ def test_what_nothing_orders_is_ordered_by_what_it_says() -> None:
     for seed in range(5):
         shuffled = Random(seed).sample(expected, len(expected))
         found = in_order(shuffled)
-        assert [replace(each, sequence=UNORDERED) for each in found] == expected
+        assert [each._replace(sequence=UNORDERED) for each in found] == expected
         assert [each.sequence for each in found] == list(range(len(expected)))
 
 

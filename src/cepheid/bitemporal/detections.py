@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from math import isnan
+from typing import NamedTuple
 
 from cepheid.core.event import Value
 from cepheid.core.time import Instant, parse_instant
@@ -18,11 +19,11 @@ from cepheid.program.classes import EventClass
 
 OnProblem = Callable[[Diagnostic], None]
 MARKS = DETECTED, KNOWN, RETRACTED = "@detected", "@known", "@retracted"
+_OF_A_VERSION = ("@type", "@time", DETECTED)  # besides its attributes
 Key = tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Detection:
+class Detection(NamedTuple):
     """A version of an event, or that there is none: `values` None is a retraction.
 
     `det` is when it was detected, `known` from when on it counts, which is the same but for what
@@ -102,6 +103,22 @@ class DetectionDecoder:
         self._others = frozenset(others)
         self._decoders: dict[str, _ClassDecoder] = {}
 
+    def plain(self, fields: Mapping[str, object], sequence: int) -> Detection | None:
+        """The detection in a mapping with all that a version has and nothing else, as most are.
+
+        None says only that it takes a closer look, that of `decode`.
+        """
+        name = fields.get("@type")
+        if type(name) is not str or name not in self._classes:
+            return None
+        return self._of(name).plain(fields, sequence)
+
+    def _of(self, name: str) -> _ClassDecoder:
+        decoder = self._decoders.get(name)
+        if decoder is None:
+            decoder = self._decoders[name] = _ClassDecoder(self._classes[name])
+        return decoder
+
     def decode(self, record: Record, sequence: int) -> Detection | Record | Instant:
         """A detection, an event of another type, or the instant up to which time passes."""
         if record.type is None:
@@ -109,11 +126,7 @@ class DetectionDecoder:
         if record.is_old or record.is_timeout:  # rows that are no events only let time pass
             return _instant(record.time, "'@time'", record.span)
         if record.type in self._classes:
-            decoder = self._decoders.get(record.type)
-            if decoder is None:
-                declared = self._classes[record.type]
-                decoder = self._decoders[record.type] = _ClassDecoder(declared)
-            return decoder.decode(record, sequence)
+            return self._of(record.type).decode(record, sequence)
         if record.type in self._others:
             return record
         hint = suggest(record.type, [*self._classes, *self._others], "subscribed classes")
@@ -140,6 +153,20 @@ class _ClassDecoder:
         types = {attribute.name: attribute.type for attribute in declared.attributes}
         self._plain = {name: _coercion(type) for name, type in types.items()}
         self._text = {name: _coercion(type, is_text=True) for name, type in types.items()}
+        self._key_places = [self._names.index(name) for name in declared.key]
+
+    def plain(self, fields: Mapping[str, object], sequence: int) -> Detection | None:
+        if len(fields) != len(self._plain) + len(_OF_A_VERSION):
+            return None
+        try:
+            values = tuple([coerce(fields[name]) for name, coerce in self._plain.items()])
+            occ, det = _plain_instant(fields["@time"]), _plain_instant(fields[DETECTED])
+        except (KeyError, ValueError, OverflowError):
+            return None
+        key = tuple([values[place] for place in self._key_places])
+        if None in key:
+            return None
+        return Detection(self._class.name, key, values, occ, det, det, sequence)
 
     def decode(self, record: Record, sequence: int) -> Detection:
         raw, span = record.values, record.span
@@ -194,11 +221,15 @@ class _ClassDecoder:
 def _coercion(type: DataType, *, is_text: bool = False) -> Coercion:
     if type != TIMESTAMP:
         found = Coercions({}).of_text(type) if is_text else Coercions({}).of(type)
-        return (lambda value: plain_number(found(value))) if type in (DOUBLE, FLOAT) else found
+        return _plain_numbers(found) if type in (DOUBLE, FLOAT) else found
     if is_text:
         from_cell = Coercions({}).of_text(STRING)
         return lambda cell: _timestamp(_number_in(from_cell(cell)))
     return _timestamp
+
+
+def _plain_numbers(coerce: Coercion) -> Coercion:
+    return lambda value: plain_number(coerce(value))
 
 
 def plain_number(value: Value) -> Value:
@@ -231,11 +262,15 @@ def _is_retracted(mark: object, record: Record) -> bool:
 
 def _instant(value: object, name: str, span: Span | None) -> Instant:
     try:
-        if type(value) is datetime:  # most of them, where events are told one by one
-            return parse_instant(value)
-        return cell_instant(native(value))
+        return _plain_instant(value)
     except (ValueError, OverflowError) as problem:
         raise InputError(error("bad-time", f"{name}: {problem}", span)) from None
+
+
+def _plain_instant(value: object) -> Instant:
+    if type(value) is datetime:  # most of them, where events are told one by one
+        return parse_instant(value)
+    return cell_instant(native(value))
 
 
 def cell_instant(value: object) -> Instant:

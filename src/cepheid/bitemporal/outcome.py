@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from cepheid.bitemporal.detections import Key
 from cepheid.bitemporal.repository import Refusal, Row
@@ -14,8 +14,7 @@ from cepheid.core.event import Value
 Kind: TypeAlias = Literal["announcement", "change", "cancellation"]
 
 
-@dataclass(frozen=True, slots=True)
-class Firing:
+class Firing(NamedTuple):
     """An action that a statement of a class calls for, in a round and because of an event."""
 
     round: Number

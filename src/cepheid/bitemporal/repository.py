@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from cepheid.bitemporal.detections import Detection, Key
 from cepheid.bitemporal.rounds import Number, Rounds
@@ -33,8 +33,7 @@ class Refusal(StrEnum):
     CONFIRMED = "what was known already"  # harmless
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """What is known of an event: its attributes in the order of its class, and its times."""
 
     values: tuple[Value, ...]
@@ -52,8 +51,7 @@ class Row:
         return is_moved or self.values != other.values
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """An event that is remembered: after a retraction without a row."""
 
     incept: Instant  # the occurrence time of its first version

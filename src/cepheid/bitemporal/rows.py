@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 
 from cepheid.bitemporal.detections import Key
 from cepheid.bitemporal.outcome import Change, Firing, Outcome, Version
@@ -28,27 +29,39 @@ CAUSE = "@cause"
 
 def action_events(outcome: Outcome, classes: Mapping[str, EventClass]) -> Iterator[Event]:
     """Actions: their type is the action, their time the round."""
+    make = ActionEvents(classes)
     for sequence, firing in enumerate(outcome.firings):
-        yield action_event(firing, sequence, outcome.rounds, classes)
+        yield make(firing, sequence, outcome.rounds)
 
 
-def action_event(
-    firing: Firing, sequence: int, rounds: Rounds, classes: Mapping[str, EventClass]
-) -> Event:
-    values: dict[str, Value] = {CAUSE: cause_of(firing.cls, firing.key, classes)}
-    for place, argument in enumerate(firing.arguments, start=1):
-        values[f"p{place}"] = argument
-    instant = rounds.instant(firing.round)
-    statement = reaction_name(firing.cls, firing.statement)
-    return Event(firing.action, instant, values, sequence, statement=statement)
+class ActionEvents:
+    """Makes events of actions."""
+
+    def __init__(self, classes: Mapping[str, EventClass]) -> None:
+        # Of each class, the parts of its key and whether they are times.
+        self._keys: dict[str, list[tuple[str, bool]]] = {}
+        for name, declared in classes.items():
+            times = {a.name for a in declared.attributes if a.type == TIMESTAMP}
+            self._keys[name] = [(part, part in times) for part in declared.key]
+
+    def __call__(self, firing: Firing, sequence: int, rounds: Rounds) -> Event:
+        round, cls, key, number, action, arguments = firing
+        values: dict[str, Value] = {CAUSE: self.cause(cls, key)}
+        values.update(zip(_argument_names(len(arguments)), arguments, strict=True))
+        statement = reaction_name(cls, number)
+        return Event(action, rounds.instant(round), values, sequence, statement)
+
+    def cause(self, cls: str, key: Key) -> dict[str, Value]:
+        """The event behind an action: its class and its key."""
+        found: dict[str, Value] = {"@type": cls}
+        for (part, is_time), value in zip(self._keys[cls], key, strict=True):
+            found[part] = shown(value, TIMESTAMP) if is_time else value
+        return found
 
 
-def cause_of(name: str, key: Key, classes: Mapping[str, EventClass]) -> dict[str, Value]:
-    """The event behind an action: its class and its key."""
-    declared = classes[name]
-    types = {attribute.name: attribute.type for attribute in declared.attributes}
-    parts = zip(declared.key, key, strict=True)
-    return {"@type": name, **{part: shown(value, types[part]) for part, value in parts}}
+@cache
+def _argument_names(count: int) -> tuple[str, ...]:
+    return tuple(f"p{place}" for place in range(1, count + 1))
 
 
 def change_events(outcome: Outcome, classes: Mapping[str, EventClass]) -> Iterator[Event]:

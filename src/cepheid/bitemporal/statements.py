@@ -20,7 +20,7 @@ from cepheid.bitemporal.rounds import Number, Rounds
 from cepheid.bitemporal.tables import quoted, value_of
 from cepheid.core.event import Value
 from cepheid.core.time import Instant, format_instant
-from cepheid.core.types import STRING, TIMESTAMP, DataType
+from cepheid.core.types import LONG, STRING, TIMESTAMP, DataType
 from cepheid.program.resolved import ResolvedClass
 
 if TYPE_CHECKING:
@@ -88,20 +88,24 @@ class FiringReader:
 
     def __init__(self, resolved: ResolvedClass) -> None:
         self._name = resolved.declared.name
-        # For each statement, where its answer is among all answers, and its arguments.
-        self._reactions: list[tuple[int, str, list[DataType]]] = []
+        # For each statement: its number, where its answer and its arguments are among all answers,
+        # its action, and the arguments that are not as SQLite gives them.
+        self._reactions: list[tuple[int, int, int, str, list[tuple[int, DataType]]]] = []
         place = 0
-        for reaction in resolved.reactions:
+        for number, reaction in enumerate(resolved.reactions):
             types = [argument.type for argument in reaction.arguments]
-            self._reactions.append((place, reaction.declared.action, types))
-            place += 1 + len(types)
+            shown = [(n, type) for n, type in enumerate(types) if type not in (STRING, LONG)]
+            following = place + 1 + len(types)
+            self._reactions.append((number, place, following, reaction.declared.action, shown))
+            place = following
 
     def read(self, key: Key, answers: Sequence[object], now: Number) -> Iterator[Firing]:
-        for number, (place, action, types) in enumerate(self._reactions):
+        for number, place, following, action, shown in self._reactions:
             if answers[place]:
-                values = answers[place + 1 : place + 1 + len(types)]
-                arguments = tuple(map(argument_value, values, types))
-                yield Firing(now, self._name, key, number, action, arguments)
+                arguments = list(cast("Sequence[Value]", answers[place + 1 : following]))
+                for n, type in shown:
+                    arguments[n] = argument_value(arguments[n], type)
+                yield Firing(now, self._name, key, number, action, tuple(arguments))
 
 
 class Statements:

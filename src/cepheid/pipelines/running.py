@@ -148,7 +148,7 @@ class _Run:
         history = self._histories[stage.name]
         told = self._history(stage, self._told(reads, stage), self._on_problem)
         first = history.following
-        history.add(replace(d, sequence=first + d.sequence) for d in told.detections)
+        history.add(d._replace(sequence=first + d.sequence) for d in told.detections)
         history.others += told.others
 
     def _history(self, stage: Stage, records: Iterable[object], on_problem: OnProblem) -> History:

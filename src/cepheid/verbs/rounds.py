@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from itertools import chain
 from typing import Literal, TypeAlias
 
 from cepheid.bitemporal.chaining import Told, told
@@ -19,7 +18,7 @@ from cepheid.bitemporal.outcome import Outcome, Version
 from cepheid.bitemporal.repository import AfterFreeze, Refusal
 from cepheid.bitemporal.request import WINDOWS, RoundsRequest, Window
 from cepheid.bitemporal.rows import (
-    action_event,
+    ActionEvents,
     action_events,
     action_types,
     change_events,
@@ -142,20 +141,40 @@ class RoundsSession:
             ),
             database=database or ":memory:",
         )
+        self._action_event = ActionEvents(self._classes)
         self._sequence = 0
 
     def tell(self, *events: object) -> None:
         """Takes versions and retractions; they count when time has advanced to them."""
+        late = self._session.wait([found for source in events for found in self._detected(source)])
+        if late:
+            fact = f"{len(late)} detected before the round that was last"
+            raise LateEvent(error("late-event", fact))
+
+    def _detected(self, source: object) -> list[Detection]:
+        plain = self._plain(source)
+        if plain is not None:
+            return plain
         found = []
-        for record in chain.from_iterable(records_of(each, on_problem=fail) for each in events):
+        for record in records_of(source, on_problem=fail):
             detection = self._decoder.decode(record, self._sequence)
             self._sequence += 1
             if isinstance(detection, Detection):
                 found.append(detection)
-        late = self._session.wait(found)
-        if late:
-            fact = f"{len(late)} detected before the round that was last"
-            raise LateEvent(error("late-event", fact))
+        return found
+
+    def _plain(self, source: object) -> list[Detection] | None:
+        """Versions in dictionaries, where there is nothing special about any of them."""
+        found = []
+        for place, event in enumerate(source if isinstance(source, list) else [source]):
+            if type(event) is not dict:
+                return None
+            detection = self._decoder.plain(event, self._sequence + place)
+            if detection is None:
+                return None
+            found.append(detection)
+        self._sequence += len(found)
+        return found
 
     def advance(self, to: Time) -> list[Event]:
         """All rounds up to a time, with their actions."""
@@ -165,7 +184,7 @@ class RoundsSession:
             fact = "time does not go back"
             raise LateEvent(error("late-event", fact))
         fired = enumerate(self._session.advance(last))
-        return [action_event(firing, n, rounds, self._classes) for n, firing in fired]
+        return [self._action_event(firing, n, rounds) for n, firing in fired]
 
     @property
     def refused(self) -> dict[str, dict[str, int]]:

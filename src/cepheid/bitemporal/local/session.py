@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from heapq import heappop, heappush
 
 from cepheid.bitemporal.detections import Detection
@@ -10,6 +11,7 @@ from cepheid.bitemporal.local.engine import MEMORY, LocalRounds, Notes
 from cepheid.bitemporal.outcome import Firing
 from cepheid.bitemporal.request import RoundsRequest
 from cepheid.bitemporal.rounds import Number, Rounds
+from cepheid.core.time import Instant
 
 
 class LocalSession:
@@ -30,9 +32,9 @@ class LocalSession:
 
     def wait(self, detections: Iterable[Detection]) -> list[Detection]:
         """Takes what was detected; what should have counted in a round that is over is given back."""
-        late = []
+        late, round_of = [], cache(self._round_of)
         for detection in detections:
-            number = self.rounds.at_or_after(self.rounds.number(detection.known))
+            number = round_of(detection.known)
             if number is not None and number <= self.done:
                 late.append(detection)
                 continue
@@ -44,6 +46,9 @@ class LocalSession:
                 heappush(self._numbers, number)
             self._waiting[number].append(detection)
         return late
+
+    def _round_of(self, known: Instant) -> Number | None:
+        return self.rounds.at_or_after(self.rounds.number(known))
 
     def waiting(self) -> Iterator[Detection]:
         """What waits for its round."""

@@ -91,7 +91,7 @@ def in_order(detections: Sequence[Detection]) -> list[Detection]:
     if all(detection.sequence != UNORDERED for detection in detections):
         return sorted(detections, key=lambda detection: detection.order)
     told = sorted(detections, key=said)
-    return [replace(detection, sequence=place) for place, detection in enumerate(told)]
+    return [detection._replace(sequence=place) for place, detection in enumerate(told)]
 
 
 def record_text(record: Record) -> str:

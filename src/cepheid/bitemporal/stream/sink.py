@@ -28,7 +28,7 @@ from cepheid.bitemporal.recorder import kind_of
 from cepheid.bitemporal.repository import Refusal, Row
 from cepheid.bitemporal.request import RoundsRequest
 from cepheid.bitemporal.rounds import Number, Rounds, outage_numbers
-from cepheid.bitemporal.rows import action_event
+from cepheid.bitemporal.rows import ActionEvents
 from cepheid.bitemporal.running import Course
 from cepheid.bitemporal.statements import Pair
 from cepheid.bitemporal.stream import manifest as manifests
@@ -140,7 +140,8 @@ class RoundsSink:
     def _hand_over(self, wanted: Sequence[Firing], rounds: Rounds) -> None:
         if self._act is not None and wanted:
             classes = self._tables.classes
-            self._act([action_event(f, place, rounds, classes) for place, f in enumerate(wanted)])
+            event_of = ActionEvents(classes)
+            self._act([event_of(firing, n, rounds) for n, firing in enumerate(wanted)])
 
     def _wanted(self, batch: int, last: Manifest | None) -> Sequence[Firing]:
         """What a batch that is repeated wants done; earlier ones handed it over."""
