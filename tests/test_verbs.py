@@ -76,6 +76,13 @@ def test_bounded_input_is_sorted_and_the_moves_are_counted(program: cep.Program)
     assert (result.taken, result.moved) == (4, 3)
 
 
+def test_types_that_there_are_not_have_no_events(program: cep.Program) -> None:
+    result = cep.run(program, EVENTS[:1])
+    assert result.of("Pair") == []
+    with pytest.raises(cep.UsageError, match="did you mean 'Pair'"):
+        result.of("pairs")
+
+
 def test_events_of_one_instant_keep_their_order(program: cep.Program) -> None:
     at_once = [{**event, "@time": 5} for event in EVENTS]
     assert [e["k"] for e in cep.run(program, at_once).of("Pair")] == ["x", "y"]

@@ -131,6 +131,7 @@ CATALOGUE: dict[str, str] = {
     "open-key": "a class whose key does not say which events one of its events is made of",
     "observation-span": "a query that can put events together which lie further apart than the span",
     "open-negation": "an event that must be missing, at a time that the observation span does not bound",
+    "missing-version": "an argument of a version of the event that is never there when its statement fires",
     "never-fires": "a statement whose condition no event can satisfy",
     "both-fire": "statements of a class that both fire on one change",
     "every-round": "a condition without an edge, which may hold in round after round",

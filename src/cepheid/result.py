@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, overload
 from cepheid.core.event import Event
 from cepheid.core.time import format_instant
 from cepheid.core.types import EventType
-from cepheid.errors import Diagnostic
+from cepheid.core.values import shown
+from cepheid.errors import Diagnostic, UsageError, error, suggest
 from cepheid.io import encode, to_arrow, to_pandas
 from cepheid.io.rows import RowTable
 
@@ -74,6 +75,9 @@ class Result(Sequence[Event]):
 
     def of(self, type: str) -> list[Event]:
         """The events of one type."""
+        if type not in self.types and type not in self.derived:
+            hint = suggest(type, [*self.types, *self.derived], "types")
+            raise UsageError(error("usage", f"no event type {shown(type)}", hint=hint))
         return [event for event in self.events if event.type == type]
 
     def to_arrow(self) -> pa.Table:

@@ -73,6 +73,12 @@ def test_a_version_that_cannot_be_is_named(name: str) -> None:
     assert problem.span.line == 2
 
 
+def test_a_time_without_its_mark_is_recognized() -> None:
+    with pytest.raises(CepheidError) as caught:
+        run({**GOOD, "time": 3})
+    assert caught.value.diagnostics[0].hint == "did you mean '@time'?"
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_skipped_is_told_and_the_rest_counts(name: str) -> None:
     record, expected = BAD[name]

@@ -58,6 +58,13 @@ def test_rounds_begin_and_end_where_they_are_told_to(cepheid: Run) -> None:
     assert seen(cepheid, "--end", "1970-01-01T00:10:00Z") == ACTIONS[:4]
 
 
+def test_that_there_were_no_rounds_is_said(cepheid: Run) -> None:
+    outcome = cepheid(*RUN, "--end", "0")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert "there were no rounds: look at the start" in outcome.err
+    assert "no rounds" not in cepheid(*RUN).err
+
+
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [

@@ -298,6 +298,9 @@ SELECTS: dict[tuple[str, str], str] = {
     ("SELECT sum(sum(a.x)) AS id, 'x' AS name, 1 AS value FROM A a", "max(a)"): "10:12:[nested-aggregate]: 'sum' has an aggregate inside",
     ("SELECT a.k AS id, a.g AS name, a.x AS value FROM A a", "b"):
         "50:17:[unknown-name]: nothing in FROM has 'b' (known names: a, det, g, k, occ, x)",
+    ("SELECT q.k AS id, 'x' AS name, 1 AS value FROM (SELECT a.k FROM A a) q", "q"):
+        "50:17:[unknown-name]: 'q' is a query, which has no time of its own"
+        " (select a time in it, and write q and a dot before its name)",
     ("SELECT a.k AS id, a.g AS name, a.x AS value FROM A a", "a - a"): "50:17:[type-mismatch]: a time is expected here, not a number",
     ("SELECT a.k AS id, a.g AS name, a.x AS value FROM A a", "max(a, a.kk)"):
         "50:26:[unknown-attribute]: 'a' has no attribute 'kk' (did you mean 'k'?)",

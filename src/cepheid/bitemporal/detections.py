@@ -189,7 +189,7 @@ class _ClassDecoder:
             if name not in coercions:
                 if name in MARKS:
                     continue
-                hint = suggest(name, [*self._names, DETECTED, RETRACTED], "attributes")
+                hint = suggest(name, [*self._names, "@time", *MARKS], "attributes")
                 fact = f"no attribute {shown(name)} in {self._class.name}"
                 raise InputError(error("unknown-attribute", fact, record.span, hint))
             try:

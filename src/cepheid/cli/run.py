@@ -366,6 +366,7 @@ def _record(result: Result, chosen: Sequence[str], file: str) -> None:
 def _report(result: Result, chosen: Sequence[str], output: Output) -> None:
     from cepheid.cli.terminal import run_messages
     from cepheid.cli.terminal.output import write
+    from cepheid.verbs.rounds import RoundsResult
 
     rows = rows_of(result, chosen)
     write(rows, chosen, result.types, output)
@@ -375,7 +376,8 @@ def _report(result: Result, chosen: Sequence[str], output: Output) -> None:
     run_messages.on_skipped(len(result.skipped), result.skipped)
     if not rows:
         run_messages.on_nothing(result.taken, result.steps)
-    run_messages.on_refused(getattr(result, "refused", {}))
+    if isinstance(result, RoundsResult):
+        run_messages.on_rounds(result)
 
 
 def rows_of(result: Result, chosen: Sequence[str]) -> Sequence[Event]:

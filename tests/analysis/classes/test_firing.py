@@ -171,3 +171,25 @@ def test_the_change_on_which_both_fire_is_named() -> None:
     assert finding.message == (
         "`POSTPONE` holds beside `CHANGE`, for example when an event moves from the past to the future"
     )
+
+
+@pytest.mark.parametrize(
+    ("condition", "argument", "found"),
+    [
+        ("ANNOUNCEMENT", "OLD.x", ["there is never an OLD"]),
+        ("ANNOUNCEMENT AND NEW.x > 1", "OLD.x + NEW.x", ["there is never an OLD"]),
+        ("CANCELLATION", "format('%s', NEW.s)", ["there is never a NEW"]),
+        ("CANCELLATION", "OLD.x", []),
+        ("CANCELLATION OR CHANGE", "NEW.x", []),
+        ("FUTURE", "OLD.x", []),
+        ("ONTIME", "NEW.x", []),
+    ],
+)
+def test_an_argument_of_a_version_that_is_never_there(
+    condition: str, argument: str, found: list[str]
+) -> None:
+    text = subscribed("A", condition).replace("(1)", f"({argument})")
+    facts = [f.message for f in findings("firing", text) if f.code == "missing-version"]
+    assert [fact.partition("holds, ")[2] for fact in facts] == found
+    if found:
+        assert places("firing", text) == [argument]

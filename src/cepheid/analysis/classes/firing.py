@@ -64,6 +64,8 @@ class _Class:
                     "let it wait for something that happens, such as ANNOUNCEMENT, CHANGE or LATE"
                 )
                 yield warning("every-round", fact, _place(reaction), hint)
+            else:
+                yield from self._missing(place, reaction)
         yield from self._together()
 
     # Never
@@ -94,6 +96,22 @@ class _Class:
                     excluded = "exclude each other" if size == 2 else "is never true here"
                     return f"{' and '.join(texts)} {excluded}"
         return None
+
+    # Without a version
+
+    def _missing(self, place: int, reaction: ResolvedReaction) -> Iterator[Diagnostic]:
+        """Arguments of a version that is never there when the statement fires."""
+        situations = list(self._fine.situations([place]))
+        for side, called, other in (("old", "an OLD", "NEW"), ("new", "a NEW", "OLD")):
+            if any(situation[f"has_{side}"] for situation in situations):
+                continue
+            for resolved, written in zip(
+                reaction.arguments, reaction.declared.arguments, strict=True
+            ):
+                if any(each.table == side for each in resolved.tree.find_all(exp.Column)):
+                    fact = f"when {_spelled(reaction)} holds, there is never {called}"
+                    hint = f"its attributes are null; those of {other} are there"
+                    yield warning("missing-version", fact, Places(written).whole, hint)
 
     # Every round
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from cepheid.cli.terminal.console import counted, err
 from cepheid.cli.terminal.diagnostics import one_line, show
 from cepheid.cli.terminal.tables import print_steps
 from cepheid.errors import Diagnostic
 from cepheid.result import Step
+
+if TYPE_CHECKING:
+    from cepheid.verbs.rounds import RoundsResult
 
 SHOWN = 5  # of the problems that were skipped
 
@@ -57,6 +61,13 @@ def on_nothing(taken: int, steps: Sequence[Step]) -> None:
     remark(f"nothing found in {counted(taken, 'event')}")
     if steps:
         print_steps(steps, err())
+
+
+def on_rounds(result: RoundsResult) -> None:
+    """That there were none, or what did not count in them."""
+    if result.taken and next(iter(result.outcome.rounds), None) is None:
+        remark("there were no rounds: look at the start, the end and the outages")
+    on_refused(result.refused)
 
 
 def on_refused(refused: Mapping[str, Mapping[str, int]]) -> None:
