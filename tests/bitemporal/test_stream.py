@@ -19,7 +19,7 @@ from cepheid.errors import CepheidError
 from tests.bitemporal.comparing import first_of
 from tests.bitemporal.generator import case
 from tests.bitemporal.streams import Record, Stream, arriving, cut
-from tests.effort import examples
+from tests.effort import IS_QUICK, examples
 
 SEEDS = st.integers(0, 10**9)
 WINDOWS = st.sampled_from(("buffering", "buffering", "sliding", "sliding-actions"))
@@ -97,6 +97,10 @@ def test_what_nothing_orders_is_ordered_by_what_it_says() -> None:
 # Crashes --------------------------------------------------------------------------------------
 
 
+# The operations in which a batch crashes, one after the other; in a hurry, some of them.
+STEPS = range(1, 1_000, 7 if IS_QUICK else 1)
+
+
 class Crash(BaseException):
     """The process is gone."""
 
@@ -150,7 +154,7 @@ def test_a_crash_in_any_operation_loses_and_doubles_nothing(seed: int, window: s
 
 def crashes(stream: Stream, number: int, arrivals: list[Arrival]) -> None:
     """A batch that crashes in its first operation, is tried again and crashes in the second, ..."""
-    for step in range(1, 1_000):
+    for step in STEPS:
         before = files_in(stream.folder)
         try:
             stream.sink(Fragile(step)).take(number, arrivals)

@@ -98,7 +98,7 @@ def _short_lives(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_with_a_quarter_of_the_life_spans_they_would_not_hold(
     make: Callable[[int], Case], window: str
 ) -> None:
-    cases = [make(seed) for seed in range(30)]
+    cases = (make(seed) for seed in range(30))
     assert any(actions(case, window) != actions(case, "buffering") for case in cases)
 
 
