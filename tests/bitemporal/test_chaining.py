@@ -134,7 +134,7 @@ def expect_the_same(case: Case, **options: Any) -> int:
 CASES = st.integers(0, 10**9).map(lambda seed: case(Random(seed)))
 
 
-@examples(150)
+@examples(60)
 @given(CASES, st.sampled_from(("local", "reference")), st.sampled_from(("refuse", "take")))
 def test_two_processors_in_step_do_what_one_does(case: Case, engine: str, frozen: str) -> None:
     assume(expect_the_same(case, engine=engine, after_freeze=frozen) > 0)

@@ -42,7 +42,7 @@ class World:
         assert self.stream.failure(self.records) == first_of(failure).code
 
 
-@examples(50)
+@examples(30)
 @given(SEEDS, WINDOWS)
 def test_batches_cut_anywhere_give_what_one_run_gives(seed: int, window: str) -> None:
     with TemporaryDirectory() as folder:
@@ -57,7 +57,7 @@ def test_batches_cut_anywhere_give_what_one_run_gives(seed: int, window: str) ->
             world.check()
 
 
-@examples(25)
+@examples(12)
 @given(SEEDS, WINDOWS)
 def test_a_restart_after_every_batch_changes_nothing(seed: int, window: str) -> None:
     with TemporaryDirectory() as folder:
@@ -138,7 +138,7 @@ class Fragile(Disk):
             super().remove([path])
 
 
-@examples(5)
+@examples(2)
 @given(SEEDS, WINDOWS)
 def test_a_crash_in_any_operation_loses_and_doubles_nothing(seed: int, window: str) -> None:
     with TemporaryDirectory() as folder:
