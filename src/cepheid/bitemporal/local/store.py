@@ -79,6 +79,7 @@ class ClassStore:
         self._key = ", ".join(map(quoted, declared.key))
         self._at_key = " AND ".join(f"{quoted(name)} = ?" for name in declared.key)
         self._columns = ", ".join(map(quoted, column_names(declared)))
+        self._look_up = cache(self._looking_up)  # of its own: it goes with the store
         self._create(indexes)
 
     def _create(self, indexes: Iterable[Sequence[str]]) -> None:
@@ -259,8 +260,7 @@ class ClassStore:
     def _kept(self, keys: str) -> list[Kept]:
         return [self._kept_event(found) for found in self._cursor.execute(self._look_up(keys))]
 
-    @cache  # noqa: B019  a store lives as long as its connection
-    def _look_up(self, keys: str) -> str:
+    def _looking_up(self, keys: str) -> str:
         columns = [f"k.{quoted(name)}" for name in self._class.key]
         columns += ["m.fired", "m.due", "m.expires", "e.incept" if self._is_subscribed else "NULL"]
         columns += [f"r.{quoted(name)}" for name in (STATE, *column_names(self._class))]
