@@ -1,6 +1,8 @@
 # The two commands of the README. Both share .venv; a second run installs nothing.
 PYTHON ?= python3
 BIN := .venv/bin
+# Modules are compiled once, not again by every process that a test starts.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-oldest lint types unit sweep bench compare clean
 

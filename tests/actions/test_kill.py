@@ -11,9 +11,9 @@ from random import Random
 
 from tests.actions.killed import CLASSES, made
 from tests.actions.receivers import Answer, Request, web
+from tests.effort import IS_QUICK
 
-COUNT = 160
-KILLS = 50
+COUNT, KILLS = (40, 12) if IS_QUICK else (160, 50)
 SCRIPT = Path(__file__).with_name("killed.py")
 
 

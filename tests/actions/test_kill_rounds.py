@@ -21,6 +21,7 @@ import cepheid as cep
 from cepheid import actions, pipelines
 from cepheid.actions import Action
 from tests.actions.receivers import Answer, Request, web
+from tests.effort import IS_QUICK
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("killed_rounds.py")
@@ -70,7 +71,7 @@ files = ["pairs.bicepl"]
 reads = ["arrivals.Crowd"]
 """
 NAMES = ("tell", "move", "strike", "guide")
-PARTS = 4
+PARTS = 1 if IS_QUICK else 4
 # How processes end while they work on a part, one after the other: after how many calls in rounds, bytes of files, or
 # requests at most, of which one has its answer or has not.
 ENDS = (
@@ -226,7 +227,7 @@ def test_fifty_kills_from_detection_to_delivery_lose_nothing_and_repeat_one_deli
                     kills += 1
                 assert work.run(commands, None, 0) == 0
 
-    assert kills >= 50
+    assert kills >= (13 if IS_QUICK else 50)
     expected = setting.expected
     assert {action.name for action in expected} == set(NAMES)
     bodies = {action.key: action.row() for action in expected}

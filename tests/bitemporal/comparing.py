@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import cepheid as cep
@@ -12,13 +13,19 @@ from tests.bitemporal.generator import Case
 
 def outcome_of(case: Case, engine: str, **options: Any) -> dict[str, Any] | str:
     """All that a run gives, or the code of what ends it."""
-    program = cep.parse(case.text, "bicepl")
+    program = parsed(case.text)
     settings = {"chronon": case.chronon, "outages": case.outages, **options}
     try:
         result = cep.run(program, case.records, engine=engine, **settings)
     except CepheidError as problem:
         return first_of(problem).code
     return compared(result.outcome)  # type: ignore[attr-defined]
+
+
+@lru_cache(maxsize=1)
+def parsed(text: str) -> cep.Program:
+    """The program of a case, which several engines run one after the other."""
+    return cep.parse(text, "bicepl")
 
 
 def first_of(problem: CepheidError) -> Diagnostic:

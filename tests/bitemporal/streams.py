@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,6 +21,7 @@ from cepheid.bitemporal.stream.sink import RoundsSink
 from cepheid.bitemporal.stream.tables import Learnt, Switched, Tables
 from cepheid.errors import CepheidError
 from cepheid.io.sources import records_of
+from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs.rounds import course_of
 from tests.bitemporal.comparing import first_of
 from tests.bitemporal.generator import Case
@@ -59,14 +61,18 @@ class Stream:
     options: dict[str, Any]
     compact_every: int = 3
 
-    @property
+    @cached_property
     def program(self) -> cep.Program:
         return cep.parse(self.case.text, "bicepl")
+
+    @cached_property
+    def resolved(self) -> ResolvedProgram:
+        return self.program.resolve()
 
     def sink(self, disk: Disk | None = None) -> RoundsSink:
         course = course_of(chronon=self.case.chronon, outages=self.case.outages, **self.options)
         return RoundsSink(
-            self.program.resolve(),
+            self.resolved,
             self.folder,
             course,
             delay=LATENESS * 1_000_000,
@@ -84,7 +90,7 @@ class Stream:
         assert manifest is not None
         rounds = manifest.clock.rounds()
         outcome = self.reference(records, end=rounds.instant(rounds.last) / 1_000_000)
-        tables = Tables(self.program.resolve())
+        tables = Tables(self.resolved)
         found = {
             "actions": tables.actions(outcome),
             "changes": tables.changes(outcome),

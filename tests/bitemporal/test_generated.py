@@ -18,20 +18,20 @@ from tests.effort import examples
 CASES = st.integers(0, 10**9).map(lambda seed: case(Random(seed)))
 
 
-@examples(300)
+@examples(120)
 @given(CASES)
 def test_local_rounds_are_those_of_the_reference(case: Case) -> None:
     assert outcome_of(case, "local") == outcome_of(case, "reference")
 
 
-@examples(100)
+@examples(50)
 @given(CASES, st.sampled_from(("sliding", "sliding-actions")))
 def test_windows_forget_the_same(case: Case, window: str) -> None:
     expected = outcome_of(case, "reference", window=window)
     assert outcome_of(case, "local", window=window) == expected
 
 
-@examples(50)
+@examples(25)
 @given(CASES)
 def test_what_comes_after_the_freeze_may_be_taken(case: Case) -> None:
     options = {"after_freeze": "take"}

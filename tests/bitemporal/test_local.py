@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from weakref import ref
 
 import pytest
 
@@ -195,3 +197,13 @@ def test_a_round_that_fails_leaves_everything_as_it_was() -> None:
     connection = session._session.engine._connection
     assert connection.execute('SELECT k, x FROM "A"').fetchall() == [(1, 1)]
     assert connection.execute('SELECT k, x FROM "D"').fetchall() == [(1, 1)]
+
+
+def test_rounds_that_are_over_leave_nothing_behind() -> None:
+    session = open_rounds(cep.parse(PROGRAM, "bicepl"), chronon="1m")
+    session.tell(told(1, 1, 600, 60))
+    session.advance(60)
+    left = ref(session._session.engine._connection)
+    del session
+    gc.collect()
+    assert left() is None

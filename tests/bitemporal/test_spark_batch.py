@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.mark.parametrize("seed", range(8 * EFFORT))
+@pytest.mark.parametrize("seed", range(4 * EFFORT))
 def test_statements_of_subscribed_classes_are_those_of_the_reference(
     spark: SparkSession, seed: int
 ) -> None:
@@ -32,7 +32,7 @@ def test_statements_of_subscribed_classes_are_those_of_the_reference(
     assert outcome_of(found, "spark") == outcome_of(found, "reference")
 
 
-@pytest.mark.parametrize("seed", range(100, 100 + 8 * EFFORT))
+@pytest.mark.parametrize("seed", range(100, 100 + 4 * EFFORT))
 def test_derived_classes_are_those_of_the_reference(spark: SparkSession, seed: int) -> None:
     found = case(Random(seed))
     assert outcome_of(found, "spark") == outcome_of(found, "reference")

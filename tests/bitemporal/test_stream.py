@@ -18,7 +18,7 @@ from cepheid.errors import CepheidError
 from tests.bitemporal.comparing import first_of
 from tests.bitemporal.generator import case
 from tests.bitemporal.streams import Record, Stream, arriving, cut
-from tests.effort import examples
+from tests.effort import IS_QUICK, examples
 
 SEEDS = st.integers(0, 10**9)
 WINDOWS = st.sampled_from(("buffering", "buffering", "sliding", "sliding-actions"))
@@ -41,7 +41,7 @@ class World:
         assert self.stream.failure(self.records) == first_of(failure).code
 
 
-@examples(50)
+@examples(30)
 @given(SEEDS, WINDOWS)
 def test_batches_cut_anywhere_give_what_one_run_gives(seed: int, window: str) -> None:
     with TemporaryDirectory() as folder:
@@ -56,7 +56,7 @@ def test_batches_cut_anywhere_give_what_one_run_gives(seed: int, window: str) ->
             world.check()
 
 
-@examples(25)
+@examples(12)
 @given(SEEDS, WINDOWS)
 def test_a_restart_after_every_batch_changes_nothing(seed: int, window: str) -> None:
     with TemporaryDirectory() as folder:
@@ -96,6 +96,10 @@ def test_what_nothing_orders_is_ordered_by_what_it_says() -> None:
 # Crashes --------------------------------------------------------------------------------------
 
 
+# The operations in which a batch crashes, one after the other; in a hurry, some of them.
+STEPS = range(1, 1_000, 7 if IS_QUICK else 1)
+
+
 class Crash(BaseException):
     """The process is gone."""
 
@@ -133,7 +137,7 @@ class Fragile(Disk):
             super().remove([path])
 
 
-@examples(5)
+@examples(2)
 @given(SEEDS, WINDOWS)
 def test_a_crash_in_any_operation_loses_and_doubles_nothing(seed: int, window: str) -> None:
     with TemporaryDirectory() as folder:
@@ -149,7 +153,7 @@ def test_a_crash_in_any_operation_loses_and_doubles_nothing(seed: int, window: s
 
 def crashes(stream: Stream, number: int, arrivals: list[Arrival]) -> None:
     """A batch that crashes in its first operation, is tried again and crashes in the second, ..."""
-    for step in range(1, 1_000):
+    for step in STEPS:
         before = files_in(stream.folder)
         try:
             stream.sink(Fragile(step)).take(number, arrivals)

@@ -16,6 +16,7 @@ import cepheid as cep
 from cepheid.analysis.lifespans import lifespans
 from cepheid.bitemporal.outcome import Firing, Outcome
 from cepheid.program.resolved import ResolvedClass
+from tests.bitemporal.comparing import parsed
 from tests.bitemporal.generator import Case
 from tests.bitemporal.theorem_cases import monotone_case, negating_case
 from tests.effort import examples
@@ -31,7 +32,7 @@ FREE = f"{A}; {B}; {C} AS SELECT a.k FROM A a, B b WHERE a.k = b.k OCCURRING AT 
 
 
 def outcome(case: Case, window: str, engine: str = "local", **options: str) -> Outcome:
-    program = cep.parse(case.text, "bicepl")
+    program = parsed(case.text)
     settings = {"chronon": case.chronon, "outages": case.outages, "window": window, **options}
     result = cep.run(program, case.records, engine=engine, **settings)  # type: ignore[arg-type]
     found: Outcome = result.outcome  # type: ignore[attr-defined]
@@ -98,7 +99,7 @@ def _short_lives(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_with_a_quarter_of_the_life_spans_they_would_not_hold(
     make: Callable[[int], Case], window: str
 ) -> None:
-    cases = [make(seed) for seed in range(30)]
+    cases = (make(seed) for seed in range(30))
     assert any(actions(case, window) != actions(case, "buffering") for case in cases)
 
 

@@ -19,6 +19,7 @@ from cepheid.cli.terminal.progress import ProgressBar
 from tests.cli.conftest import EVENTS, Run
 
 COMMAND = [sys.executable, "-m", "cepheid"]
+AT_ONCE = ["--engine", "reference"]  # which starts soon, where the engine has no say
 COMMANDS = ("run", "stream", "check", "format", "explain", "new", "test")
 
 
@@ -128,7 +129,7 @@ def test_an_output_that_is_full_is_told_and_fails(
 def test_an_output_that_is_full_is_told_once_by_the_process() -> None:
     """Python flushes at its end what could not be written, and would complain again."""
     with open("/dev/full", "w") as full:
-        args = [*COMMAND, "run", "p.epl", "-e", "e.jsonl"]
+        args = [*COMMAND, "run", "p.epl", "-e", "e.jsonl", *AT_ONCE]
         done = subprocess.run(args, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, NO_SPACE)
 
@@ -136,7 +137,7 @@ def test_an_output_that_is_full_is_told_once_by_the_process() -> None:
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
 @pytest.mark.usefixtures("folder")
 def test_a_stream_may_be_closed(closed: str) -> None:
-    command = f"{sys.executable} -m cepheid run p.epl -e - {closed}"
+    command = f"{sys.executable} -m cepheid run p.epl -e - {' '.join(AT_ONCE)} {closed}"
     done = subprocess.run(
         command, shell=True, input=EVENTS, capture_output=True, text=True, check=False
     )
@@ -208,7 +209,7 @@ def test_nobody_else_sees_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_terminal_gets_tables() -> None:
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "dumb", "COLUMNS": "100"}
-    args = [*COMMAND, "run", "p.epl", "-e", "e.jsonl"]
+    args = [*COMMAND, "run", "p.epl", "-e", "e.jsonl", *AT_ONCE]
     process = subprocess.run(args, stdout=theirs, stderr=theirs, env=environment, check=False)
     text = b""
     while select.select([ours], [], [], 0)[0]:

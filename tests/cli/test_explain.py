@@ -15,6 +15,7 @@ from cepheid.cli.stages import STAGES
 from cepheid.errors import CATALOGUE
 from cepheid.verbs import pipeline
 from tests.cli.conftest import EXAMPLES, Run
+from tests.effort import some
 
 Write = Callable[[str, str], Path]
 
@@ -31,7 +32,10 @@ def test_every_stage_is_a_step_of_the_pipeline() -> None:
     assert {name for found in named if found for name in found.groups() if name} == set(STAGES)
 
 
-@pytest.mark.parametrize("program", sorted(EXAMPLES.glob("*/*.epl")), ids=lambda path: path.stem)
+PROGRAMS = sorted(EXAMPLES.glob("*/*.epl"))
+
+
+@pytest.mark.parametrize("program", some(PROGRAMS, every=2), ids=lambda path: path.stem)
 def test_every_stage_of_every_example_can_be_shown(cepheid: Run, program: Path) -> None:
     for options in ([], *(["--stage", stage] for stage in STAGES)):
         outcome = cepheid("explain", str(program), *options)

@@ -16,7 +16,7 @@ from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.reference import ReferenceOperator
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree
-from tests.effort import examples
+from tests.effort import examples, some
 from tests.matcher.test_operator import shown_table, table
 from tests.semantics.drive import end_of, resolved
 from tests.semantics.generators import TYPES, make_event, programs, streams
@@ -94,19 +94,20 @@ def program_of(text: str) -> ResolvedProgram:
     return program
 
 
-@pytest.mark.parametrize("window", WINDOWS)
-@pytest.mark.parametrize("selected", SELECTED)
-@pytest.mark.parametrize("streams_", ["", "irstream ", "rstream "])
+STREAMS = ("", "irstream ", "rstream ")
+SELECTIONS = list(itertools.product(WINDOWS, SELECTED, STREAMS))
+OUTPUTS = list(itertools.product(WINDOWS, RATES, range(len(SELECTED))))
+
+
+@pytest.mark.parametrize(("window", "selected", "streams_"), some(SELECTIONS, every=7))
 def test_what_windows_and_aggregates_give(window: str, selected: str, streams_: str) -> None:
     text = f"select {streams_}{selected.format(window)}"
     assert_same(program_of(text), stream(), [20, 41])
 
 
-@pytest.mark.parametrize("window", WINDOWS)
-@pytest.mark.parametrize("rate", RATES)
-@pytest.mark.parametrize("place", range(len(SELECTED)))
+@pytest.mark.parametrize(("window", "rate", "place"), some(OUTPUTS, every=13))
 def test_what_output_rates_let_out(window: str, rate: str, place: int) -> None:
-    streams_ = ("", "irstream ", "rstream ")[place % 3]
+    streams_ = STREAMS[place % 3]
     order = ORDERS[place % 3] if "count(*)" in SELECTED[place] else "limit 3"
     text = f"select {streams_}{SELECTED[place].format(window)} {rate} {order}"
     assert_same(program_of(text), stream(), [33])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import sqlite3
 from pathlib import Path
+from weakref import ref
 
 import pytest
 
@@ -88,3 +90,14 @@ def test_a_file_may_be_read_by_several_connections(tmp_path: Path) -> None:
         reader.execute("INSERT INTO t VALUES (2)")
     reader.close()
     writer.close()
+
+
+def test_a_connection_that_nobody_needs_goes() -> None:
+    """With all that is in its memory; SQLite keeps the functions, of which Python cannot know."""
+    connection = sqlite.connect()
+    with pytest.raises(RunError):
+        connection.execute("SELECT cepheid_divide(1, 0)").fetchall()
+    left = ref(connection)
+    del connection
+    gc.collect()
+    assert left() is None

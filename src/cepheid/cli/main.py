@@ -6,7 +6,8 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Annotated
 
 import typer
@@ -131,9 +132,15 @@ def _show_what_takes_long() -> None:
         log.setLevel(logging.INFO)
 
 
+@cache
+def _command() -> Callable[..., object]:
+    """All commands with their options, which take long to make of functions: once in a process."""
+    return typer.main.get_command(app)
+
+
 def _run(args: Sequence[str] | None) -> int:
     try:
-        app(args=args, prog_name="cepheid")
+        _command()(args=args, prog_name="cepheid")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else GOOD
     except CepheidError as failure:

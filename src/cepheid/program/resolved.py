@@ -80,8 +80,9 @@ class ResolvedStatement:
 
     def arriving(self, types: Mapping[str, EventType]) -> tuple[str, ...]:
         """The types whose events it takes, those that inherit from its inputs included."""
-        heirs = (name for name in types if lineage(name, types) & set(self.inputs))
-        return tuple(dict.fromkeys((*self.inputs, *heirs)))
+        inputs = self.inputs
+        heirs = (name for name in types if not lineage(name, types).isdisjoint(inputs))
+        return tuple(dict.fromkeys((*inputs, *heirs)))
 
     @property
     def expressions(self) -> Iterator[tuple[str | None, Expr]]:

@@ -22,7 +22,9 @@ _FILE_PRAGMAS = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL")
 class Connection(sqlite3.Connection):
     """A connection whose queries fail with a RunError that says what the values did."""
 
-    problem: Exception | None = None
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._problems: list[Exception] = []
 
     def cursor(self, factory: Any = None) -> Any:
         return super().cursor(factory or Cursor)
@@ -35,20 +37,25 @@ class Connection(sqlite3.Connection):
 
     def explained(self, failure: sqlite3.Error) -> Exception:
         """SQLite says only that a function failed; the function has noted why."""
-        problem, self.problem = self.problem, None
+        problem = self._problems[-1] if self._problems else None
+        self._problems.clear()
         if problem is None and "overflow" not in str(failure):
             return failure
         return RunError(error("sql-failed", str(problem or "an integer does not fit into 64 bits")))
 
     def noting(self, function: Function) -> Function:
-        """The function, which leaves its problem with the connection."""
+        """The function, which leaves its problem with the connection.
+
+        It must not know the connection, which SQLite lets it outlive: neither would ever go.
+        """
+        problems = self._problems
 
         @wraps(function)
         def called(*arguments: Any) -> Any:
             try:
                 return function(*arguments)
             except (ArithmeticError, ValueError) as problem:
-                self.problem = problem
+                problems.append(problem)
                 raise
 
         return called

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
@@ -387,12 +387,21 @@ _SPARK: dict[type[exp.Expr], Rewrite] = {
 }
 
 
+# Trees are copied once, by `to_sql`.
+_AS_WRITTEN: dict[str, Any] = {
+    "identify": True,
+    "comments": False,
+    "normalize_functions": False,
+    "copy": False,
+}
+
+
 def _spark(tree: exp.Expr) -> str:
-    return str(Spark().generate(tree, identify=True, comments=False, normalize_functions=False))
+    return str(Spark().generate(tree, **_AS_WRITTEN))
 
 
 def _sqlite(tree: exp.Expr) -> str:
-    return str(SQLite().generate(tree, identify=True, comments=False, normalize_functions=False))
+    return str(SQLite().generate(tree, **_AS_WRITTEN))
 
 
 _ENGINES: dict[Engine, tuple[Callable[[exp.Expr], str], dict[type[exp.Expr], Rewrite]]] = {

@@ -129,6 +129,8 @@ class _Lowering:
 
     def __post_init__(self) -> None:
         self.types = tuple(self.program.types)
+        self.consumed = frozenset(self.program.consumed_types)
+        self.derived = derived_types(self.program)
         self.normal = sorted(normalize(self.program).statements, key=lambda s: s.resolved.rank)
         self.statements = tuple(normal.resolved for normal in self.normal)
         self.slots = _slots(self.program)
@@ -184,14 +186,14 @@ class _Lowering:
         row[StatementRow.HAVING] = self.compiled(statement.having)
         columns = []
         for column in statement.columns:
-            type = derived_types(self.program)[statement.target][column.name]
+            type = self.derived[statement.target][column.name]
             columns += [self.compiled(column.expr), self.slots[column.name, type]]
         row[StatementRow.COLUMNS] = self.listed(columns)
         row[StatementRow.COLUMN_COUNT] = len(statement.columns)
         row[StatementRow.TARGET] = self.types.index(statement.target)
         row[StatementRow.REPORTED] = _STREAMS[statement.tree.stream]
         row[StatementRow.INSERTED] = _STREAMS[statement.tree.insert_stream]
-        row[StatementRow.CONSUMED] = int(statement.target in self.program.consumed_types)
+        row[StatementRow.CONSUMED] = int(statement.target in self.consumed)
         row[StatementRow.HAS_CONTEXT] = int(statement.context is not None)
         row[StatementRow.TAG_COUNT] = len(self.tags)
         row[StatementRow.REPEATED] = sum(1 << self.tags[tag] for tag in self.repeated)
