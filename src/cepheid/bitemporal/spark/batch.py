@@ -135,8 +135,8 @@ def _outcome(request: RoundsRequest, histories: Histories) -> Outcome:
         histories.keep(name)
         versions += _versions(each.declared, _rows(histories, known_of(name)), request.rounds)
         changes += _changes(each.declared, _rows(histories, changes_of(name)))
-        toggles += _toggles(each.declared, _rows(histories, toggles_of(name)))
-        if each.reactions:
+        if each.reactions:  # without them nothing sets toggles
+            toggles += _toggles(each.declared, _rows(histories, toggles_of(name)))
             firings += _firings(each, _rows(histories, actions_of(name)))
         if isinstance(each.declared, SubscribedClass):
             for row in _rows(histories, refused_of(name)):
