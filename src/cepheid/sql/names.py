@@ -104,8 +104,8 @@ class Names:
     def _unknown(self, typer: Typer, node: exp.Column) -> Typed:
         if self.source(node.name) is not None:
             fact = f"'{node.name}' is a query, which has no time of its own"
-            hint = f"select a time in it, and write {node.name} and a dot before its name"
-            return typer.report("unknown-name", fact, node, hint)
+            how = f"select a time in it, and write {node.name} and a dot before its name"
+            return typer.report("unknown-name", fact, node, how)
         known = [n for s in self.sources for n in (s.alias, *s.columns)]
         hint = suggest(node.name, known)
         return typer.report("unknown-name", f"nothing in FROM has '{node.name}'", node, hint)
