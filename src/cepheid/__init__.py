@@ -75,6 +75,8 @@ if TYPE_CHECKING:
     from cepheid.verbs.loading import load as load
     from cepheid.verbs.loading import parse as parse
     from cepheid.verbs.program import Program as Program
+    from cepheid.verbs.rounds import RoundsSession as RoundsSession
+    from cepheid.verbs.rounds import open_rounds as open_rounds
     from cepheid.verbs.running import open as open
     from cepheid.verbs.running import run as run
     from cepheid.verbs.simulating import simulate as simulate
@@ -91,6 +93,7 @@ _HOMES = {
     "Program": "cepheid.verbs.program",
     "Query": "cepheid.build.statements",
     "Result": "cepheid.result",
+    "RoundsSession": "cepheid.verbs.rounds",
     "Scenario": "cepheid.simulation.scenario",
     "Session": "cepheid.engines.common.session",
     "Simulation": "cepheid.simulation.simulate",
@@ -120,6 +123,7 @@ _HOMES = {
     "occurs": "cepheid.build.forms",
     "on": "cepheid.build.classes",
     "open": "cepheid.verbs.running",
+    "open_rounds": "cepheid.verbs.rounds",
     "parse": "cepheid.verbs.loading",
     "query_event": "cepheid.build.events",
     "rule": "cepheid.build.rules",

@@ -38,6 +38,8 @@ COMPARISONS = (
     "OLD < NEW",
     "NEW.occ - OLD.occ > 60",
     "NEW.det < NEW.occ",
+    "(NEW.det + 3m) > NOW",
+    "NOW - OLD.det > 2m",
     "NEW.s IN ('a', 'c')",
     "NEW.f",
     "NEW.n * 2 > OLD.n",
@@ -189,7 +191,7 @@ def _member(rng: Random, known: list[str]) -> str:
     a, b = rng.choice(known), rng.choice(known)
     word = rng.choice(("IN", "NOT IN"))
     x = rng.choice("kx")
-    inner = f"SELECT b.{x} FROM {b} b WHERE {_filter(rng, 'b')}"
+    inner = f"SELECT b.{x} FROM {b} b" + rng.choice(("", f" WHERE {_filter(rng, 'b')}"))
     if rng.random() < 0.3:
         inner += f" {rng.choice(('UNION', 'UNION ALL'))} SELECT c.x FROM {a} c WHERE c.k = a.k"
     more = rng.choice(("", "", " OR a.x > 2"))
@@ -318,6 +320,31 @@ def _grouped_beside(rng: Random, known: list[str]) -> str:
     )
 
 
+def _summed(rng: Random, known: list[str]) -> str:
+    """An aggregate of all rows, of which there may be none."""
+    a, b = rng.choice(known), rng.choice(known)
+    whole = (
+        f"SELECT COUNT(*) AS c, MAX(b.s) AS s, MAX(b.t) AS t FROM {b} b WHERE {_filter(rng, 'b')}"
+    )
+    return rng.choice(
+        (
+            f"SELECT 1 AS k, COUNT(*) AS x, MAX(b.s) AS s, SUM(b.n) AS n, MIN(b.t) AS t, TRUE AS f FROM {b} b"
+            f" WHERE {_filter(rng, 'b')} OCCURRING AT {rng.choice(('MAX(b)', 'COALESCE(MIN(b), MAX(b.t))'))}",
+            f"SELECT a.k, q.c AS x, q.s, a.n, q.t, a.f FROM {a} a, ({whole}) q OCCURRING AT a",
+            f"SELECT a.k, q.c AS x, q.s, a.n, q.t, a.f FROM ({whole}) q JOIN {a} a ON a.x <= q.c OCCURRING AT a",
+        )
+    )
+
+
+def _keyed_outside(rng: Random, known: list[str]) -> str:
+    """A key that comes from an outer join."""
+    a, b = rng.choice(known), rng.choice(known)
+    return (
+        f"SELECT COALESCE(b.k + 20, a.k) AS k, a.x, b.s, {_rest(rng)} FROM {a} a"
+        f" LEFT JOIN {b} b ON b.k = a.k AND {_filter(rng, 'b')} OCCURRING AT {_when(rng, 'a')}"
+    )
+
+
 def _hiding(rng: Random, known: list[str]) -> str:
     """Names inside of subqueries that hide those around them."""
     a, b, c = (rng.choice(known) for _ in range(3))
@@ -372,6 +399,8 @@ SHAPES: dict[str, Callable[[Random, list[str]], str]] = {
     "a member of tied groups": _member_of_tied_groups,
     "a tied table": _tied_table,
     "groups beside a subquery": _grouped_beside,
+    "an aggregate of all": _summed,
+    "a key from an outer join": _keyed_outside,
     "a name that hides another": _hiding,
     "a count in a count": _counted_twice,
     "a query with a name": _named_once,

@@ -42,7 +42,7 @@ def test_what_comes_after_the_freeze_may_be_taken(case: Case) -> None:
 def test_the_generator_makes_programs_that_do_everything(engine: str) -> None:
     seen: Counter[str] = Counter()
     shapes: Counter[str] = Counter()
-    for seed in range(150):
+    for seed in range(200):
         generated = case(Random(seed))
         found = outcome_of(generated, engine)
         if isinstance(found, str):

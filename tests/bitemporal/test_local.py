@@ -6,9 +6,13 @@ import gc
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
 from weakref import ref
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import cepheid as cep
 from cepheid.bitemporal.detections import History
@@ -16,8 +20,10 @@ from cepheid.bitemporal.local.engine import LocalRounds
 from cepheid.bitemporal.local.maintenance import maintenance_of
 from cepheid.bitemporal.request import RoundsRequest
 from cepheid.bitemporal.rounds import Rounds
-from cepheid.errors import LateEvent, UsageError
+from cepheid.errors import LateEvent, RunError, UsageError
 from cepheid.verbs.rounds import open_rounds
+from tests.bitemporal.generator import case
+from tests.effort import examples
 from tests.examples.test_classes import TRAVEL
 
 MINUTE = 60 * 10**6
@@ -168,12 +174,77 @@ def test_a_session_can_be_kept_in_a_file(tmp_path: Path) -> None:
     first = open_rounds(program, chronon="1m", database=path)
     first.tell(told(1, 1, 300, 60), told(2, 1, 600, 60))
     assert len(first.advance(300)) == 1
-    second = open_rounds(program, chronon="1m", database=path, start=360)
+    second = open_rounds(program, chronon="1m", database=path)
     second.tell(told(1, 7, 300, 420))
     assert [(e.instant // 10**6, e.type) for e in second.advance(600)] == [
         (420, "changed"),
         (600, "now"),
     ]
+
+
+@examples(40)
+@given(st.integers(0, 10**6), st.lists(st.integers(0, 40 * 60), max_size=5), st.booleans())
+def test_a_session_goes_on_where_the_last_one_ended(
+    seed: int, cuts: list[int], is_told_before: bool
+) -> None:
+    """What was told and not dealt with is not lost, wherever it ended."""
+    found = case(Random(seed))
+    program, course = cep.parse(found.text, "bicepl"), {"outages": found.outages}
+    records = [each for each in found.records if "@type" in each]
+    end, size = max(map(known, records), default=0), {"30s": 30, "1m": 60, "2m": 120}[found.chronon]
+    try:
+        expected = cep.run(
+            program, records, engine="reference", chronon=found.chronon, end=end, **course
+        )
+    except RunError:
+        return
+    acted: list[cep.Event] = []
+    with TemporaryDirectory() as folder:
+        for time in [*sorted(cut for cut in cuts if cut < end), end]:
+            session = open_rounds(
+                program, chronon=found.chronon, database=f"{folder}/rounds.db", **course
+            )
+            now = [
+                each for each in records if is_told_before or known(each) // size <= time // size
+            ]
+            records = [each for each in records if each not in now]
+            session.tell(*now)
+            acted += session.advance(time)
+            del session
+    assert sorted(map(shown, acted)) == sorted(map(shown, expected))
+
+
+def known(record: dict[str, object]) -> int:
+    return int(str(record["@detected"]))
+
+
+def shown(event: cep.Event) -> str:
+    return f"{event.instant} {event.type} {dict(event)}"
+
+
+def test_the_database_of_another_session_is_refused(tmp_path: Path) -> None:
+    path, program = str(tmp_path / "rounds.db"), cep.parse(PROGRAM, "bicepl")
+    open_rounds(program, chronon="1m", database=path).advance(300)
+    with pytest.raises(RunError, match="its chronon is 60000000, not 300000000"):
+        open_rounds(program, chronon="5m", database=path)
+    with pytest.raises(RunError, match="its program is"):
+        open_rounds(cep.parse(SUBSCRIBED, "bicepl"), chronon="1m", database=path)
+    with pytest.raises(UsageError, match="a clock of its own"):
+        open_rounds(program, chronon="1m", database=path, start=360)
+    with pytest.raises(LateEvent, match="A 1 was detected at 1970-01-01T00:01:00Z: too late"):
+        open_rounds(program, chronon="1m", database=path).tell(told(1, 1, 900, 60))
+    for file in (tmp_path / "text.db", tmp_path / "nowhere" / "rounds.db"):
+        (tmp_path / "text.db").write_text("no database" * 100)
+        with pytest.raises(UsageError, match="cannot be a database of a session"):
+            open_rounds(program, chronon="1m", database=str(file))
+
+
+def test_of_what_is_late_nothing_is_taken() -> None:
+    session = open_rounds(cep.parse(PROGRAM, "bicepl"), chronon="1m")
+    session.advance(300)
+    with pytest.raises(LateEvent, match="none of what was told was taken"):
+        session.tell(told(1, 1, 600, 360), told(2, 1, 600, 60))
+    assert session.advance(600) == []
 
 
 def test_sessions_take_classes_only() -> None:
@@ -197,6 +268,25 @@ def test_a_round_that_fails_leaves_everything_as_it_was() -> None:
     connection = session._session.engine._connection
     assert connection.execute('SELECT k, x FROM "A"').fetchall() == [(1, 1)]
     assert connection.execute('SELECT k, x FROM "D"').fetchall() == [(1, 1)]
+
+
+def test_a_round_that_fails_stays_to_be_done() -> None:
+    text = """
+    CREATE MUTABLE SUBSCRIBED EVENT CLASS A(k INTEGER, x INTEGER) ID (k) FREEZING TIME (1m)
+    ON ANNOUNCEMENT DO hi(NEW.k);
+    CREATE COMPLEX EVENT CLASS D(x INTEGER, k INTEGER) ID (x) OBSERVATION SPAN (1h)
+    AS SELECT a.x, a.k FROM A a OCCURRING AT a;
+    """
+    session = open_rounds(cep.parse(text, "bicepl"), chronon="1m")
+    session.tell(told(1, 1, 600, 60), told(2, 5, 600, 120), told(3, 5, 600, 120))
+    session.tell({"@type": "A", "k": 9, "@retracted": True, "@detected": 120})
+    for _ in range(2):
+        with pytest.raises(RunError, match="two events of one key"):
+            session.advance(300)
+        assert session.refused == {}
+    session.tell(told(3, 6, 600, 179))
+    assert [event["p1"] for event in session.advance(300)] == [1, 2, 3]
+    assert session.refused == {"A": {"a retraction of what is not known": 1}}
 
 
 def test_rounds_that_are_over_leave_nothing_behind() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import cast
 
 from cepheid.bitemporal.repository import Row, View
 from cepheid.bitemporal.rounds import Number, Rounds
 from cepheid.bitemporal.tables import RowReader
 from cepheid.core.event import Value
-from cepheid.core.time import format_instant
+from cepheid.core.time import Instant, format_instant
 from cepheid.errors import RunError, error
 from cepheid.io.encode import to_json
 from cepheid.program.classes import ComplexClass, EventClass
@@ -18,10 +19,15 @@ from cepheid.program.classes import ComplexClass, EventClass
 def view_of(
     declared: ComplexClass, rows: Iterable[Row], rounds: Rounds, round: Number | None
 ) -> View:
-    """The rows by key. Those that differ in how they were learnt only are one; others are an error."""
+    """The rows by key. Those that differ in how they were learnt only are one; others are an error.
+
+    What has no detection time is made of no events, such as a count of none, and is none itself.
+    """
     view: View = {}
     key_of = RowReader(declared).key
     for row in rows:
+        if cast("Instant | None", row.det) is None:
+            continue
         key = key_of(row)
         if None in key or row.occ is None:
             raise _incomplete(declared, row, rounds, round)
@@ -41,7 +47,10 @@ def _incomplete(declared: ComplexClass, row: Row, rounds: Rounds, round: Number 
     when = _when(rounds, round)
     what = "an occurrence time" if row.occ is None else "a whole key"
     fact = f"{declared.name} has an event without {what}{when}: {shown_row(declared, row)}"
-    hint = f"its key is {', '.join(declared.key)}; a query can leave out rows where that is null"
+    null = (
+        "the time after OCCURRING AT" if row.occ is None else f"a part of {', '.join(declared.key)}"
+    )
+    hint = f"{null} is null; a query can leave out rows where it is"
     return RunError(error("missing-key", fact, declared.span, hint))
 
 

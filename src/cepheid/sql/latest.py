@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from cepheid.core.types import TIMESTAMP
-from cepheid.sql.names import has_aggregate
+from cepheid.sql.names import branches, has_aggregate
 from cepheid.sql.nodes import column, name, projected, type_of, typed
 
 _ROWS = "@rows"
@@ -39,6 +39,9 @@ def _add(query: exp.Query, labels: Mapping[str, str]) -> exp.Query:
         if isinstance(source, exp.Subquery):
             source.set("this", _add(source.this, {c: _hidden(c) for c in labels}))
     may_miss = [False, *(join.args.get("side") == "LEFT" for join in joins)]
+    may_miss = [
+        missing or may_be_of_no_rows(s) for missing, s in zip(may_miss, sources, strict=True)
+    ]
     is_group = _is_group(query)
     for wanted, label in labels.items():
         found = _greatest(wanted, sources, may_miss)
@@ -52,17 +55,27 @@ def _is_group(query: exp.Select) -> bool:
     return has_clause or any(map(has_aggregate, query.selects))
 
 
+def may_be_of_no_rows(source: exp.Expr) -> bool:
+    """Whether it is an aggregate without GROUP BY, which has a row in any case."""
+    if not isinstance(source, exp.Subquery):
+        return False
+    return any(_is_group(s) and not s.args.get("group") for s in branches(source.this))
+
+
 def _greatest(wanted: str, sources: list[exp.Expr], may_miss: list[bool]) -> exp.Expr:
-    """A row that an outer join does not find has no time; the first source always has one."""
-    times: list[exp.Expr] = []
-    for source, is_outer in zip(sources, may_miss, strict=True):
-        label = _hidden(wanted) if isinstance(source, exp.Subquery) else wanted
-        time: exp.Expr = column(label, TIMESTAMP, source.alias)
-        if is_outer:
-            time = typed(exp.Coalesce(this=time, expressions=[times[0].copy()]), TIMESTAMP)
-        times.append(time)
-    if len(times) == 1:
-        return times[0]
+    """A row that an outer join does not find has no time, nor has an aggregate of no rows."""
+    labels = [_hidden(wanted) if isinstance(s, exp.Subquery) else wanted for s in sources]
+    named = [column(n, TIMESTAMP, s.alias) for n, s in zip(labels, sources, strict=True)]
+    if len(named) == 1:
+        return named[0]
+    # One that is always there stands in for one that is not; else any of the others may.
+    sure = [time for time, may in zip(named, may_miss, strict=True) if not may][:1]
+    times: list[exp.Expr] = [
+        typed(exp.Coalesce(this=time, expressions=[t.copy() for t in sure or named]), TIMESTAMP)
+        if may
+        else time
+        for time, may in zip(named, may_miss, strict=True)
+    ]
     found = exp.Greatest(this=times[0], expressions=times[1:], ignore_nulls=True)
     found.meta["never_null"] = True
     return typed(found, TIMESTAMP)

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from cepheid.core.types import DOUBLE, LONG, TIMESTAMP, DataType, is_open
+from cepheid.core.types import BOOLEAN, DOUBLE, LONG, TIMESTAMP, DataType, is_open
 from cepheid.errors import Diagnostic, ProgramError, Span, error, suggest
 from cepheid.sql.dialect import parse_select, parse_time, too_deep
 from cepheid.sql.latest import latest
@@ -20,7 +20,19 @@ from cepheid.sql.names import (
     has_aggregate,
     recast,
 )
-from cepheid.sql.nodes import PERIOD, column, name, projected, type_of, words
+from cepheid.sql.nodes import (
+    PERIOD,
+    all_of,
+    both,
+    column,
+    name,
+    projected,
+    type_of,
+    typed,
+    whole,
+    words,
+    wrapped,
+)
 from cepheid.sql.places import Places, at_place_of
 from cepheid.sql.tables import Table
 from cepheid.sql.text import Sql
@@ -185,6 +197,15 @@ def refuse_order(query: exp.Expr, typer: Typer) -> None:
             typer.refuse(words_, query.args[part], "the events of a class have no order")
 
 
+def _require_rows(select: exp.Select) -> None:
+    """An aggregate of no rows is made of nothing, and is no event."""
+    count = typed(exp.Count(this=exp.Star()), LONG)
+    are_any = both(count, whole(0), exp.GT, BOOLEAN)
+    having = select.args.get("having")
+    found = are_any if having is None else all_of(wrapped(having.this), are_any)
+    select.set("having", exp.Having(this=found))
+
+
 class _Fit:
     """Gives the query the columns of its class."""
 
@@ -265,6 +286,8 @@ class _Selecting:
         is_grouped = self.is_grouped
         if time is not None:
             columns.append(self._occurring(time, is_grouped=is_grouped))
+            if is_grouped and not self.select.args.get("group"):
+                _require_rows(found)
         found.set("expressions", columns)
         if is_grouped and not self.resolver.problems:
             self._check_groups(found, groups)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cepheid.bitemporal.chaining import Told, told
 from cepheid.bitemporal.detections import (
@@ -14,7 +15,7 @@ from cepheid.bitemporal.detections import (
     History,
     cell_instant,
 )
-from cepheid.bitemporal.outcome import Outcome, Version
+from cepheid.bitemporal.outcome import Firing, Outcome, Version
 from cepheid.bitemporal.repository import AfterFreeze, Refusal
 from cepheid.bitemporal.request import WINDOWS, RoundsRequest, Window
 from cepheid.bitemporal.rows import (
@@ -28,7 +29,7 @@ from cepheid.bitemporal.rows import (
 )
 from cepheid.bitemporal.running import Course, Outage, Ran, run_program
 from cepheid.core.event import Event
-from cepheid.core.time import Instant, Period, parse_length
+from cepheid.core.time import Instant, Period, format_instant, parse_length
 from cepheid.core.values import shown
 from cepheid.engines.common.clock import Time, instant_of
 from cepheid.engines.common.intake import runnable
@@ -36,9 +37,13 @@ from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.errors import Diagnostic, InputError, LateEvent, Span, UsageError, error
 from cepheid.io import Record, fail, read_records, records_of
 from cepheid.program.classes import SubscribedClass
+from cepheid.program.seal import program_digest
 from cepheid.result import Result
 from cepheid.verbs.arguments import MAKE_ONE, choose, expect
 from cepheid.verbs.program import Program
+
+if TYPE_CHECKING:
+    from cepheid.bitemporal.local.session import LocalSession
 
 # A period, or the path of a file with one outage a line, or the outages themselves.
 Length: TypeAlias = str | int | float | timedelta | Period
@@ -121,8 +126,6 @@ class RoundsSession:
     """A program with classes as its events are told: `tell` what was detected, and let time `advance`."""
 
     def __init__(self, program: Program, course: Course, database: str | None = None) -> None:
-        from cepheid.bitemporal.local.session import LocalSession
-
         resolved = runnable(program.resolve())
         if resolved.statements:
             fact = "sessions in rounds take classes only, no statements"
@@ -130,26 +133,35 @@ class RoundsSession:
         self._classes = {each.declared.name: each.declared for each in resolved.classes}
         subscribed = {n: c for n, c in self._classes.items() if isinstance(c, SubscribedClass)}
         self._decoder = DetectionDecoder(subscribed)
-        self._session = LocalSession(
-            RoundsRequest(
-                classes=resolved.classes,
-                names=[each.name for each in program.tree.classes],
-                history=History(),
-                rounds=course.endless(),
-                window=course.window,
-                after_freeze=course.after_freeze,
-            ),
-            database=database or ":memory:",
+        request = RoundsRequest(
+            classes=resolved.classes,
+            names=[each.name for each in program.tree.classes],
+            history=History(),
+            rounds=course.endless(),
+            window=course.window,
+            after_freeze=course.after_freeze,
         )
+        self._session = _session(request, course, program_digest(resolved), database)
         self._action_event = ActionEvents(self._classes)
-        self._sequence = 0
+        self._fired: list[Firing] = []  # of rounds before one that failed
+        waiting = (detection.sequence for detection in self._session.waiting())
+        self._sequence = max(waiting, default=-1) + 1
 
     def tell(self, *events: object) -> None:
         """Takes versions and retractions; they count when time has advanced to them."""
         late = self._session.wait([found for source in events for found in self._detected(source)])
         if late:
-            fact = f"{len(late)} detected before the round that was last"
-            raise LateEvent(error("late-event", fact))
+            raise self._late(late)
+
+    def _late(self, late: Sequence[Detection]) -> LateEvent:
+        first, done = late[0], self._session.rounds.instant(self._session.done)
+        key = ", ".join(map(shown, first.key))
+        others = f", as {len(late) - 1} more" if len(late) > 1 else ""
+        fact = (
+            f"{first.cls} {key} was detected at {format_instant(first.known)}{others}: too late for"
+            f" rounds, which are over up to that of {format_instant(done)}"
+        )
+        return LateEvent(error("late-event", fact, hint="none of what was told was taken"))
 
     def _detected(self, source: object) -> list[Detection]:
         plain = self._plain(source)
@@ -177,18 +189,50 @@ class RoundsSession:
         return found
 
     def advance(self, to: Time) -> list[Event]:
-        """All rounds up to a time, with their actions."""
+        """All rounds up to a time, with their actions.
+
+        A round that fails stays to be done; the actions of those before it come with the next call.
+        """
         rounds = self._session.rounds
         last = rounds.number(instant_of(to))
         if last < self._session.done:
             fact = "time does not go back"
             raise LateEvent(error("late-event", fact))
-        fired = enumerate(self._session.advance(last))
-        return [self._action_event(firing, n, rounds) for n, firing in fired]
+        for firing in self._session.advance(last):
+            self._fired.append(firing)
+        fired, self._fired = self._fired, []
+        return [self._action_event(firing, n, rounds) for n, firing in enumerate(fired)]
 
     @property
     def refused(self) -> dict[str, dict[str, int]]:
         return refusals(self._session.engine.refused)
+
+
+def _session(
+    request: RoundsRequest, course: Course, program: str, database: str | None
+) -> LocalSession:
+    from cepheid.bitemporal.local.journal import Journal
+    from cepheid.bitemporal.local.session import LocalSession
+
+    if database is None:
+        return LocalSession(request)
+    identity = {
+        "program": program,
+        "chronon": request.rounds.chronon,
+        "window": request.window,
+        "after_freeze": request.after_freeze,
+    }
+    try:
+        found = LocalSession(request, database=database)
+        journal = Journal(found.engine.connection, identity)
+        if journal.done is not None and course.start is not None:
+            fact = "the database has a clock of its own"
+            raise UsageError(error("usage", fact, hint="leave out start"))
+        found.keep(journal)
+    except sqlite3.DatabaseError as problem:
+        fact = f"'{database}' cannot be a database of a session: {problem}"
+        raise UsageError(error("usage", fact)) from None
+    return found
 
 
 def open_rounds(
@@ -201,7 +245,8 @@ def open_rounds(
     after_freeze: str = "refuse",
     database: str | None = None,
 ) -> RoundsSession:
-    """Opens a program with classes for what is detected from now on; `database` is a file to keep it in."""
+    """Opens a program with classes for what is detected from now on; with a `database`, a file, it goes
+    on where the last session with that file ended."""
     expect(program, Program, "a program", MAKE_ONE)
     course = course_of(
         chronon=chronon, start=start, outages=outages, window=window, after_freeze=after_freeze

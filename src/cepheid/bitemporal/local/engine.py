@@ -75,6 +75,11 @@ class LocalRounds:
         self._classes = self._at_work(request)
         self.refused: Counter[tuple[str, Refusal]] = Counter()
         self.last: Number | None = None
+        self.closing: Callable[[Number], None] | None = None  # a part of each round, at its end
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        return self._connection
 
     def _at_work(self, request: RoundsRequest) -> dict[str, _Class]:
         classes, chronon = request.classes, request.rounds.chronon
@@ -103,11 +108,15 @@ class LocalRounds:
 
         A round that fails leaves everything as it was.
         """
+        refused = self.refused.copy()
         self._connection.execute("BEGIN")
         try:
             firings = self._round(number, detections)
+            if self.closing is not None:
+                self.closing(number)
         except BaseException:
             self._connection.execute("ROLLBACK")
+            self.refused = refused
             raise
         self._connection.execute("COMMIT")
         self.last = number

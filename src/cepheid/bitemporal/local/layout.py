@@ -135,8 +135,8 @@ class Layout:
     def temporary(self) -> list[str]:
         """The statements that make the tables of a round."""
         columns = [*definitions(self.declared), *([_INCEPT] if self.is_subscribed else [])]
-        # What has no key or no time, or has a key twice, is looked into.
-        derived = [f"{each} NOT NULL" if each == _OCC else each for each in columns]
+        # What has no key or no times, or has a key twice, is looked into.
+        derived = [f"{each} NOT NULL" if each in _TIMES else each for each in columns]
         sides = f"{self.side('new')}, {self.side('old')}"
         changed = (
             f"SELECT {listed(self.columns, '', f'{side}_')} FROM {self.pairs} WHERE has_{side}"
@@ -153,7 +153,7 @@ class Layout:
 
 
 _INCEPT = f"{quoted(INCEPT)} INTEGER"
-_OCC = f"{quoted('occ')} INTEGER"
+_TIMES = [f"{quoted(time)} INTEGER" for time in ("occ", "det")]
 
 
 def listed(names: list[str] | tuple[str, ...], before: str = "", prefix: str = "") -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from heapq import heappop, heappush
 
 from cepheid.bitemporal.detections import Detection
 from cepheid.bitemporal.local.engine import MEMORY, LocalRounds, Notes
+from cepheid.bitemporal.local.journal import Journal
 from cepheid.bitemporal.outcome import Firing
 from cepheid.bitemporal.request import RoundsRequest
 from cepheid.bitemporal.rounds import Number, Rounds
@@ -25,30 +26,42 @@ class LocalSession:
         self.done: Number = request.rounds.first - 1  # the last round that was closed
         self._waiting: dict[Number, list[Detection]] = {}
         self._numbers: list[Number] = []  # of the rounds that something waits for, as a heap
+        self._journal: Journal | None = None
 
     @property
     def rounds(self) -> Rounds:
         return self.engine.rounds
 
-    def wait(self, detections: Iterable[Detection]) -> list[Detection]:
-        """Takes what was detected; what should have counted in a round that is over is given back."""
-        late, round_of = [], cache(self._round_of)
-        for detection in detections:
-            number = round_of(detection.known)
-            if number is not None and number <= self.done:
-                late.append(detection)
-                continue
-            self.taken += 1
-            if number is None:  # after the last round
-                continue
+    def wait(self, detections: Sequence[Detection]) -> list[Detection]:
+        """Takes what was detected; where a round is over that it should have counted in, gives back
+        all of that, and takes nothing."""
+        round_of = cache(self._round_of)
+        told = [(round_of(detection.known), detection) for detection in detections]
+        late = [
+            detection for number, detection in told if number is not None and number <= self.done
+        ]
+        if late:
+            return late
+        self.taken += len(told)
+        # What is known after the last round counts in none.
+        waiting = [(number, detection) for number, detection in told if number is not None]
+        for number, detection in waiting:
             if number not in self._waiting:
                 self._waiting[number] = []
                 heappush(self._numbers, number)
             self._waiting[number].append(detection)
-        return late
+        if self._journal is not None:
+            self._journal.put(waiting)
+        return []
 
     def _round_of(self, known: Instant) -> Number | None:
         return self.rounds.at_or_after(self.rounds.number(known))
+
+    def keep(self, journal: Journal) -> None:
+        """Goes on from what a journal has, and keeps it up to date."""
+        self.done = self.done if journal.done is None else journal.done
+        self.wait(list(journal.waiting()))
+        self._journal, self.engine.closing = journal, journal.close
 
     def waiting(self) -> Iterator[Detection]:
         """What waits for its round."""
@@ -58,11 +71,14 @@ class LocalSession:
     def advance(self, last: Number) -> Iterator[Firing]:
         """All rounds up to the last one, with the actions that they call for."""
         while (number := self._next(last)) is not None:
-            found = self._waiting.pop(number, ())
+            found = self._waiting.get(number, ())
+            firings = self.engine.round(number, sorted(found, key=lambda each: each.order))
             if found:
-                heappop(self._numbers)
-            yield from self.engine.round(number, sorted(found, key=lambda each: each.order))
+                del self._waiting[heappop(self._numbers)]
             self.done = number
+            yield from firings
+        if self._journal is not None and last > self.done:
+            self._journal.close(last)
         self.done = max(self.done, last)
 
     def _next(self, last: Number) -> Number | None:

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 
 from cepheid.bitemporal.spark.chronons import Chronons
 from cepheid.bitemporal.spark.intervals import Intervals
+from cepheid.bitemporal.spark.parts import Unrewritable, sources_of
 from cepheid.bitemporal.spark.steps import Step, listed, quoted
 from cepheid.bitemporal.spark.subscribed import timeline_of
 from cepheid.core.types import TIMESTAMP
 from cepheid.program.resolved import ResolvedClass
+from cepheid.sql.latest import may_be_of_no_rows
 from cepheid.sql.queries import with_latest
+from cepheid.sql.selects import branches
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,9 @@ class Derived:
     def rewritten(self) -> tuple[list[Step], str]:
         """The steps of its query over all rounds, and the name of the last; may be Unrewritable."""
         assert self.resolved.query is not None
+        for select in branches(self.resolved.query.tree):
+            if all(map(may_be_of_no_rows, sources_of(select))):
+                raise Unrewritable("all that it reads from may be of no rows", select)
         intervals = Intervals(self._name, self.chronons)
         rows = intervals.rewritten(with_latest(self.resolved.query, ("det",)))
         return intervals.steps, rows

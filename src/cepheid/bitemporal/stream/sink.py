@@ -298,7 +298,7 @@ class RoundsSink:
             raise RunError(bad_state(f"'{self._folder / name}' is damaged, or gone")) from None
 
 
-def _run(state: _State, ready: Iterable[Detection], clock: Clock) -> Outcome:
+def _run(state: _State, ready: Sequence[Detection], clock: Clock) -> Outcome:
     """The rounds that are over now and were not before."""
     notes, session, before = state.notes, state.session, state.clock.closed
     notes.clear()
