@@ -29,7 +29,7 @@ class Changes:
     ) -> None:
         self._layout = layout
         self._reader = RowReader(layout.declared)
-        # Nothing that is asked here calls a function of ours, which alone could fail.
+        self._asking = connection.cursor()  # for queries of classes, which may fail
         self._cursor = connection.cursor(sqlite3.Cursor)
         self._is_read = is_read  # by queries of other classes
         self._is_replaced = False  # whether rows as they were are still there
@@ -53,7 +53,7 @@ class Changes:
     def affect_found(self, sql: str, values: Sequence[object] = ()) -> int:
         """Names the keys that a query finds; says how many."""
         self._cursor.execute(f"DELETE FROM {self._layout.affected}")
-        return self._cursor.execute(f"INSERT INTO {self._layout.affected} {sql}", values).rowcount
+        return self._asking.execute(f"INSERT INTO {self._layout.affected} {sql}", values).rowcount
 
     def affect_all(self) -> None:
         """Names all keys, of what was known and of what is."""
@@ -74,10 +74,10 @@ class Changes:
         self._cursor.execute(f"DELETE FROM {self._layout.derived}")
         self._cursor.executemany(f"INSERT INTO {self._layout.derived} VALUES ({marks})", rows)
 
-    def derive_found(self, asking: sqlite3.Cursor, sql: str) -> None:
+    def derive_found(self, sql: str) -> None:
         """The same, of what a query finds; sqlite3.IntegrityError where rows have no key of their own."""
         self._cursor.execute(f"DELETE FROM {self._layout.derived}")
-        asking.execute(f"INSERT INTO {self._layout.derived} {sql}")
+        self._asking.execute(f"INSERT INTO {self._layout.derived} {sql}")
 
     # What differs
 
