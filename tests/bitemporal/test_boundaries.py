@@ -77,6 +77,15 @@ EDGES = {
         [1],
         refused={"a retraction of what is not known": 1},
     ),
+    "what is told and retracted again is known since it was told first": Edge(
+        plain("ON ANNOUNCEMENT DO p()", "2m"),
+        [
+            *(version("A", 1, 0), retraction(1, 30), version("A", 1, 0, 60), retraction(1, 90)),
+            version("A", 1, 0, 300),
+        ],
+        [],
+        refused={"after the freeze": 1},
+    ),
     "NOW passes the detection": Edge(
         plain("ON NOW - NEW.det > 3m DO p()"), [version("A", 1, 1200, 0)], list(range(4, 11))
     ),
