@@ -36,7 +36,7 @@ class Connection(sqlite3.Connection):
     def explained(self, failure: sqlite3.Error) -> Exception:
         """SQLite says only that a function failed; the function has noted why."""
         problem, self.problem = self.problem, None
-        if problem is None and "overflow" not in str(failure):
+        if problem is None and str(failure) != "integer overflow":
             return failure
         return RunError(error("sql-failed", str(problem or "an integer does not fit into 64 bits")))
 
