@@ -172,8 +172,10 @@ def test_a_session_takes_lists_in_which_some_are_retractions() -> None:
 def test_a_session_does_not_go_back() -> None:
     session = open_rounds(cep.parse(PROGRAM, "bicepl"), chronon="1m")
     session.advance(600)
-    with pytest.raises(LateEvent):
-        session.tell(told(1, 1, 900, 60))
+    assert session.advance(600) == []
+    for detected in (60, 600):
+        with pytest.raises(LateEvent):
+            session.tell(told(1, 1, 900, detected))
     with pytest.raises(LateEvent):
         session.advance(60)
 
@@ -213,6 +215,15 @@ def test_a_round_that_fails_leaves_everything_as_it_was() -> None:
     connection = session._session.engine._connection
     assert connection.execute('SELECT k, x FROM "A"').fetchall() == [(1, 1)]
     assert connection.execute('SELECT k, x FROM "D"').fetchall() == [(1, 1)]
+
+
+def test_rounds_before_one_that_fails_are_over() -> None:
+    session = open_rounds(derived("SELECT a.x AS k, a.k AS x FROM A a"), chronon="1m")
+    session.tell(told(1, 1, 600, 60), told(2, 1, 600, 120))
+    with pytest.raises(cep.errors.RunError):
+        session.advance(120)
+    with pytest.raises(LateEvent):
+        session.tell(told(3, 3, 600, 60))
 
 
 BIG = 2**62  # four times as much does not fit into 64 bits
@@ -276,7 +287,9 @@ def test_attributes_have_the_names_that_they_like(name: str, key: str, engine: s
 def test_what_changes_adds_up_to_all_there_is() -> None:
     """And another engine takes it over."""
     text = """CREATE MUTABLE SUBSCRIBED EVENT CLASS A(k INTEGER, f BOOLEAN) ID (f, k) FREEZING TIME (1m)
-    ON ONTIME DO now(), ON LATE(1m, 9m) DO late();"""
+    ON ONTIME DO now(), ON LATE(1m, 9m) DO late();
+    CREATE COMPLEX EVENT CLASS D(f BOOLEAN, k INTEGER) ID (f, k) OBSERVATION SPAN (1m)
+    AS SELECT a.f, a.k FROM A a OCCURRING AT a ON ONTIME DO there();"""
     program = cep.parse(text, "bicepl")
 
     def detected(minute: int, key: Key, occ: int | None) -> Detection:
@@ -287,33 +300,63 @@ def test_what_changes_adds_up_to_all_there_is() -> None:
         0: [detected(0, (True, 1), 0), detected(0, (True, 2), 2 * MINUTE)],
         1: [detected(1, (False, 1), MINUTE), detected(1, (False, 1), None)],
         2: [detected(2, (True, 2), None), detected(2, (False, 2), 3 * MINUTE)],
+        4: [detected(4, (False, 2), None)],
     }
-    engine, kept, kinds = engine_of(program, "sliding"), dict[Key, Kept](), set[object]()
+    engine, kinds = engine_of(program, "sliding"), set[tuple[str, bool, bool, bool]]()
+    kept: dict[str, dict[Key, Kept]] = {"A": {}, "D": {}}
     engine.listen()
-    for number in range(12):
+    for number in range(15):
         engine.round(number, detections.get(number, ()))
-        for each in engine.changed()["A"]:
-            kept[each.key] = each
-        kept = {key: each for key, each in sorted(kept.items()) if not each.is_forgotten}
-        assert repr(engine.everything()["A"]) == repr(list(kept.values()))
+        for name, changed in engine.changed().items():
+            merged = {**kept[name], **{each.key: each for each in changed}}
+            kept[name] = {k: each for k, each in sorted(merged.items()) if not each.is_forgotten}
+        everything = {name: list(events.values()) for name, events in kept.items()}
+        assert repr(engine.everything()) == repr(everything)
+        assert all(type(each.key[0]) is bool for events in everything.values() for each in events)
         other = engine_of(program, "sliding")
-        other.load({"A": kept.values()}, number)
-        assert repr(other.everything()) == repr(engine.everything())
-        kinds |= {(e.row is None, e.marks.fired, e.marks.due is None) for e in kept.values()}
-    assert kept == {}
-    assert kinds == {
-        *((True, False, True), (False, False, False), (False, True, True)),
+        other.load(everything, number)
+        assert repr(other.everything()) == repr(everything)
+        kinds |= {
+            (name, each.row is not None, each.marks.fired, each.marks.due is not None)
+            for name, events in everything.items()
+            for each in events
+        }
+    assert kept == {"A": {}, "D": {}}
+    # Told and retracted; waiting for its time; its time has come; this is all that is left of it.
+    assert kinds > {
+        *(("A", False, False, False), ("A", True, False, True), ("A", True, True, False)),
+        ("D", False, True, False),
     }
 
 
-@pytest.mark.parametrize("engine", ["reference", "local"])
+@pytest.mark.parametrize("engine", ["reference", "local", "session"])
 def test_keys_are_shown_as_they_were_told(engine: str) -> None:
     text = """CREATE MUTABLE SUBSCRIBED EVENT CLASS A(n NUMBER, f BOOLEAN, t TIMESTAMP)
     ID (t, f, n) FREEZING TIME (1h) ON ANNOUNCEMENT DO first(NEW.f), ON LATE DO late(NEW.n);"""
+    program = cep.parse(text, "bicepl")
     record = {"@type": "A", "n": 2, "f": True, "t": -60, "@time": -120, "@detected": -150}
-    found = cep.run(cep.parse(text, "bicepl"), [record, {"@time": 0}], chronon="1m", engine=engine)
+    if engine == "session":
+        session = open_rounds(program, chronon="1m")
+        session.tell(record)
+        found = session.advance(0)
+    else:
+        found = list(cep.run(program, [record, {"@time": 0}], chronon="1m", engine=engine))
     cause = {"@type": "A", "t": "1969-12-31T23:59:00Z", "f": True, "n": 2.0}
     assert [(event.instant // MINUTE, repr(dict(event))) for event in found] == [
         (-3, repr({"@cause": cause, "p1": True})),
         (-1, repr({"@cause": cause, "p1": 2.0})),
     ]
+
+
+@pytest.mark.parametrize("engine", ["reference", "local"])
+@pytest.mark.parametrize(
+    ("when", "missing"), [("a", "a whole key"), ("NULLIF(a, b)", "an occurrence time")]
+)
+def test_a_derived_event_without_a_key_or_a_time_ends_a_run(
+    when: str, missing: str, engine: str
+) -> None:
+    text = f"""{A}; CREATE COMPLEX EVENT CLASS D(k INTEGER, x INTEGER) ID (k, x) OBSERVATION SPAN (1h)
+    AS SELECT a.k, a.x FROM A a, A b WHERE a.k >= b.k OCCURRING AT {when};"""
+    records = [told(1, 1, 60, 0), {**told(2, 1, 60, 60), "x": None}]
+    with pytest.raises(cep.errors.RunError, match=f"D has an event without {missing}"):
+        cep.run(cep.parse(text, "bicepl"), records, chronon="1m", engine=engine)
