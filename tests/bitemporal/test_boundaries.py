@@ -77,6 +77,15 @@ EDGES = {
         [1],
         refused={"a retraction of what is not known": 1},
     ),
+    "what is told and retracted again is known since it was told first": Edge(
+        plain("ON ANNOUNCEMENT DO p()", "2m"),
+        [
+            *(version("A", 1, 0), retraction(1, 30), version("A", 1, 240, 60), retraction(1, 90)),
+            version("A", 1, 240, 300),
+        ],
+        [],
+        refused={"after the freeze": 1},
+    ),
     "NOW passes the detection": Edge(
         plain("ON NOW - NEW.det > 3m DO p()"), [version("A", 1, 1200, 0)], list(range(4, 11))
     ),
@@ -114,6 +123,35 @@ EDGES = {
         [6, 7, 8, 9],
         1200,
         SLIDING,
+    ),
+    "a key that is asked for elsewhere": Edge(
+        derived(
+            "SELECT (SELECT MAX(b.x) FROM B b WHERE b.k >= a.k) AS k, a.x FROM A a OCCURRING AT a",
+            "ON ANNOUNCEMENT OR CANCELLATION DO p()",
+        ),
+        [version("A", 1, 60, 0), version("B", 1, 0, x=5), version("B", 1, 0, 60, x=3)],
+        [0, 1, 1],
+    ),
+    "a chronon before the epoch begins before its times": Edge(
+        plain("ON ONTIME OR NOW = NEW.det + 2m DO p()"), [version("A", 1, -90, -290)], [-3, -2]
+    ),
+    "so does one for which nothing but its time counts": Edge(
+        plain("ON ONTIME DO p()"), [version("A", 1, -90, -300)], [-2]
+    ),
+    "rows of one key are one event, of each key": Edge(
+        derived("SELECT 1 AS k, a.x FROM A a OCCURRING AT a", "ON ANNOUNCEMENT DO p()", "x"),
+        [version("A", k, 60, x=k // 2) for k in range(4)],
+        [1, 1],
+    ),
+    "what was retracted is forgotten in the round after its life span": Edge(
+        plain("ON ANNOUNCEMENT DO p()", "1m"),
+        [
+            *(version("A", 1, 0), retraction(1, 30), version("A", 2, 0), retraction(2, 30)),
+            *(version("A", 1, 600, 120), version("A", 2, 600, 180)),
+        ],
+        [3],
+        options=SLIDING,
+        refused={"after the freeze": 1},
     ),
     "a toggle lives as long as the last event seen behind it": Edge(
         derived(

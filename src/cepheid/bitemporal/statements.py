@@ -72,7 +72,9 @@ class StatementsSql:
 
         conditions, answers = [], []
         for reaction in resolved.reactions:
+            # As a value, SQLite works out both sides of AND and OR; as a case, no more than it needs.
             condition = in_sql(condition_tree(reaction.condition, chronon))
+            condition = f"CASE WHEN {condition} THEN 1 ELSE 0 END"
             arguments = [in_sql(argument_tree(each, chronon)) for each in reaction.arguments]
             conditions.append(condition)
             answers += [condition, *(f"CASE WHEN {condition} THEN {a} END" for a in arguments)]

@@ -1,4 +1,4 @@
-"""Classes as tables of SQLite: each event a row of its attributes, `occ`, `det` and `expires`."""
+"""Classes as tables of SQLite: each event a row of its attributes, `occ`, `det` and `@expires`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cepheid.core.event import Value
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, STRING, DataType
 from cepheid.program.classes import EventClass
 
-HIDDEN = ("det", "expires")  # what a query has besides its columns: the latest of its rows
+HIDDEN = ("det", "@expires")  # what a query has besides its columns: the latest of its rows
 TIMES = ("occ", *HIDDEN)
 
 

@@ -39,7 +39,7 @@ class Connection(sqlite3.Connection):
         """SQLite says only that a function failed; the function has noted why."""
         problem = self._problems[-1] if self._problems else None
         self._problems.clear()
-        if problem is None and "overflow" not in str(failure):
+        if problem is None and str(failure) != "integer overflow":
             return failure
         return RunError(error("sql-failed", str(problem or "an integer does not fit into 64 bits")))
 

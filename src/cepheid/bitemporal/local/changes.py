@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cepheid.bitemporal.detections import Key
-from cepheid.bitemporal.local.layout import Layout
+from cepheid.bitemporal.local.layout import DUE, EXPIRES, Layout
 from cepheid.bitemporal.local.maintenance import STATE
 from cepheid.bitemporal.rounds import Number
 from cepheid.bitemporal.statements import Pair
@@ -29,7 +29,7 @@ class Changes:
     ) -> None:
         self._layout = layout
         self._reader = RowReader(layout.declared)
-        # Nothing that is asked here calls a function of ours, which alone could fail.
+        self._asking = connection.cursor()  # for queries of classes, which may fail
         self._cursor = connection.cursor(sqlite3.Cursor)
         self._is_read = is_read  # by queries of other classes
         self._is_replaced = False  # whether rows as they were are still there
@@ -53,7 +53,7 @@ class Changes:
     def affect_found(self, sql: str, values: Sequence[object] = ()) -> int:
         """Names the keys that a query finds; says how many."""
         self._cursor.execute(f"DELETE FROM {self._layout.affected}")
-        return self._cursor.execute(f"INSERT INTO {self._layout.affected} {sql}", values).rowcount
+        return self._asking.execute(f"INSERT INTO {self._layout.affected} {sql}", values).rowcount
 
     def affect_all(self) -> None:
         """Names all keys, of what was known and of what is."""
@@ -74,10 +74,10 @@ class Changes:
         self._cursor.execute(f"DELETE FROM {self._layout.derived}")
         self._cursor.executemany(f"INSERT INTO {self._layout.derived} VALUES ({marks})", rows)
 
-    def derive_found(self, asking: sqlite3.Cursor, sql: str) -> None:
+    def derive_found(self, sql: str) -> None:
         """The same, of what a query finds; sqlite3.IntegrityError where rows have no key of their own."""
         self._cursor.execute(f"DELETE FROM {self._layout.derived}")
-        asking.execute(f"INSERT INTO {self._layout.derived} {sql}")
+        self._asking.execute(f"INSERT INTO {self._layout.derived} {sql}")
 
     # What differs
 
@@ -98,7 +98,7 @@ class Changes:
         keys = [f"k.{quoted(name)} AS {quoted(f'key_{name}')}" for name in layout.key]
         state = quoted(STATE)
         found = (
-            f"SELECT {', '.join([*keys, *sides])}, m.fired, m.expires"
+            f"SELECT {', '.join([*keys, *sides])}, m.fired, m.{EXPIRES}"
             f" FROM {layout.affected} k"
             f" LEFT JOIN {layout.derived} d ON {layout.same_key('k', 'd')}"
             f" LEFT JOIN {layout.known} t ON {layout.same_key('k', 't')} AND t.{state} = 0"
@@ -109,7 +109,7 @@ class Changes:
         return (
             f"INSERT INTO {layout.pairs} SELECT {layout.pair_keys},"
             f" {layout.side('new')}, {layout.side('old')}, {has_new}, {has_old},"
-            f" {has_new} AND {has_old} AND ({differs}), coalesce(fired, 0), ?, expires, 0"
+            f" {has_new} AND {has_old} AND ({differs}), coalesce(fired, 0), ?, {EXPIRES}, 0"
             f" FROM ({found})"
         )
 
@@ -147,7 +147,7 @@ class Changes:
     def look_again(self, now: Number) -> None:
         """Adds the events that did not change and are looked at nevertheless: their time has come."""
         layout = self._layout
-        due = f"SELECT 1 FROM {layout.marks} WHERE due IS NOT NULL AND due <= ?"
+        due = f"SELECT 1 FROM {layout.marks} WHERE {DUE} IS NOT NULL AND {DUE} <= ?"
         any_ = f"SELECT EXISTS ({due}) OR EXISTS (SELECT 1 FROM {layout.silent})"
         if self._cursor.execute(any_, (now,)).fetchone()[0]:
             self._cursor.execute(self._look, (now, now))
@@ -155,13 +155,13 @@ class Changes:
     def _looking(self) -> str:
         layout, state = self._layout, quoted(STATE)
         asked = (
-            f"SELECT {layout.keys()} FROM {layout.marks} WHERE due IS NOT NULL AND due <= ?"
+            f"SELECT {layout.keys()} FROM {layout.marks} WHERE {DUE} IS NOT NULL AND {DUE} <= ?"
             f" UNION SELECT {layout.keys()} FROM {layout.silent}"
             f" EXCEPT SELECT {layout.pair_keys} FROM {layout.pairs}"
         )
         return (
             f"INSERT INTO {layout.pairs} SELECT {layout.keys('k')}, {layout.all('t')},"
-            f" {layout.all('t')}, 1, 1, 0, coalesce(m.fired, 0), ?, m.expires, 1"
+            f" {layout.all('t')}, 1, 1, 0, coalesce(m.fired, 0), ?, m.{EXPIRES}, 1"
             f" FROM ({asked}) k CROSS JOIN {layout.known} t"
             f" LEFT JOIN {layout.marks} m ON {layout.same_key('k', 'm')}"
             f" WHERE {layout.same_key('k', 't')} AND t.{state} = 0"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -23,6 +24,7 @@ from cepheid.bitemporal.rounds import Number
 from cepheid.bitemporal.statements import Pair
 from cepheid.bitemporal.tables import RowReader, cells
 from cepheid.core.time import Instant
+from cepheid.errors import RunError
 from cepheid.program.classes import ComplexClass
 from cepheid.program.resolved import ResolvedClass
 from cepheid.sql.sqlite import connect
@@ -233,18 +235,19 @@ class LocalRounds:
         changed = {name for name in each.resolved.reads if self._classes[name].changes.are_any}
         if not changed:
             return False
-        is_whole = plan.restricted is None or bool(changed & plan.whole.keys())
-        if not is_whole:
-            reaches = [reach.sql for reach in plan.reaches if reach.table in changed]
-            if not reaches or not each.changes.affect_found(" UNION ".join(reaches)):
-                return False
-            # A part of a key that is null must not be: who is it?
-            is_whole = each.changes.is_a_key_incomplete
-        if is_whole or plan.restricted is None:
-            self._derive(each, plan.complete, number)
-            each.changes.affect_all()
-        else:
-            self._derive(each, plan.restricted, number)
+        restricted = None if changed & plan.whole.keys() else plan.restricted
+        if restricted is not None:
+            # Rows as they were, and conditions left out: what fails here may not fail as a whole.
+            with suppress(RunError):
+                reaches = [reach.sql for reach in plan.reaches if reach.table in changed]
+                if not reaches or not each.changes.affect_found(" UNION ".join(reaches)):
+                    return False
+                # A part of a key that is null must not be: who is it?
+                if not each.changes.is_a_key_incomplete:
+                    self._derive(each, restricted, number)
+                    return True
+        self._derive(each, plan.complete, number)
+        each.changes.affect_all()
         return True
 
     def _derive(self, each: _Class, sql: str, number: Number) -> None:
@@ -252,7 +255,7 @@ class LocalRounds:
         assert isinstance(declared, ComplexClass)
         with asked_in(declared, "the query", self.rounds, number):
             try:
-                each.changes.derive_found(self._connection.cursor(), sql)
+                each.changes.derive_found(sql)
             except sqlite3.IntegrityError:  # rows that are one event, or should not be
                 found = self._connection.execute(sql).fetchall()
                 view = view_of(declared, map(each.reader.row, found), self.rounds, number)

@@ -18,6 +18,8 @@ from cepheid.bitemporal.tables import column_names, definitions, quoted
 from cepheid.program.classes import EventClass, SubscribedClass
 
 INCEPT = "@incept"
+# Of marks, beside the parts of a key, which may be called due or expires.
+DUE, EXPIRES = quoted("@due"), quoted("@expires")
 _OF_PAIRS = ("has_new", "has_old", "differs", "fired", "now", "@until", "@same")
 
 
@@ -111,19 +113,19 @@ class Layout:
         made = [
             f"TABLE {{}} {self.known} ({', '.join(columns)}, {quoted(STATE)} INTEGER NOT NULL,"
             f" PRIMARY KEY ({self.keys()}, {quoted(STATE)})) WITHOUT ROWID",
-            f"TABLE {{}} {self.marks} ({self.keys()}, fired INTEGER NOT NULL, due INTEGER,"
-            f" expires INTEGER NOT NULL, {by_key}",
-            f"INDEX {{}} {self._named('@due')} ON {self.marks} (due) WHERE due IS NOT NULL",
+            f"TABLE {{}} {self.marks} ({self.keys()}, fired INTEGER NOT NULL, {DUE} INTEGER,"
+            f" {EXPIRES} INTEGER NOT NULL, {by_key}",
+            f"INDEX {{}} {self._named('@due')} ON {self.marks} ({DUE}) WHERE {DUE} IS NOT NULL",
         ]
         if self.is_subscribed:
             made.append(f"TABLE {{}} {self.gone} ({self.keys()}, {_INCEPT}, {by_key}")
         made += [
-            self._index("@" + "+".join(each), self.known, listed(each))
+            self._index("@by@" + "+".join(each), self.known, listed(each))
             for each in indexes
             if each != self.key[: len(each)]  # which has one
         ]
         if is_window:
-            made.append(self._index("@expires", self.marks, "expires"))
+            made.append(self._index("@expires", self.marks, EXPIRES))
             if self.is_subscribed:
                 made.append(self._index("@begun", self.known, quoted(INCEPT)))
                 made.append(self._index("@gone@begun", self.gone, quoted(INCEPT)))

@@ -6,11 +6,11 @@ import sqlite3
 
 from cepheid.bitemporal.detections import Key
 from cepheid.bitemporal.local.agenda import due_sql
-from cepheid.bitemporal.local.layout import Layout
+from cepheid.bitemporal.local.layout import DUE, Layout
 from cepheid.bitemporal.outcome import Firing
 from cepheid.bitemporal.rounds import Number
 from cepheid.bitemporal.statements import FiringReader, StatementsSql
-from cepheid.bitemporal.tables import RowReader
+from cepheid.bitemporal.tables import HIDDEN, RowReader, quoted
 from cepheid.program.resolved import ResolvedClass
 
 
@@ -52,9 +52,10 @@ class Reactions:
     def _marking(self, sql: StatementsSql, resolved: ResolvedClass, chronon: int) -> str:
         conditions = [reaction.condition for reaction in resolved.reactions]
         holds = " OR ".join(f"({condition})" for condition in sql.conditions)
-        is_steady = f'("@same" AND is_set = fired AND NOT coalesce({holds}, 0))'
+        is_steady = f'("@same" AND is_set = fired AND NOT ({holds}))'
         due = due_sql(conditions, chronon, fired="is_set", is_steady=is_steady)
-        expires = "max(coalesce(new_expires, old_expires), coalesce(old_expires, new_expires))"
+        new, old = (quoted(f"{side}_{HIDDEN[-1]}") for side in ("new", "old"))
+        expires = f"max(coalesce({new}, {old}), coalesce({old}, {new}))"
         seen = f'CASE WHEN fired THEN max(coalesce("@until", 0), {expires}) ELSE {expires} END'
         toggled = f"SELECT *, ({sql.toggle}) AS is_set FROM {self._layout.pairs}"
         keys = self._layout.pair_keys
@@ -87,9 +88,9 @@ class Reactions:
         execute(f"DELETE FROM {layout.marks} WHERE ({layout.keys()}) IN ({looked_at})")
         execute(self._mark)
         # Of what is left that was due, nothing is known any more.
-        past = f"{layout.marks} WHERE due IS NOT NULL AND due <= ?"
-        execute(f"DELETE FROM {past} AND NOT fired", (now,))
-        execute(f"UPDATE {past.replace(' WHERE', ' SET due = NULL WHERE', 1)}", (now,))
+        past = f"WHERE {DUE} IS NOT NULL AND {DUE} <= ?"
+        execute(f"DELETE FROM {layout.marks} {past} AND NOT fired", (now,))
+        execute(f"UPDATE {layout.marks} SET {DUE} = NULL {past}", (now,))
 
 
 def _is_kept_sql(chronon: int, freezing: int) -> str:

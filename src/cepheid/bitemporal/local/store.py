@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cepheid.bitemporal.detections import Key
-from cepheid.bitemporal.local.layout import INCEPT, Layout
+from cepheid.bitemporal.local.layout import DUE, EXPIRES, INCEPT, Layout
 from cepheid.bitemporal.local.maintenance import STATE
 from cepheid.bitemporal.repository import Known, Row
 from cepheid.bitemporal.rounds import Number
@@ -121,22 +121,22 @@ class ClassStore:
 
     def first_expiry(self) -> Instant | None:
         """When the first marks are dropped."""
-        found: Instant | None = self._one(f"SELECT MIN(expires) FROM {self._layout.marks}")
+        found: Instant | None = self._one(f"SELECT MIN({EXPIRES}) FROM {self._layout.marks}")
         return found
 
     def drop_marks_before(self, expires: Instant) -> list[tuple[Key, bool]]:
         """Drops the marks of events of which nothing is left; gives their keys and toggles."""
         marks, width = self._layout.marks, len(self._layout.key)
-        sql = f"SELECT {self._layout.keys()}, fired FROM {marks} WHERE expires < ?"
+        sql = f"SELECT {self._layout.keys()}, fired FROM {marks} WHERE {EXPIRES} < ?"
         found = self._cursor.execute(sql, (expires,)).fetchall()
-        self._cursor.execute(f"DELETE FROM {marks} WHERE expires < ?", (expires,))
+        self._cursor.execute(f"DELETE FROM {marks} WHERE {EXPIRES} < ?", (expires,))
         return [(self._reader.plain_key(each[:width]), bool(each[width])) for each in found]
 
     # When to look again
 
     def next_due(self) -> Number | None:
         marks = self._layout.marks
-        found: Number | None = self._one(f"SELECT MIN(due) FROM {marks} WHERE due IS NOT NULL")
+        found: Number | None = self._one(f"SELECT MIN({DUE}) FROM {marks} WHERE {DUE} IS NOT NULL")
         return found
 
     def _one(self, sql: str) -> Any:
@@ -159,7 +159,7 @@ class ClassStore:
 
     def _look_up(self, keys: str) -> str:
         layout, incept = self._layout, quoted(INCEPT)
-        columns = [layout.keys("k"), "m.fired", "m.due", "m.expires"]
+        columns = [layout.keys("k"), "m.fired", f"m.{DUE}", f"m.{EXPIRES}"]
         columns.append(f"coalesce(r.{incept}, g.{incept})" if layout.is_subscribed else "NULL")
         columns += [f"r.{quoted(name)}" for name in (STATE, *column_names(layout.declared))]
         known = f"{layout.same_key('k', 'r')} AND r.{quoted(STATE)} = 0"
