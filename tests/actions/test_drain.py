@@ -47,6 +47,17 @@ def test_waits_double_up_to_the_longest_and_then_the_letter_is_dead(box: Path) -
     assert letter["action"] == next(some("a")).row()
 
 
+def test_dead_letters_are_tried_again_behind_what_waits(box: Path) -> None:
+    drained(box, Hand(), a=Delivery(Flaky(failed(permanent=1), failed(permanent=1))))
+    actions.enqueue(some("a", "b", "a", "b", "a", "a"), box)
+    assert actions.revive(box) == 2
+    assert actions.revive(box) == 0
+    executor = Flaky()
+    assert drained(box, Hand(), a=Delivery(executor)).tallies["a"] == Tally(3)
+    assert executor.tried == ["k5", "k0", "k2"]
+    assert actions.enqueue(some("a", "b", "a", "b", "a", "a"), box).added == 0
+
+
 def test_chance_takes_up_to_half_of_a_wait(box: Path) -> None:
     clock = Hand(chance=0.5)
     drained(box, clock, a=Delivery(Flaky(failed(), failed()), Retry(wait=2.0)))

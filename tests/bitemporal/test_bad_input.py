@@ -186,3 +186,34 @@ def test_values_arrive_as_they_are() -> None:
             "p3": True,
         }
     ]
+
+
+@pytest.mark.parametrize(
+    ("statements", "fact"),
+    [
+        (
+            "ON CHANGE DO f(NEW.x), ON ANNOUNCEMENT DO f(NEW.s)",
+            "'f' is called with a text as p1 here, and with a number as p1 before",
+        ),
+        ("ON CHANGE DO A()", "'A' cannot be the name of an action: a class is called so"),
+        ("ON CHANGE DO f(NEW.x), ON ANNOUNCEMENT DO f(NEW.k), ON LATE DO f(NEW.x, NEW.s)", None),
+        ("ON CHANGE DO f(NEW.s), ON ANNOUNCEMENT DO f(NEW.occ), ON LATE DO f(NULL)", None),
+    ],
+)
+def test_what_actions_tell_has_one_type_each(statements: str, fact: str | None) -> None:
+    head = "CREATE MUTABLE SUBSCRIBED EVENT CLASS A(k INTEGER, x NUMBER, s TEXT) ID (k) FREEZING TIME (1d)"
+    problems = cep.parse(f"{head} {statements};", "bicepl").resolve().problems
+    assert [each.message for each in problems] == ([fact] if fact else [])
+
+
+def test_one_action_of_two_classes_tells_keys_of_one_type() -> None:
+    text = "".join(
+        f"CREATE MUTABLE SUBSCRIBED EVENT CLASS {name}(k {type}) ID (k) FREEZING TIME (1d) ON CHANGE DO f();"
+        for name, type in (("A", "TEXT"), ("B", "INTEGER"))
+    )
+    [problem] = cep.parse(text, "bicepl").resolve().problems
+    assert problem.code == "mixed-arguments"
+    assert (
+        "a whole number as the key k of B here, and with a text as the key k of A"
+        in problem.message
+    )

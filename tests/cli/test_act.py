@@ -89,6 +89,14 @@ def test_what_fails_is_told_and_ends_among_the_dead_letters(
     assert done.out.splitlines()[2].split() == ["post", "0", "0", "1", "0"]
     assert "warning[no-executor]: 1 action of 'tell' wait" in done.err
     assert len(list(dead_letters("box", "post"))) == 1
+    write("x.toml", EXECUTORS)
+    again = cepheid("act", "box", "-x", "x.toml", "--again")
+    assert again.code == 0
+    assert "1 dead letter to be tried again" in again.err
+    assert again.out.splitlines()[2].split() == ["post", "1", "0", "0", "0"]
+    assert not list(dead_letters("box", "post"))
+    assert "0 dead letters" in cepheid("act", "box", "-x", "x.toml", "--again").err
+    assert cepheid("act", "box", "-x", "x.toml", "--again", "--dry-run").code == 2
 
 
 @pytest.mark.usefixtures("given")

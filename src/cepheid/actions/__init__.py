@@ -29,6 +29,7 @@ from cepheid.actions.outbox import Enqueued as Enqueued
 from cepheid.actions.outbox import Outbox as Outbox
 from cepheid.actions.outbox import enqueue as enqueue
 from cepheid.actions.queue import dead_letters as dead_letters
+from cepheid.actions.queue import revive as revive
 from cepheid.actions.statements import RowActions as RowActions
 from cepheid.actions.statements import actions_of as actions_of
 from cepheid.actions.statements import caller as caller

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
-from cepheid.actions.action import Action, encode_line
+from cepheid.actions.action import Action, Json, encode_line
 from cepheid.actions.disk import Appender, replace_file, whole_lines
-from cepheid.actions.outbox import damaged, queue_folder, read_action
+from cepheid.actions.outbox import (
+    damaged,
+    expect_outbox,
+    lock_for_delivering,
+    lock_for_writing,
+    queue_folder,
+    queue_names,
+    read_action,
+)
 from cepheid.core.time import SECOND, format_instant
 from cepheid.errors import InputError
 
@@ -124,6 +134,26 @@ def dead_letters(outbox: str | Path, name: str) -> Iterator[dict[str, object]]:
         if not isinstance(letter, dict):
             raise InputError(damaged(path, "a line that is no dead letter"))
         yield letter
+
+
+def revive(outbox: str | Path) -> int:
+    """Puts all dead letters behind what waits, to be tried again; says how many there were.
+
+    After a crash in between some are in both places, and may be done twice.
+    """
+    folder, count = Path(outbox), 0
+    expect_outbox(folder)
+    with closing(lock_for_writing(folder)), closing(lock_for_delivering(folder)):
+        for name in queue_names(folder):
+            letters = list(dead_letters(folder, name))
+            if letters:
+                own = queue_folder(folder, name)
+                with closing(Appender(own / "actions.jsonl")) as file:
+                    rows = (cast("Json", letter["action"]) for letter in letters)
+                    file.append(b"".join(map(encode_line, rows)))
+                replace_file(own / "dead.jsonl", b"")
+                count += len(letters)
+    return count
 
 
 def _key_of_letter(line: bytes) -> object:

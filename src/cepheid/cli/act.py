@@ -48,6 +48,9 @@ def act(
     follow: Annotated[
         bool, typer.Option("--follow", help="Go on with what comes, until interrupted.")
     ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Try the dead letters once more, behind what waits.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Do the actions that wait in an outbox.
@@ -64,6 +67,8 @@ def act(
     """
     from cepheid.actions import read_deliveries
 
+    if again and dry_run:
+        raise UsageError(error("usage", "--again and --dry-run contradict each other"))
     if follow and (once or dry_run):
         other = "--once" if once else "--dry-run"
         raise UsageError(error("usage", f"--follow and {other} contradict each other"))
@@ -77,9 +82,19 @@ def act(
     if dry_run:
         _rehearse(outbox, deliveries, as_json=as_json)
         return
+    if again:
+        _revive(outbox)
     found = _drain(outbox, deliveries, once=once, follow=follow, as_json=as_json)
     is_good = not any(tally.dead or tally.waiting for tally in found.tallies.values())
     raise typer.Exit(GOOD if is_good else FOUND)
+
+
+def _revive(outbox: str) -> None:
+    from cepheid.actions import revive
+    from cepheid.cli.terminal.console import counted
+    from cepheid.cli.terminal.run_messages import remark
+
+    remark(f"{counted(revive(outbox), 'dead letter')} to be tried again")
 
 
 def _drain(

@@ -10,7 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cepheid.core.types import LONG, STRING, TIMESTAMP, Attribute, EventType, bad_name
+from cepheid.core.types import (
+    LONG,
+    STRING,
+    TIMESTAMP,
+    Attribute,
+    DataType,
+    EventType,
+    bad_name,
+    is_open,
+    wider,
+)
 from cepheid.errors import Diagnostic, Span, declared_twice, error, suggest
 from cepheid.program.classes import (
     IMPLICIT,
@@ -64,6 +74,7 @@ def resolve_classes(tree: ProgramTree, problems: list[Diagnostic]) -> tuple[Reso
         problems += _wrong_declaration(declared)
     tables = _tables(classes)
     resolved = [_resolved_class(each, tables, problems) for each in classes]
+    problems += _wrong_actions(resolved)
     reads = flow_of((), resolved, {})
     return tuple(resolved[n] for component in strong_components(reads) for n in component)
 
@@ -119,6 +130,44 @@ def _wrong_attribute(
         fact = f"attribute '{attribute.name}' of {declared.name} is {attribute.type}"
         hint = f"attributes of classes are {', '.join(USUAL_TYPES)}"
         yield error("unsupported", fact, span, hint)
+
+
+# Actions.
+
+
+def _wrong_actions(classes: Sequence[ResolvedClass]) -> Iterator[Diagnostic]:
+    """Actions are event types, too: with names of their own, and attributes of one type each."""
+    names = {each.declared.name for each in classes}
+    first: dict[tuple[str, str], tuple[DataType, str]] = {}
+    for each in classes:
+        for reaction in each.reactions:
+            action, span = reaction.declared.action, reaction.declared.span
+            if action in names:
+                fact = f"'{action}' cannot be the name of an action: a class is called so"
+                yield error("bad-name", fact, span, "call one of them otherwise")
+            for part, type, said in _parts(each, reaction):
+                shown = STRING if type == TIMESTAMP else type
+                known, by = first.setdefault((action, part), (shown, said))
+                if wider(known, shown) is None:
+                    fact = f"'{action}' is called with {said} here, and with {by} before"
+                    hint = "write CAST(... AS TEXT), or call it otherwise"
+                    yield error("mixed-arguments", fact, span, hint)
+
+
+def _parts(
+    declaring: ResolvedClass, reaction: ResolvedReaction
+) -> Iterator[tuple[str, DataType, str]]:
+    """What an action tells: its arguments, and the key of what caused it."""
+    from cepheid.sql.nodes import words
+
+    for place, argument in enumerate(reaction.arguments, start=1):
+        if not is_open(argument.type):
+            yield f"p{place}", argument.type, f"{words(argument.type)} as p{place}"
+    declared = declaring.declared
+    for attribute in declared.attributes:
+        if attribute.name in declared.key and attribute.type in TYPE_NAMES:
+            said = f"{words(attribute.type)} as the key {attribute.name} of {declared.name}"
+            yield f"@cause {attribute.name}", attribute.type, said
 
 
 # SQL.

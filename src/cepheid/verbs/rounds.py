@@ -245,8 +245,10 @@ def open_rounds(
     after_freeze: str = "refuse",
     database: str | None = None,
 ) -> RoundsSession:
-    """Opens a program with classes for what is detected from now on; with a `database`, a file, it goes
-    on where the last session with that file ended."""
+    """Opens a program with classes for what is detected from now on.
+
+    With a `database`, a file, it goes on where the last session with that file ended.
+    """
     expect(program, Program, "a program", MAKE_ONE)
     course = course_of(
         chronon=chronon, start=start, outages=outages, window=window, after_freeze=after_freeze

@@ -10,7 +10,7 @@ FOUND = [("note", "toggle-stays")]
 QUERY = "SELECT a.k FROM A a OCCURRING AT a"
 
 
-@pytest.mark.parametrize("condition", ["ONTIME", "LATE", "LATE(0s, 1h)", "NOT ONTIME AND CHANGE"])
+@pytest.mark.parametrize("condition", ["LATE", "LATE(0s, 1h)", "RETROACTIVECHANGE OR ONTIME"])
 def test_a_class_that_only_sets_toggles(condition: str) -> None:
     text = subscribed("A", "ANNOUNCEMENT", condition)
     assert codes("toggles", text) == FOUND
@@ -26,9 +26,13 @@ def test_a_class_without_toggles() -> None:
     assert codes("toggles", subscribed("A", "ANNOUNCEMENT", "RETROACTIVECHANGE")) == []
 
 
+def test_toggles_that_nothing_asks_for() -> None:
+    assert codes("toggles", subscribed("A", "ONTIME", "CHANGE")) == []
+
+
 @pytest.mark.parametrize(("kind", "expected"), [("MUTABLE", FOUND), ("IMMUTABLE", [])])
 def test_events_that_do_not_change_need_no_clearing(
     kind: str, expected: list[tuple[str, str]]
 ) -> None:
-    assert codes("toggles", subscribed("A", "ONTIME", kind=kind)) == expected
+    assert codes("toggles", subscribed("A", "ONTIME OR LATE", kind=kind)) == expected
     assert codes("toggles", subscribed("A", kind=kind) + derived(QUERY, "LATE")) == expected

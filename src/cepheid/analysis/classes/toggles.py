@@ -1,8 +1,8 @@
 """Toggles that nothing clears.
 
-An event that was on time or late is not late again: its toggle says so. CANCELLATION and POSTPONE clear it, where a
-statement of the class asks for them. In a class without both, an event that is cancelled and announced again, or
-postponed, is reported once at most.
+An event that was on time or late is not late again, and its changes are retroactive: its toggle says so. CANCELLATION
+and POSTPONE clear it, where a statement of the class asks for them. In a class without both, an event that is cancelled
+and announced again, or postponed, is as if its time had come already. ONTIME alone sets toggles that nothing asks for.
 
 What is not seen: that a source never does that. Classes whose events cannot change are left out.
 """
@@ -18,6 +18,7 @@ from cepheid.program.resolved import ResolvedClass
 from cepheid.sql.places import Places
 
 _SET = {"ONTIME", "LATE", "LATE()"}
+_ASKED = {"LATE", "LATE()", "RETROACTIVECHANGE"}
 _CLEARED = {"CANCELLATION", "POSTPONE"}
 
 
@@ -26,11 +27,12 @@ def find(graph: Graph) -> Iterator[Diagnostic]:
     for resolved in graph.program.classes:
         changing[resolved.name] = _may_change(resolved, changing)
         used = {name for reaction in resolved.reactions for name in reaction.condition.primitives}
-        if changing[resolved.name] and used & _SET and not used & _CLEARED:
-            first = next(r for r in resolved.reactions if r.condition.primitives & _SET)
+        is_asked = bool(used & _SET) and bool(used & _ASKED)
+        if changing[resolved.name] and is_asked and not used & _CLEARED:
+            first = next(r for r in resolved.reactions if r.condition.primitives & _ASKED)
             fact = (
                 f"nothing clears the toggles of '{resolved.name}': what was on time or late, and is then"
-                " cancelled or postponed, is never reported again"
+                " cancelled or postponed, is dealt with for good"
             )
             hint = "a statement ON CANCELLATION or ON POSTPONE clears them"
             yield note("toggle-stays", fact, Places(first.declared.condition).whole, hint)
