@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,29 @@ from tests.effort import EFFORT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+# What takes a few rows is planned and compiled far longer than it runs. Frames are tested without this.
+IN_A_HURRY = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+
+@pytest.fixture(autouse=True)
+def _small(request: pytest.FixtureRequest) -> Iterator[None]:
+    if "spark" not in request.fixturenames:
+        yield
+        return
+    conf = request.getfixturevalue("spark").conf
+    before = {name: conf.get(name, None) for name in IN_A_HURRY}
+    for name, value in IN_A_HURRY.items():
+        conf.set(name, value)
+    yield
+    for name, value in before.items():
+        conf.unset(name) if value is None else conf.set(name, value)
 
 
 @pytest.mark.parametrize("seed", range(4 * EFFORT))

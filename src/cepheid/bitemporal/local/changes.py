@@ -74,10 +74,14 @@ class Changes:
         self._cursor.execute(f"DELETE FROM {self._layout.derived}")
         self._cursor.executemany(f"INSERT INTO {self._layout.derived} VALUES ({marks})", rows)
 
-    def derive_found(self, sql: str) -> None:
-        """The same, of what a query finds; sqlite3.IntegrityError where rows have no key of their own."""
+    def derive_found(self, sql: str) -> bool:
+        """The same, of what a query finds; False where not all rows have a key of their own, and times."""
         self._cursor.execute(f"DELETE FROM {self._layout.derived}")
-        self._asking.execute(f"INSERT INTO {self._layout.derived} {sql}")
+        try:
+            self._asking.execute(f"INSERT INTO {self._layout.derived} {sql}")
+        except sqlite3.IntegrityError:
+            return False
+        return True
 
     # What differs
 

@@ -254,9 +254,7 @@ class LocalRounds:
         declared = each.resolved.declared
         assert isinstance(declared, ComplexClass)
         with asked_in(declared, "the query", self.rounds, number):
-            try:
-                each.changes.derive_found(sql)
-            except sqlite3.IntegrityError:  # rows that are one event, or should not be
+            if not each.changes.derive_found(sql):  # rows are one event, or should not be
                 found = self._connection.execute(sql).fetchall()
                 view = view_of(declared, map(each.reader.row, found), self.rounds, number)
                 each.changes.derive(map(cells, view.values()))
