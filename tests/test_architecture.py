@@ -25,7 +25,7 @@ LAYERS = (
     {"matcher"},
     {"formal"},
     {"engines"},
-    {"simulation", "bitemporal", "actions"},
+    {"simulation", "bitemporal", "realtime", "actions"},
     {"result", "verbs", "build", "spark"},
     {"live", "pipelines"},
     {"cli", "__main__"},
@@ -39,6 +39,9 @@ APART = (
     {"matcher", "formal"},
     {"pattern", "query"},
     {"simulation", "live"},
+    {"simulation", "bitemporal"},
+    {"bitemporal", "realtime"},
+    {"simulation", "realtime"},
     {"live", "pipelines"},
 )
 

@@ -1,0 +1,1 @@
+"""Operator graphs in real time: priorities, sharing, validity and shedding."""
