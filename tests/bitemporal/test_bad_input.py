@@ -73,6 +73,12 @@ def test_a_version_that_cannot_be_is_named(name: str) -> None:
     assert problem.span.line == 2
 
 
+def test_a_time_that_is_none_says_how_to_write_one() -> None:
+    with pytest.raises(CepheidError) as caught:
+        run({**GOOD, "@time": "01.05.2026 10:00"})
+    assert "ISO 8601" in (caught.value.diagnostics[0].hint or "")
+
+
 def test_a_time_without_its_mark_is_recognized() -> None:
     with pytest.raises(CepheidError) as caught:
         run({**GOOD, "time": 3})

@@ -58,6 +58,17 @@ def test_rounds_begin_and_end_where_they_are_told_to(cepheid: Run) -> None:
     assert seen(cepheid, "--end", "1970-01-01T00:10:00Z") == ACTIONS[:4]
 
 
+def test_classes_without_statements_say_where_to_look(cepheid: Run, write: Write) -> None:
+    write(
+        "b.bicepl", "CREATE MUTABLE SUBSCRIBED EVENT CLASS A(k INTEGER) ID (k) FREEZING TIME (1h);"
+    )
+    write("b.jsonl", '{"@type": "A", "k": 1, "@time": 60}\n')
+    command = ("run", "b.bicepl", "--events", "b.jsonl", "--chronon", "1m")
+    assert "no class has statements; --type shows" in cepheid(*command).err
+    assert "statements" not in cepheid(*command, "--type", "A").err
+    assert "statements" not in cepheid(*RUN).err
+
+
 def test_that_there_were_no_rounds_is_said(cepheid: Run) -> None:
     outcome = cepheid(*RUN, "--end", "0")
     assert (outcome.code, outcome.out) == (0, "")

@@ -14,7 +14,7 @@ from cepheid.core.types import DOUBLE, FLOAT, STRING, TIMESTAMP, DataType
 from cepheid.core.values import Coercion, Coercions, is_null, native, shown
 from cepheid.errors import Diagnostic, InputError, Span, error, suggest
 from cepheid.io import Record
-from cepheid.io.records import is_true
+from cepheid.io.records import TIME_HINT, is_true
 from cepheid.program.classes import EventClass
 
 OnProblem = Callable[[Diagnostic], None]
@@ -264,7 +264,7 @@ def _instant(value: object, name: str, span: Span | None) -> Instant:
     try:
         return _plain_instant(value)
     except (ValueError, OverflowError) as problem:
-        raise InputError(error("bad-time", f"{name}: {problem}", span)) from None
+        raise InputError(error("bad-time", f"{name}: {problem}", span, TIME_HINT)) from None
 
 
 def _plain_instant(value: object) -> Instant:

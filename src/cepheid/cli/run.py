@@ -377,7 +377,7 @@ def _report(result: Result, chosen: Sequence[str], output: Output) -> None:
     if not rows:
         run_messages.on_nothing(result.taken, result.steps)
     if isinstance(result, RoundsResult):
-        run_messages.on_rounds(result)
+        run_messages.on_rounds(result, are_rows=bool(rows))
 
 
 def rows_of(result: Result, chosen: Sequence[str]) -> Sequence[Event]:

@@ -175,10 +175,10 @@ def _instant(record: Record, raw: object, unit: TimeUnit) -> Instant:
         fact = f"time {shown(raw)} is outside the years 1 to 9999"
     except ValueError as problem:
         fact = str(problem)
-    raise InputError(error("bad-time", fact, record.span, _TIME_HINT))
+    raise InputError(error("bad-time", fact, record.span, TIME_HINT))
 
 
-_TIME_HINT = "write ISO 8601, such as 2026-01-01T00:09:00Z, or a number of seconds"
+TIME_HINT = "write ISO 8601, such as 2026-01-01T00:09:00Z, or a number of seconds"
 
 
 def _time_value(record: Record) -> object:

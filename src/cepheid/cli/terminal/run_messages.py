@@ -63,10 +63,12 @@ def on_nothing(taken: int, steps: Sequence[Step]) -> None:
         print_steps(steps, err())
 
 
-def on_rounds(result: RoundsResult) -> None:
-    """That there were none, or what did not count in them."""
+def on_rounds(result: RoundsResult, *, are_rows: bool) -> None:
+    """That there were none, why nothing came of them, or what did not count in them."""
     if result.taken and next(iter(result.outcome.rounds), None) is None:
         remark("there were no rounds: look at the start, the end and the outages")
+    elif not result.derived and not are_rows:
+        remark("no class has statements; --type shows what became known of one")
     on_refused(result.refused)
 
 
