@@ -9,7 +9,6 @@ from typing import cast
 import cepheid as cep
 from benchmarks.measure import cpu_seconds
 from benchmarks.peace_workloads import CHRONON, FIRST, Action, Detection, Workload
-from cepheid.verbs.rounds import open_rounds
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BEFORE = 10_000  # rounds, in which all that is preloaded fits
@@ -20,7 +19,7 @@ class CepheidLocal:
 
     def __init__(self, workload: Workload, window: str = "buffering") -> None:
         first = FIRST if window == "sliding" else FIRST - BEFORE
-        self._session = open_rounds(
+        self._session = cep.open_rounds(
             cep.parse(workload.text, language="bicepl"),
             chronon="3s",
             start=_time(first * CHRONON),

@@ -378,7 +378,7 @@ def test_a_condition_asks_no_further_than_it_must(condition: str, engine: str) -
 
 @pytest.mark.parametrize("engine", ["reference", "local"])
 @pytest.mark.parametrize("key", ["k", "x"])
-@pytest.mark.parametrize("name", ["marks", "gone", "due", "expires", "now"])
+@pytest.mark.parametrize("name", ["x{1}", "marks", "gone", "due", "expires", "now"])
 def test_attributes_have_the_names_that_they_like(name: str, key: str, engine: str) -> None:
     text = f"""
     CREATE MUTABLE SUBSCRIBED EVENT CLASS A(k INTEGER, x INTEGER) ID ({key}) FREEZING TIME (1h);

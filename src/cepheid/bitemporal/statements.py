@@ -52,9 +52,7 @@ class StatementsSql:
     """The statements of a class as expressions over the relation."""
 
     conditions: tuple[str, ...]
-    answers: tuple[
-        str, ...
-    ]  # each condition, then its arguments, which are asked for where it holds
+    answers: tuple[str, ...]  # each condition, then its arguments, asked for where it holds
     toggle: str  # as the round leaves it: what sets it goes before what clears it
 
     @staticmethod

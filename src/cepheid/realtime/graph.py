@@ -166,7 +166,7 @@ class Shared:
     """Operators that do the same, so that one of them would do."""
 
     kept: str
-    others: tuple[str, ...] = field(default=())
+    others: tuple[str, ...]
 
 
 def shared(graph: Graph) -> tuple[Graph, list[Shared]]:

@@ -9,7 +9,7 @@ from random import Random
 from typing import Protocol, TypeAlias
 
 from cepheid.realtime.graph import Supplier
-from cepheid.realtime.machine import Delivery, Job, Machine, Run, Time
+from cepheid.realtime.machine import Delivery, Job, Machine, Time
 
 
 class Durations(Protocol):
@@ -32,15 +32,8 @@ class Step:
 class Course:
     """What happened."""
 
-    until: Time
-    processors: int
     deliveries: list[Delivery[int]] = field(default_factory=list)
     released: dict[tuple[str, str], int] = field(default_factory=dict)
-    worked: Time = 0  # of all processors together
-
-    @property
-    def utilisation(self) -> float:
-        return self.worked / (self.until * self.processors)
 
     def latencies(self, consumer: str) -> list[Time]:
         return [each.latency for each in self.deliveries if each.consumer.name == consumer]
@@ -59,7 +52,7 @@ def simulate(
     watch: Watch | None = None,
 ) -> Course:
     """Runs a graph up to a time; the same seed gives the same course."""
-    rng, course = Random(seed), Course(until, processors)
+    rng, course = Random(seed), Course()
     # What happens, in the order of times: pushes go before ends of jobs, which free a processor.
     agenda: list[tuple[Time, int, int, Iterator[Time] | tuple[Step, int]]] = []
     order = 0
@@ -89,7 +82,6 @@ def simulate(
         while free and (job := machine.next(now)) is not None:
             taken = durations(job, rng)
             step = Step(job, heappop(free), now, now + taken)
-            course.worked += taken
             heappush(agenda, (step.end, 1, order := order + 1, (step, 0)))
     course.released = dict(machine.released)
     return course
@@ -102,14 +94,3 @@ def _pushes(supplier: Supplier, rng: Random, until: Time) -> Iterator[Time]:
     while time < until:
         yield time + (own.randrange(supplier.jitter + 1) if supplier.jitter else 0)
         time += supplier.period
-
-
-def spread(times: dict[str, Time], share: float = 0.1, *, moving: Time = 0) -> Durations:
-    """Execution times by kind of operator, up to a share more or less; taking and moving takes a fixed time."""
-
-    def duration(job: Job[int], rng: Random) -> Time:
-        if not isinstance(job, Run):
-            return moving
-        return round(times[job.operator.kind] * (1 + share * (2 * rng.random() - 1)))
-
-    return duration

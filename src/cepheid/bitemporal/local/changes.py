@@ -47,7 +47,7 @@ class Changes:
         """Names the keys that may change."""
         layout = self._layout
         self._cursor.execute(f"DELETE FROM {layout.affected}")
-        marks = layout.marks_for(len(layout.key))
+        marks = layout.signs(len(layout.key))
         self._cursor.executemany(f"INSERT INTO {layout.affected} VALUES ({marks})", keys)
 
     def affect_found(self, sql: str, values: Sequence[object] = ()) -> int:
@@ -70,7 +70,7 @@ class Changes:
 
     def derive(self, rows: Iterable[Sequence[object]]) -> None:
         """Says what is known of the keys that may change; of the others nothing is."""
-        marks = self._layout.marks_for(len(self._layout.columns))
+        marks = self._layout.signs(len(self._layout.columns))
         self._cursor.execute(f"DELETE FROM {self._layout.derived}")
         self._cursor.executemany(f"INSERT INTO {self._layout.derived} VALUES ({marks})", rows)
 

@@ -101,24 +101,28 @@ class Layout:
     def at_key(self) -> str:
         return " AND ".join(f"{quoted(name)} = ?" for name in self.key)
 
-    def marks_for(self, count: int) -> str:
+    def signs(self, count: int) -> str:
+        """Where the values of so many columns come."""
         return ", ".join("?" * count)
 
     # Definitions
 
+    @property
+    def _definitions(self) -> list[str]:
+        return [*definitions(self.declared), *([_INCEPT] if self.is_subscribed else [])]
+
     def permanent(self, indexes: list[tuple[str, ...]], *, is_window: bool) -> list[str]:
         """The statements that make the tables which stay, where they are not there yet."""
         by_key = f"PRIMARY KEY ({self.keys()})) WITHOUT ROWID"
-        columns = [*definitions(self.declared), *([_INCEPT] if self.is_subscribed else [])]
         made = [
-            f"TABLE {{}} {self.known} ({', '.join(columns)}, {quoted(STATE)} INTEGER NOT NULL,"
+            f"TABLE IF NOT EXISTS {self.known} ({', '.join(self._definitions)}, {quoted(STATE)} INTEGER NOT NULL,"
             f" PRIMARY KEY ({self.keys()}, {quoted(STATE)})) WITHOUT ROWID",
-            f"TABLE {{}} {self.marks} ({self.keys()}, fired INTEGER NOT NULL, {DUE} INTEGER,"
+            f"TABLE IF NOT EXISTS {self.marks} ({self.keys()}, fired INTEGER NOT NULL, {DUE} INTEGER,"
             f" {EXPIRES} INTEGER NOT NULL, {by_key}",
-            f"INDEX {{}} {self._named('@due')} ON {self.marks} ({DUE}) WHERE {DUE} IS NOT NULL",
+            f"INDEX IF NOT EXISTS {self._named('@due')} ON {self.marks} ({DUE}) WHERE {DUE} IS NOT NULL",
         ]
         if self.is_subscribed:
-            made.append(f"TABLE {{}} {self.gone} ({self.keys()}, {_INCEPT}, {by_key}")
+            made.append(f"TABLE IF NOT EXISTS {self.gone} ({self.keys()}, {_INCEPT}, {by_key}")
         made += [
             self._index("@by@" + "+".join(each), self.known, listed(each))
             for each in indexes
@@ -129,16 +133,15 @@ class Layout:
             if self.is_subscribed:
                 made.append(self._index("@begun", self.known, quoted(INCEPT)))
                 made.append(self._index("@gone@begun", self.gone, quoted(INCEPT)))
-        return [f"CREATE {each.format('IF NOT EXISTS')}" for each in made]
+        return [f"CREATE {each}" for each in made]
 
     def _index(self, suffix: str, table: str, columns: str) -> str:
-        return f"INDEX {{}} {self._named(suffix)} ON {table} ({columns})"
+        return f"INDEX IF NOT EXISTS {self._named(suffix)} ON {table} ({columns})"
 
     def temporary(self) -> list[str]:
         """The statements that make the tables of a round."""
-        columns = [*definitions(self.declared), *([_INCEPT] if self.is_subscribed else [])]
         # What has no key or no times, or has a key twice, is looked into.
-        derived = [f"{each} NOT NULL" if each in _TIMES else each for each in columns]
+        derived = [f"{each} NOT NULL" if each in _TIMES else each for each in self._definitions]
         sides = f"{self.side('new')}, {self.side('old')}"
         changed = (
             f"SELECT {listed(self.columns, '', f'{side}_')} FROM {self.pairs} WHERE has_{side}"

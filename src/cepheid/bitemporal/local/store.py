@@ -84,7 +84,7 @@ class ClassStore:
 
     def retract(self, events: Iterable[tuple[Key, Instant]]) -> None:
         """Remembers of events without a row when they were first told to occur."""
-        marks = self._layout.marks_for(len(self._layout.key) + 1)
+        marks = self._layout.signs(len(self._layout.key) + 1)
         rows = ((*key, incept) for key, incept in events)
         self._cursor.executemany(
             f"INSERT OR REPLACE INTO {self._layout.gone} VALUES ({marks})", rows
@@ -180,9 +180,9 @@ class ClassStore:
     def load(self, events: Iterable[Kept]) -> None:
         """Takes in what was kept of events that it knows nothing of."""
         kept, layout, run = list(events), self._layout, self._cursor.executemany
-        signs = layout.marks_for(len(layout.columns))
+        signs = layout.signs(len(layout.columns))
         run(f"INSERT INTO {layout.known} VALUES ({signs}, 0)", self._rows(kept))
-        signs = layout.marks_for(len(layout.key) + 3)
+        signs = layout.signs(len(layout.key) + 3)
         marks = (
             (*each.key, each.marks.fired, each.marks.due, each.marks.expires)
             for each in kept

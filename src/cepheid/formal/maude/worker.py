@@ -141,10 +141,12 @@ def _memory() -> int:
     On Linux `ru_maxrss` would not do: it goes on from what the process had taken that started this one.
     """
     status = Path("/proc/self/status")
-    if status.exists():
-        fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
-        return int(fields["VmHWM"].split()[0]) >> 10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 20
+    lines = status.read_text().splitlines() if status.exists() else []
+    for line in lines:
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) >> 10
+    taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return taken >> (20 if sys.platform == "darwin" else 10)
 
 
 def serve(requests: TextIO, answers: TextIO, worker: Worker) -> None:
