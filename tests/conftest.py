@@ -28,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Marks what needs Spark or Maude, by where it stands; `make quick` leaves it out."""
     for name in ("spark", "maude"):
-        folders = ("", "bitemporal/test_", "formal/test_", "conformance/test_")
+        folders = ("", *(f"{f}/test_" for f in ("bitemporal", "formal", "conformance", "realtime")))
         places = tuple(f"tests/{folder}{name}" for folder in folders)
         is_case = item.nodeid.startswith("tests/conformance/") and f"[{name}" in item.nodeid
         is_page = f"page_shows[{name}]" in item.nodeid
@@ -50,7 +50,10 @@ WITHOUT_SESSION = tuple(
 )
 
 
-ON_SPARK = ("tests/spark/", "tests/bitemporal/test_spark", "tests/conformance/test_spark")
+ON_SPARK = (
+    "tests/spark/",
+    *(f"tests/{folder}/test_spark" for folder in ("bitemporal", "conformance", "realtime")),
+)
 
 
 class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]  # its base has no types

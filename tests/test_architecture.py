@@ -25,9 +25,9 @@ LAYERS = (
     {"matcher"},
     {"formal"},
     {"engines"},
-    {"simulation", "bitemporal", "realtime", "actions"},
+    {"simulation", "bitemporal", "actions"},
     {"result", "verbs", "build", "spark"},
-    {"live", "pipelines"},
+    {"live", "pipelines", "realtime"},
     {"cli", "__main__"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
@@ -43,6 +43,8 @@ APART = (
     {"bitemporal", "realtime"},
     {"simulation", "realtime"},
     {"live", "pipelines"},
+    {"live", "realtime"},
+    {"pipelines", "realtime"},
 )
 
 
@@ -167,6 +169,7 @@ def test_the_verbs_load_no_heavy_library() -> None:
 # The drivers by which systems run on Spark.
 _DRIVERS = ("batch.py", "detect.py", "frames.py", "results.py", "stepwise.py", "stream.py")
 SPARK_DRIVERS = {ROOT / "bitemporal" / "spark" / name for name in _DRIVERS}
+SPARK_DRIVERS |= {ROOT / "realtime" / "spark" / f"{n}.py" for n in ("batch", "frames", "stream")}
 SPARK_DRIVERS |= {ROOT / "verbs" / "detection.py"}  # whose types are Spark's
 
 

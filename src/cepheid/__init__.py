@@ -30,6 +30,7 @@ from cepheid.errors import (
 if TYPE_CHECKING:
     from cepheid import actions as actions
     from cepheid import live as live
+    from cepheid import realtime as realtime
     from cepheid import spark as spark
     from cepheid.build.classes import complex_class as complex_class
     from cepheid.build.classes import on as on
@@ -148,6 +149,7 @@ __all__ = [  # noqa: PLE0604
     "UsageError",
     "actions",
     "live",
+    "realtime",
     "spark",
     *_HOMES,
 ]
@@ -156,7 +158,7 @@ __all__ = [  # noqa: PLE0604
 if not TYPE_CHECKING:  # type checkers know all names from above, and refuse others
 
     def __getattr__(name: str) -> object:
-        if name in ("actions", "live", "spark"):
+        if name in ("actions", "live", "realtime", "spark"):
             return import_module(f"cepheid.{name}")
         home = _HOMES.get(name)
         if home is None:

@@ -279,5 +279,6 @@ def test_no_public_name_is_hidden_by_a_subpackage() -> None:
     assert submodules & set(cep.__all__) == {
         "actions",
         "live",
+        "realtime",
         "spark",
     }  # which are these very modules

@@ -69,5 +69,8 @@ def test_every_path_on_the_page_exists() -> None:
 
 
 def test_there_is_a_list_for_each_kind_of_thing_that_is_added() -> None:
-    kinds = ("operator", "window", "aggregate", "function", "finding", "engine", "language")
+    kinds = (
+        *("operator", "window", "aggregate", "function", "finding", "engine", "language"),
+        "kind",
+    )
     assert tuple(heading.split(",")[0].split()[-1] for heading in LISTS) == kinds

@@ -9,7 +9,7 @@ import pytest
 from tests.docs.pages import ROOT, tables
 
 PAGE = ROOT / "docs" / "glossary.md"
-SECTIONS = ("Programs", "A run", "The matcher", "On Spark", "Live models")
+SECTIONS = ("Programs", "A run", "The matcher", "On Spark", "Live models", "Operator graphs")
 WORDS = [cells for section in SECTIONS for cells in tables(PAGE, section)]
 
 

@@ -11,6 +11,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GENERATED = {
     "airquality": ("airquality.epl", "airquality_fixed.epl", "events.jsonl"),
+    "driving": ("drive.jsonl",),
     "gestures": ("frames.jsonl",),
     "homecare": ("history.jsonl",),
     "motorbike": ("events.jsonl",),

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from cepheid.realtime.arrivals import arrivals
 from cepheid.realtime.graph import (
     Consumer,
     Graph,
     Operator,
+    Rhythm,
     Shared,
     Supplier,
+    behind,
+    original,
     shared,
+    with_copies,
     without_priorities,
     without_sharing,
 )
@@ -109,3 +116,60 @@ def test_late_events_are_shed_where_nobody_wants_them() -> None:
         ),
     )
     assert graph.sheds == {"y"}
+
+
+def test_suppliers_of_many_ways_are_found_at_once() -> None:
+    """There are 2 ** 60 from the supplier to the consumer."""
+    operators = [operator(name, "s") for name in ("a0", "b0")]
+    for n in range(1, 60):
+        operators += [operator(f"{name}{n}", f"a{n - 1}", f"b{n - 1}") for name in "ab"]
+    consumer = Consumer(name="c", input="a59", priority=1)
+    graph = Graph((supplier("s"),), tuple(operators), (consumer,))
+    assert [each for each in behind(graph, [consumer]) if isinstance(each, Supplier)] == [
+        *graph.suppliers
+    ]
+    assert len(list(arrivals(graph, until=20 * MS, with_values=False))) == 2
+
+
+def test_an_operator_that_takes_any_event_is_as_frequent_as_all_inputs_together() -> None:
+    either = Operator(name="x", kind="cat", inputs=("a", "b"), ready_on="any")
+    rare = Operator(name="y", kind="resample", inputs=("b",), parameters={"every": 3})
+    consumers = tuple(Consumer(name=f"of {name}", input=name, priority=1) for name in "xy")
+    graph = Graph((supplier("a", 10, 30, 1), supplier("b", 15, 60)), (either, rare), consumers)
+    assert graph.rhythms["x"] == Rhythm(6 * MS, 60 * MS, MS)
+    assert graph.rhythms["y"] == Rhythm(45 * MS, 60 * MS, 0)
+    assert (graph.rings["x"], graph.rings["y"]) == (11, 2)
+
+
+def test_operators_that_differ_in_anything_stay_apart() -> None:
+    same = operator("x", "a", "b", kind="cat")
+    others = (
+        replace(same, name="y", ready_on="any"),
+        replace(same, name="z", fields=("p", "q")),
+        replace(same, name="u", isolate="process"),
+        replace(same, name="v", within=MS),
+        replace(same, name="w", inputs=("b", "a")),
+    )
+    consumers = tuple(Consumer(name=f"of {n}", input=n, priority=1) for n in "xyzuvw")
+    graph = Graph((supplier("a"), supplier("b")), (same, *others), consumers)
+    assert shared(graph) == (graph, [])
+
+
+def test_streams_are_copied_as_often_as_their_consumers_want() -> None:
+    graph = Graph(
+        (supplier("a"), supplier("b")),
+        (operator("x", "a"), operator("y", "a", "b")),
+        (Consumer(name="c", input="x", priority=1), Consumer(name="d", input="y", priority=2)),
+    )
+    found = with_copies(graph, {"c": 3, "d": 2})
+    assert [each.name for each in found.suppliers] == ["a", "b", "a~2", "b~2", "a~3"]
+    assert [each.name for each in found.operators] == ["x", "y", "x~2", "y~2", "x~3"]
+    assert [each.input for each in found.consumers] == ["x", "y", "x~2", "y~2", "x~3"]
+    assert found.sources["y~2"] == operator("y~2", "a~2", "b~2", kind="y")
+    assert [original(each.name) for each in found.consumers] == ["c", "d", "c", "d", "c"]
+
+
+def test_the_most_important_consumer_is_served_first() -> None:
+    consumers = [Consumer(name=f"c{n}", input="a", priority=n) for n in (3, 1, 2)]
+    graph = Graph((supplier("a"),), (), tuple(consumers))
+    assert [each.name for each in graph.takers["a"]] == ["c1", "c2", "c3"]

@@ -19,6 +19,7 @@ from cepheid.cli.exits import FOUND, GOOD, code_of_failure
 from cepheid.cli.explain import explain
 from cepheid.cli.export import ExportCommand, export
 from cepheid.cli.format import format_programs
+from cepheid.cli.graph.app import app as graph
 from cepheid.cli.live import live
 from cepheid.cli.new import new
 from cepheid.cli.petri import app as petri
@@ -58,6 +59,7 @@ app.command("explain", cls=PlainCommand)(explain)
 app.command("export", cls=ExportCommand)(export)
 app.command("search", cls=PlainCommand)(search)
 app.add_typer(petri, name="petri")
+app.add_typer(graph, name="graph")
 app.command("new", cls=PlainCommand)(new)
 app.command("test", cls=PlainCommand)(run_cases)
 

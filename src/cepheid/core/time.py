@@ -184,6 +184,7 @@ _SHORT = {
     "m": "minutes",
     "s": "seconds",
     "ms": "milliseconds",
+    "us": "microseconds",
 }
 _PERIOD_TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
 

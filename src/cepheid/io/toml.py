@@ -24,7 +24,9 @@ def read_toml(path: str | Path, code: str) -> dict[str, object]:
         raise UsageError(error("missing-file" if missing else "bad-file", fact)) from None
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
+    except RecursionError:
+        raise InputError(error("too-deep", f"'{path}' nests its values too deep")) from None
+    except ValueError as problem:  # not all are TOMLDecodeErrors: numbers can be too long
         message = str(problem)
         fact = f"this is not TOML: {_PLACE.sub('', message)}"
         raise InputError(error(code, fact, _span(message, text, str(path)))) from None

@@ -27,13 +27,16 @@ _DIGITS = 16  # of a digest
 
 
 class Seal:
-    """Marks the states of one program, of an engine and a version of its format."""
+    """Marks the states of one program, of an engine and a version of its format.
 
-    def __init__(self, engine: str, version: str, program: ResolvedProgram) -> None:
+    What is no program is told by a text that says all of it.
+    """
+
+    def __init__(self, engine: str, version: str, program: ResolvedProgram | str) -> None:
         self._fields = {
             "format": f"{engine} {version if len(version) <= _DIGITS else _digest(version)}",
             "cepheid": __version__,
-            "program": program_digest(program),
+            "program": _digest(program) if isinstance(program, str) else program_digest(program),
         }
         self._header = f"cepheid-state {json.dumps(self._fields)}\n".encode()
 

@@ -33,7 +33,7 @@ class Session:
     ) -> None:
         self._runner = runner
         self._decoder = Decoder(runner.program.types)
-        self._sent = 0  # the number of the next event, which orders those of one time
+        self._sent = 0
         if saved is not None:
             self._load(saved)
         elif start is not None:
@@ -42,6 +42,11 @@ class Session:
     @property
     def runner(self) -> Runner:
         return self._runner
+
+    @property
+    def sent(self) -> int:
+        """How many events were sent; the number of the next one, which orders those of one time."""
+        return self._sent
 
     @property
     def clock(self) -> datetime | None:

@@ -11,7 +11,7 @@ from cepheid.errors import CATALOGUE, CepheidError, RunError, Span, error
 # A place in the program may stand before it, and a hint after it.
 _OURS = re.compile(
     r"cepheid\.errors\.\w+: (?:(?P<file>\S+):(?P<line>\d+):(?P<column>\d+): )?"
-    r"error\[(?P<code>[\w-]+)\]: (?P<fact>.*?)(?: \((?P<hint>[^()]*)\))?$",
+    r"error\[(?P<code>[\w-]+)\]: (?P<fact>.*?)(?: \((?P<hint>[^()]*)\))?(?: SQLSTATE: \w+)?$",
     re.MULTILINE,
 )
 

@@ -1,0 +1,1 @@
+"""`cepheid graph`: operator graphs, checked, explained, run, simulated and measured."""

@@ -1,0 +1,1 @@
+"""Graphs over recorded events on Spark: in a batch, and in a stream."""
