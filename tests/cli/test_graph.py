@@ -240,12 +240,45 @@ def test_options_of_a_run_change_the_graph(cepheid: Run, folder: Path) -> None:
 
 def test_an_operator_that_fails_is_told_and_ends_nothing(cepheid: Run, write: Write) -> None:
     write("f.py", "def broken(x):\n    raise ValueError('no such range')\n")
-    given = 'kind = "python"\nfunction = "f.py:broken"\n'
-    write("g.toml", GRAPH.replace('kind = "average"\n', given, 1).replace("window = 2\n", "", 1))
+    write("g.toml", _with_function("broken"))
     done = cepheid("graph", "run", "g.toml")
-    assert done.code == 0
+    assert done.code == 1  # since a consumer got nothing at all
     assert "mean: ValueError: no such range (4 times)" in done.err
     assert "; 4 failed" in done.err
+
+
+def test_one_failure_of_many_runs_is_told_and_ends_well(cepheid: Run, write: Write) -> None:
+    write("f.py", "def broken(x):\n    assert x[0] != 2, x[0]\n    return x\n")
+    write("g.toml", _with_function("broken"))
+    done = cepheid("graph", "run", "g.toml")
+    assert done.code == 0
+    assert "mean: AssertionError: 2.0" in done.err
+
+
+def test_many_reasons_of_failures_are_counted(cepheid: Run, write: Write) -> None:
+    events = ({"@type": "s", "@time": n / 100, "values": [n % 7, 0]} for n in range(12))
+    write("s.jsonl", "".join(json.dumps(each) + "\n" for each in events))
+    write("f.py", "def broken(x):\n    raise ValueError(x[0])\n")
+    write("g.toml", _with_function("broken"))
+    told = [line for line in cepheid("graph", "run", "g.toml").err.splitlines() if "mean:" in line]
+    assert told == [
+        *(f"mean: ValueError: {n}.0 (2 times)" for n in range(3)),
+        "mean: 6 more for 4 other reasons",
+    ]
+
+
+def test_what_a_function_prints_is_no_delivery(cepheid: Run, write: Write) -> None:
+    write("f.py", "def chat(x):\n    print('so', x)\n    return x\n")
+    write("g.toml", _with_function("chat"))
+    done = cepheid("graph", "run", "g.toml", "--out", "-")
+    assert len(done.rows) == 8
+    assert done.err.count("so [") == 4
+
+
+def _with_function(name: str) -> str:
+    """The graph, with a function in the place of its first operator."""
+    given = f'kind = "python"\nfunction = "f.py:{name}"\n'
+    return GRAPH.replace('kind = "average"\n', given, 1).replace("window = 2\n", "", 1)
 
 
 def test_a_run_that_is_interrupted_tells_what_was_measured(cepheid: Run, write: Write) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import getpass
+import ipaddress
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from multiprocessing import get_context
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
@@ -17,6 +21,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,7 +39,7 @@ from cepheid.realtime.graph import Consumer, Graph, Operator, Supplier
 from cepheid.realtime.machine import Delivery, Sample
 from cepheid.realtime.payload import NUMBERS, OBJECT, Payload, payload_of
 from tests.effort import examples
-from tests.spark.brokers import Mqtt, free_port, mqtt_broker, wait_for
+from tests.spark.brokers import Mqtt, free_port, mosquitto, mqtt_broker, wait_for
 
 MS = 1_000_000
 NOW = 1_800_000_000 * 1_000 * MS
@@ -496,6 +503,23 @@ def test_memory_that_a_process_left_is_used_again_or_replaced(shm: str, size: in
     assert not exists(shm)
 
 
+def test_a_writer_that_ended_before_it_counted_its_last_event_loses_none(shm: str) -> None:
+    with feeds_of(shm) as feeds:
+        with open_sink(shm, PAIR) as sink:
+            sink.send_value([1, 2], NOW)
+            sink.send_value([3, 4], NOW)
+        memory = SharedMemory(address_of(shm).name)
+        assert memory.buf is not None
+        with memory.buf[:64] as head, head.cast("Q") as words:
+            assert words[3] == 2
+            words[3] = 1
+        memory.close()
+        with open_sink(shm, PAIR) as sink:
+            sink.send_value([5, 6], NOW)
+        assert [each.value.tolist() for each in all_of(feeds)] == [[1, 2], [3, 4], [5, 6]]
+    assert feeds.traffic["s0"].lost == 0
+
+
 def test_memory_of_something_else_is_left_alone(shm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cepheid.realtime.edges.memory._PATIENCE", 0)
     memory = SharedMemory(address_of(shm).name, create=True, size=1_000)
@@ -587,17 +611,87 @@ def test_what_a_broker_that_is_gone_does_not_get_is_counted(tmp_path: Path) -> N
         assert str(sink.traffic.reason).endswith("is not connected")
 
 
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Mqtt, Path]]:
+    """A broker for one user, over TLS, and the certificate that it is known by."""
+    folder = tmp_path_factory.mktemp("guarded")
+    certificate, key = write_certificate(folder)
+    known, command = folder / "users", [shutil.which("mosquitto_passwd") or mosquitto()]
+    subprocess.run([*command, "-c", "-b", str(known), "me", "secret"], check=True)
+    files = f"certfile {certificate}", f"keyfile {key}", f"password_file {known}"
+    own = f"user {getpass.getuser()}"  # who may read these files
+    with mqtt_broker(folder, "allow_anonymous false", own, *files) as broker:
+        yield broker, certificate
+
+
+def write_certificate(folder: Path) -> tuple[Path, Path]:
+    """One for this machine, and its key."""
+    host = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    own = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    key = ec.generate_private_key(ec.SECP256R1())
+    certificate = (
+        x509.CertificateBuilder(host, host, key.public_key(), 1)
+        .not_valid_before(datetime(2020, 1, 1, tzinfo=UTC))
+        .not_valid_after(datetime(2120, 1, 1, tzinfo=UTC))
+        .add_extension(x509.SubjectAlternativeName([own]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    files = folder / "certificate.pem", folder / "key.pem"
+    files[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    encoding = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    files[1].write_bytes(key.private_bytes(*encoding, serialization.NoEncryption()))
+    return files
+
+
+def test_a_broker_that_asks_who_one_is_gets_an_answer(
+    guarded: tuple[Mqtt, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker, certificate = guarded
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    monkeypatch.setenv("RADAR_PASSWORD", "secret")
+    address = f"mqtts://me:$RADAR_PASSWORD@127.0.0.1:{broker.port}/radar"
+    with feeds_of(address) as feeds, open_sink(address, PAIR) as sink:
+        sink.send_value([1, 2], NOW)
+        assert [each.value.tolist() for each in gathered(feeds, bool)] == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("login", "fact"),
+    [
+        ("", "refuses: not authorized"),
+        ("me:wrong@", "refuses: not authorized"),
+        ("me:$NOT_SET@", "names the variable NOT_SET, which is not set"),
+    ],
+)
+def test_a_broker_that_refuses_is_a_finding(
+    guarded: tuple[Mqtt, Path], monkeypatch: pytest.MonkeyPatch, login: str, fact: str
+) -> None:
+    broker, certificate = guarded
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    monkeypatch.delenv("NOT_SET", raising=False)
+    with pytest.raises(CepheidError, match=fact):
+        open_sink(f"mqtts://{login}127.0.0.1:{broker.port}/radar", PAIR)
+
+
+def test_a_broker_that_nobody_vouches_for_is_a_finding(guarded: tuple[Mqtt, Path]) -> None:
+    with pytest.raises(CepheidError, match=r"does not answer: .*certificate"):
+        open_sink(f"mqtts://me:secret@127.0.0.1:{guarded[0].port}/radar", PAIR)
+
+
 # -- what is wrong with addresses --
 
 
 @pytest.mark.parametrize(
     ("text", "code", "fact"),
     [
-        ("http://x/y", "bad-graph", "it begins with mqtt://, udp:// or shm://"),
+        ("http://x/y", "bad-graph", "begins with mqtt://, mqtts://, udp:// or shm://"),
         ("udp://127.0.0.1", "bad-graph", "is not a host and a port"),
         ("udp://127.0.0.1:9/x", "bad-graph", "is not a host and a port"),
-        ("mqtt://me:secret@h/t", "bad-graph", "an address has neither a user nor options"),
-        ("mqtt://h/t?qos=1", "bad-graph", "an address has neither a user nor options"),
+        ("udp://me:secret@h:9", "bad-graph", "only MQTT brokers do"),
+        ("mqtt://:secret@h/t", "bad-graph", "'mqtt://h/t' has a password, and no user"),
+        ("mqtt://me:secret@h", "bad-graph", "'mqtt://h' lacks a host or a topic"),
+        ("mqtt://me:secret@h:x/t", "bad-graph", "this is no address: Port could not be cast"),
+        ("mqtt://h/t?qos=1", "bad-graph", "'mqtt://h/t' has options, and an address has none"),
         ("mqtt://h/a/#/b", "bad-graph", "'#' stands alone at the end of a topic"),
         ("mqtt://h/a+/b", "bad-graph", "'+' stands alone between two '/' of a topic"),
         ("mqtt://h/a/+", "bad-graph", "events go to one topic, without '+' and '#'"),
@@ -646,8 +740,15 @@ def test_an_address_is_written_as_it_is_read(text: str) -> None:
     assert str(address_of(text)) == text
 
 
+def test_an_address_shows_no_password() -> None:
+    address = address_of("mqtts://me:s%40cret@h/t")
+    assert (address.user, address.password) == ("me", "s@cret")
+    assert "cret" not in f"{address} {address!r}"
+
+
 def test_an_address_needs_its_parts() -> None:
     assert address_of("mqtt://h/t").port == 1883
+    assert address_of("mqtts://h/t").port == 8883
     with pytest.raises(EdgeError, match="lacks a host or a topic"):
         address_of("mqtt://h")
 

@@ -191,6 +191,11 @@ CHANGES: dict[str, tuple[str, str, list[Said]]] = {
         "[benches]",
         [(39, "benches: no such setting | did you mean 'bench'?")],
     ),
+    "tables of an unknown kind": (
+        "[consumers.brake]",
+        "[consumer.brake]",
+        [(30, "consumer: no such setting | did you mean 'consumers'?")],
+    ),
     "an unknown setting": ("processors", "procesors", [(1, "did you mean 'processors'?")]),
     "processors, a text": ("= 2\np", '= "2"\np', [(1, "a whole number from 1 on, not '2'")]),
     "no processors": ("processors = 2", "processors = 0", [(1, "from 1 on, not 0")]),
@@ -242,7 +247,7 @@ CHANGES: dict[str, tuple[str, str, list[Said]]] = {
     "no address": (
         'signal = "sine"',
         'from = "http://x"',
-        [(12, "it begins with mqtt://, udp:// or shm://")],
+        [(12, "begins with mqtt://, mqtts://, udp:// or shm://")],
     ),
     "a trace, a number": ('signal = "sine"', "trace = 3", [(12, "this is a text, not 3")]),
     # operators

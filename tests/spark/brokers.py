@@ -167,10 +167,12 @@ def free_port() -> int:
 
 
 @contextmanager
-def mqtt_broker(folder: Path) -> Iterator[Mqtt]:
+def mqtt_broker(folder: Path, *settings_lines: str) -> Iterator[Mqtt]:
+    """For everyone, or as its settings say."""
     port = free_port()
     settings = folder / "mosquitto.conf"
-    settings.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\n")
+    lines = settings_lines or ("allow_anonymous true",)
+    settings.write_text("\n".join((f"listener {port} 127.0.0.1", *lines, "")))
     with subprocess.Popen([mosquitto(), "-c", str(settings)], stderr=subprocess.DEVNULL) as broker:
         try:
             wait_for(lambda: _answers(port), "mosquitto answers")

@@ -53,9 +53,12 @@ class Places:
         self._lines = Path(file).read_text(encoding="utf-8").splitlines()
 
     def table(self, *names: str) -> Span:
-        """The header of a table, `[sources.calendar]`."""
+        """The header of a table, `[sources.calendar]`; else of the first one in it."""
         for number, line in self._table(names):
             return Span(number, 1, number, len(line) + 1, self._file)
+        for number, line, parts in self._headers() if names else ():
+            if parts[: len(names)] == names:
+                return Span(number, 1, number, len(line) + 1, self._file)
         return Span(1, 1, 1, 1, self._file)
 
     def setting(self, table: tuple[str, ...], name: str, value: str | None = None) -> Span:
@@ -87,11 +90,16 @@ class Places:
 
     def _table(self, names: tuple[str, ...]) -> Iterator[tuple[int, str]]:
         """The lines of a table, its header first; without names, those before all headers."""
+        begins = {number: parts == names for number, _, parts in self._headers()}
         is_inside = not names
+        for number, line in enumerate(self._lines, 1):
+            is_inside = begins.get(number, is_inside)
+            if is_inside:
+                yield number, line
+
+    def _headers(self) -> Iterator[tuple[int, str, tuple[str, ...]]]:
         for number, line in enumerate(self._lines, 1):
             header = _HEADER.fullmatch(line)
             if header is not None:
-                parts = tuple(part.strip().strip("\"'") for part in header[1].split("."))
-                is_inside = parts == names
-            if is_inside:
-                yield number, line
+                names = (part.strip().strip("\"'") for part in header[1].split("."))
+                yield number, line, tuple(names)

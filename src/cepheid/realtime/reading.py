@@ -152,6 +152,9 @@ class _Reader:
 
     def graph(self) -> GraphFile:
         self._expect_only((), self._data, _TOP)
+        self.is_whole = not any(
+            isinstance(each, dict) for name, each in self._data.items() if name not in _TOP
+        )
         graph = Graph(
             tuple(self._supplier(*each) for each in self._tables("suppliers")),
             tuple(self._operator(*each) for each in self._tables("operators")),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from cepheid.realtime.running import Ran
 
 _EVERY = 0.5  # seconds between two looks at a run
+_REASONS = 3  # of one operator that are told
 _SWITCH = 0.0001  # seconds after which whoever draws gives way to whoever works
 
 
@@ -120,6 +122,8 @@ def run(
 
         write_file(trace, chrome_trace(ran.trace))
     _print(ran, fifo=fifo)
+    if _has_failed(ran):
+        raise typer.Exit(1)
 
 
 def _writer(out: str | None, graph: Graph, stack: ExitStack) -> Callable[[Delivery[Any]], None]:
@@ -131,6 +135,8 @@ def _writer(out: str | None, graph: Graph, stack: ExitStack) -> Callable[[Delive
 
     payloads = checked(graph).payloads
     stream = sys.stdout if out == "-" else stack.enter_context(_opened(out))
+    if out == "-":  # what functions of users print is no delivery
+        stack.enter_context(redirect_stdout(sys.stderr))
 
     def deliver(delivery: Delivery[Any]) -> None:
         print(json.dumps(row_of(delivery, payloads[delivery.sample.source])), file=stream)
@@ -205,9 +211,30 @@ def _print(ran: Ran, *, fifo: bool) -> None:
         )
     for name, traffic in ran.traffic.items():
         console.print(f"{name}: {traffic}", soft_wrap=True)
-    told: dict[tuple[str, str], list[Trouble]] = {}
-    for trouble in ran.troubles:
-        told.setdefault((trouble.operator, trouble.reason), []).append(trouble)
-    for (operator, reason), all_of_it in told.items():
-        times = f" ({len(all_of_it):,} times)" if len(all_of_it) > 1 else ""
-        console.print(f"{operator}: {reason}{times}", style="yellow", soft_wrap=True)
+    for line in _told(ran.troubles):
+        console.print(line, style="yellow", soft_wrap=True)
+
+
+def _told(troubles: Sequence[Trouble]) -> Iterator[str]:
+    """What went wrong with each operator, the first reasons of many."""
+    found: dict[str, Counter[str]] = {}
+    for trouble in troubles:
+        found.setdefault(trouble.operator, Counter())[trouble.reason] += 1
+    for operator, reasons in found.items():
+        for reason, count in [*reasons.items()][:_REASONS]:
+            yield f"{operator}: {reason}{f' ({count:,} times)' if count > 1 else ''}"
+        others = sum([*reasons.values()][_REASONS:])
+        if others:
+            yield f"{operator}: {others:,} more for {len(reasons) - _REASONS:,} other reasons"
+
+
+def _has_failed(ran: Ran) -> bool:
+    """A consumer got nothing, and something went wrong with what it needs."""
+    from cepheid.realtime.graph import behind
+
+    wrong = {trouble.operator for trouble in ran.troubles}
+    return any(
+        wrong.intersection(each.name for each in behind(ran.graph, [found.consumer]))
+        for found in ran.metrics.consumers.values()
+        if not found.count
+    )

@@ -78,6 +78,8 @@ class Ring:
             (self._stride, format.dtype.itemsize),
         )
         self._next = self._words[_Word.WRITTEN] + 1
+        if end is _Word.WRITER and self._words[self._place()[1] // _WORD] == 2 * self._next:
+            self._next += 1  # whoever wrote it ended before it was counted
 
     @property
     def _size(self) -> int:

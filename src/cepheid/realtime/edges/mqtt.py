@@ -22,6 +22,7 @@ from cepheid.realtime.graph import Time
 from cepheid.realtime.machine import Sample
 from cepheid.realtime.operators.kind import Array
 from cepheid.realtime.payload import Payload
+from cepheid.realtime.secrets import secret
 
 if TYPE_CHECKING:
     from paho.mqtt.client import MQTTMessage
@@ -35,14 +36,15 @@ Take: TypeAlias = Callable[[Any, Any, "MQTTMessage"], None]  # as the library ca
 class Broker:
     """A connection to a broker, for some topics in and for any out."""
 
-    def __init__(self, host: str, port: int, takes: Mapping[str, Take] | None = None) -> None:
+    def __init__(self, address: Address, takes: Mapping[str, Take] | None = None) -> None:
+        """That of an address, whatever its topic."""
         if find_spec("paho") is None:
             hint = "`pip install 'cepheid[mqtt]'`"
             raise UsageError(error("usage", "the library for mqtt is not installed", hint=hint))
         from paho.mqtt.client import Client
         from paho.mqtt.enums import CallbackAPIVersion
 
-        self._name = f"the MQTT broker {host}:{port}"
+        self._name = f"the MQTT broker {address.host}:{address.port}"
         self._topics = [(topic, 0) for topic in takes or {}]
         self._answered = Event()
         self._refusal: str | None = None
@@ -56,8 +58,9 @@ class Broker:
         self._client.on_disconnect = self._disconnected
         for topic, take in (takes or {}).items():
             self._client.message_callback_add(topic, take)
+        self._log_in(address)
         try:
-            self._client.connect(host, port)
+            self._client.connect(address.host, address.port)
         except OSError as problem:
             raise EdgeError(f"{self._name} does not answer: {reason_of(problem)}") from None
         self._client.loop_start()
@@ -66,6 +69,18 @@ class Broker:
         if self._refusal is not None:
             self.close()
             raise EdgeError(f"{self._name} {self._refusal}")
+
+    def _log_in(self, address: Address) -> None:
+        if address.is_secure:
+            self._client.tls_set()
+        if address.user is None:
+            return
+        try:
+            user = secret(address.user)
+            password = None if address.password is None else secret(address.password)
+        except ValueError as wrong:
+            raise EdgeError(f"who is to log in at {self._name} {wrong}") from None
+        self._client.username_pw_set(user, password)
 
     def publish(self, topic: str, message: bytes) -> str | None:
         """Why it is not sent; None where it will be, unless the connection ends."""
@@ -110,11 +125,11 @@ def _without_delay(_client: Any, _data: Any, connection: Any) -> None:
 class MqttFeed:
     """The topics of a broker that suppliers get events from."""
 
-    def __init__(self, host: str, port: int, intakes: Mapping[str, Intake]) -> None:
+    def __init__(self, address: Address, intakes: Mapping[str, Intake]) -> None:
         self._waiting: deque[tuple[Intake, MQTTMessage]] = deque()
         self._due: Time = 0
         takes = {topic: partial(self._take, intake) for topic, intake in intakes.items()}
-        self._broker = Broker(host, port, takes)
+        self._broker = Broker(address, takes)
 
     def due(self) -> Time | None:
         return 0 if self._waiting else self._due
@@ -143,7 +158,7 @@ class MqttFeed:
 class MqttSink(Sink):
     def __init__(self, address: Address, payload: Payload) -> None:
         super().__init__(payload)
-        self._broker = Broker(address.host, address.port)
+        self._broker = Broker(address)
         self._topic = address.name
 
     def _send(self, sample: Sample[Array], *, is_late: bool) -> str | None:

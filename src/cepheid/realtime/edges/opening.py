@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cepheid.errors import InputError, RunError, error
 from cepheid.realtime.edges.addresses import Address, EdgeError, address_of
@@ -32,6 +32,7 @@ from cepheid.realtime.payload import Payload, payload_of
 _SINKS: dict[str, type[UdpSink | MqttSink | MemorySink]] = {
     "udp": UdpSink,
     "mqtt": MqttSink,
+    "mqtts": MqttSink,
     "shm": MemorySink,
 }
 
@@ -106,9 +107,9 @@ def open_feeds(graph: Graph, payloads: Mapping[str, Payload]) -> Feeds:
 
 def _together(addresses: Mapping[Address, Intake]) -> list[list[Address]]:
     """Topics of one broker share a connection; everything else is on its own."""
-    found: dict[object, list[Address]] = {}
+    found: dict[Address, list[Address]] = {}
     for each in addresses:
-        place = (each.host, each.port) if each.scheme == "mqtt" else each
+        place = replace(each, name="") if each.is_of_broker else each
         found.setdefault(place, []).append(each)
     return list(found.values())
 
@@ -117,9 +118,8 @@ def _feed(
     addresses: list[Address], intakes: Mapping[Address, Intake]
 ) -> UdpFeed | MqttFeed | MemoryFeed:
     first = addresses[0]
-    if first.scheme == "mqtt":
-        topics = {each.name: intakes[each] for each in addresses}
-        return MqttFeed(first.host, first.port, topics)
+    if first.is_of_broker:
+        return MqttFeed(first, {each.name: intakes[each] for each in addresses})
     if first.scheme == "udp":
         return UdpFeed(first, intakes[first])
     return MemoryFeed(first, intakes[first])
@@ -149,7 +149,7 @@ def open_sink(address: str, payload: Payload | str) -> Sink:
 
 def _sink(whose: str, text: str, payload: Payload) -> Sink:
     address = _address(whose, text, payload)
-    if address.scheme == "mqtt" and set("+#") & set(address.name):
+    if address.is_of_broker and set("+#") & set(address.name):
         fact = f"{whose}events go to one topic, without '+' and '#'"
         raise InputError(error("bad-graph", fact))
     with _answering(whose):

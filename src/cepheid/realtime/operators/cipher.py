@@ -5,7 +5,6 @@ With one key and one salt no number may come twice: a graph that is started anew
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from cepheid.realtime.operators.kind import (
@@ -23,6 +22,7 @@ from cepheid.realtime.operators.kind import (
     text,
 )
 from cepheid.realtime.payload import Payload
+from cepheid.realtime.secrets import secret
 
 _SALT = 8  # bytes; as many are left for the number and the counter of blocks
 
@@ -39,17 +39,14 @@ def _bytes(digits: str, *sizes: int) -> bytes:
 
 
 def _key(value: object) -> bytes:
-    """Its digits, or `$NAME` for a variable of the environment that has them."""
-    digits = text(value)
-    if not digits.startswith("$"):
-        return _bytes(digits, 16, 24, 32)
-    found = os.environ.get(digits[1:])
-    if found is None:
-        raise ValueError(f"names the variable {digits[1:]}, which is not set")
+    """Its digits, or the variable that has them."""
+    written = text(value)
+    digits = secret(written)
     try:
-        return _bytes(found, 16, 24, 32)
+        return _bytes(digits, 16, 24, 32)
     except ValueError as wrong:
-        raise ValueError(f"names the variable {digits[1:]}, which {wrong}") from None
+        named = f"names the variable {written[1:]}, which " if written != digits else ""
+        raise ValueError(f"{named}{wrong}") from None
 
 
 def _salt(value: object) -> bytes:
