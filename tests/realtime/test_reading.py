@@ -174,6 +174,12 @@ def test_programs_read_what_others_derive(files: str) -> None:
     assert [each.name for each in graph.operators] == ["range", "near", "pair", "Warning"]
 
 
+def test_what_statements_never_match_is_told_as_it_is_of_programs() -> None:
+    Path("warning.epl").write_text("insert into Warning select * from pair(v > 2, v < 1);")
+    assert [(file, code) for file, _, code, _ in said(GRAPH)] == [("warning.epl", "never-matches")]
+    assert reading.load("g.toml").graph  # it can run all the same
+
+
 @pytest.mark.parametrize("name", ["front radar", "my-radar", "select", "a.b", "радар", "1"])
 def test_sources_of_any_name_are_types(name: str) -> None:
     Path("warning.epl").write_text(f"insert into Warning select v from `{name}`;")

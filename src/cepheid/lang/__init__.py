@@ -41,4 +41,7 @@ def language_of(path: str | PurePath) -> Language:
         if suffix.lower() in language.extensions:
             return language
     fact = f"'{path}' is in no known language: no language has files that end with '{suffix}'"
-    raise UsageError(error("usage", fact, hint=f"programs end with {', '.join(extensions())}"))
+    hint = f"programs end with {', '.join(extensions())}"
+    if suffix.lower() == ".toml":
+        hint += "; `cepheid graph` takes graphs"
+    raise UsageError(error("usage", fact, hint=hint))

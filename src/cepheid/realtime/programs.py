@@ -6,17 +6,18 @@ becomes an operator, with just the statements behind it, so that these have the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cepheid.core.types import EventType
 from cepheid.engines.common.intake import runnable
-from cepheid.errors import Diagnostic, InputError, error, suggest
+from cepheid.errors import Diagnostic, InputError, Severity, error, suggest
 from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.statements import span_of_type
 from cepheid.realtime.graph import Graph, Operator
 from cepheid.realtime.operators.statements import STATEMENT, derivation
+from cepheid.realtime.payload import Payload
 from cepheid.verbs.program import Program
 
 
@@ -52,6 +53,24 @@ def resolved_in(graph: Graph, program: Program) -> ResolvedProgram:
     """A program that knows of the sources, though not yet what these carry."""
     sources = {name: EventType(name, (), is_open=True) for name in graph.sources}
     return resolve_program(program.tree, {**sources, **program.types})
+
+
+def findings(
+    program: Program, graph: Graph, payloads: Mapping[str, Payload]
+) -> Sequence[Diagnostic]:
+    """What `cepheid check` warns of, now that it is known what statements are fed; its notes are about
+    programs by themselves."""
+    fed = [name for each in graph.operators if each.kind == STATEMENT for name in each.inputs]
+    declared = {each.name for each in program.tree.schemas}
+    told = {name: payloads[name].attributes for name in fed if name not in declared}
+    typed = Program(
+        program.tree,
+        {**program.types, **told},
+        program.sources,
+        program.warnings,
+        program.languages,
+    )
+    return [each for each in typed.check() if each.severity is not Severity.NOTE]
 
 
 def _clashes(graph: Graph, program: ResolvedProgram) -> Iterator[Diagnostic]:

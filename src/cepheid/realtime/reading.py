@@ -48,8 +48,9 @@ from cepheid.realtime.graph import Consumer, Graph, Operator, Supplier, Time
 from cepheid.realtime.operators.kind import text
 from cepheid.realtime.operators.statements import STATEMENT
 from cepheid.realtime.payload import Payload, payload_of
-from cepheid.realtime.programs import resolved_in, with_statements
+from cepheid.realtime.programs import findings, resolved_in, with_statements
 from cepheid.verbs.loading import load as load_program
+from cepheid.verbs.program import Program
 
 _TOP = ("processors", "programs", "suppliers", "operators", "consumers", "bench")
 _SUPPLIER = (
@@ -87,10 +88,10 @@ class GraphFile:
 
 def load(file: str | os.PathLike[str]) -> GraphFile:
     """The graph of a file; InputError with all that is wrong with it."""
-    found, problems = read(file)
-    wrong = [each for each in problems if each.severity is Severity.ERROR]
-    if found is None or wrong:
-        raise InputError(*wrong)
+    found, problems, _ = _read(os.fspath(file))
+    if found is None:
+        wrong = [each for each in problems if each.severity is Severity.ERROR]
+        raise InputError(*_in_order(wrong))
     return found[0]
 
 
@@ -98,18 +99,29 @@ def read(
     file: str | os.PathLike[str],
 ) -> tuple[tuple[GraphFile, Checked] | None, Sequence[Diagnostic]]:
     """The same, and what there is to say before it runs; None where something is wrong."""
-    path = os.fspath(file)
+    found, problems, program = _read(os.fspath(file))
+    if found is not None and program is not None:
+        graph, checked = found
+        problems = [*problems, *findings(program, graph.graph, checked.payloads)]
+    return found, _in_order(problems)
+
+
+def _read(
+    path: str,
+) -> tuple[tuple[GraphFile, Checked] | None, Sequence[Diagnostic], Program | None]:
+    """With the statements that the graph names."""
     reader = _Reader(path, read_toml(path, "bad-graph"))
     reader.expect_visible()
     if reader.problems:
-        return None, reader.problems
+        return None, reader.problems, None
     found = reader.graph()
-    problems = list(reader.problems)
     if not reader.is_whole:
-        return None, _in_order(problems)
+        return None, reader.problems, None
     checked, others = check(found.graph, reader.where, reader.unread, reader.derived)
-    problems = _in_order([*problems, *others])
-    return (None if checked is None or reader.problems else (found, checked)), problems
+    problems = [*reader.problems, *others]
+    if checked is None or reader.problems:
+        return None, problems, None
+    return (found, checked), problems, reader.program
 
 
 def _in_order(problems: Sequence[Diagnostic]) -> list[Diagnostic]:
@@ -133,6 +145,7 @@ class _Reader:
         self.unread: set[str] = set()  # nodes that something is wrong with
         self.is_whole = True  # all nodes are there, and all types that statements derive
         self.derived: list[str] = []  # these types
+        self.program: Program | None = None  # all statements
         self._file = file
         self._data = data
 
@@ -265,7 +278,7 @@ class _Reader:
 
     def _with_statements(self, graph: Graph, files: Sequence[str]) -> Graph:
         try:
-            program = load_program(*files)
+            program = self.program = load_program(*files)
             self.derived = [each.target for each in resolved_in(graph, program).statements]
             return with_statements(graph, program)
         except CepheidError as wrong:
