@@ -43,8 +43,8 @@ REPETITIONS = 7
 SECONDS = 3.0  # of a real run
 SOON = 20.0  # microseconds
 SOAK = 600.0  # seconds
-DISTURBED = 0.005  # the share of a real run's time that the host may take, of all processors
-TRIES = 6
+DISTURBED = 0.01  # the share of a real run's time that the host may take, of all processors
+TRIES = 4
 
 
 def run(sizes: Sizes) -> Iterator[Figure]:
