@@ -36,7 +36,7 @@ from cepheid.realtime.bench import as_wanted, copied, latencies_of
 from cepheid.realtime.dispatcher import Dispatcher
 from cepheid.realtime.graph import Consumer, Graph, Operator, Supplier
 from cepheid.realtime.metrics import Metrics
-from cepheid.realtime.prediction import Prediction
+from cepheid.realtime.prediction.forecast import Prediction
 
 SEEDS = 20
 REPETITIONS = 7

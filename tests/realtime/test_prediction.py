@@ -19,7 +19,7 @@ from cepheid.realtime.calibration import Cost, Times, calibrate, load_times, sav
 from cepheid.realtime.checking import checked
 from cepheid.realtime.graph import Consumer, Graph, Operator, Supplier
 from cepheid.realtime.machine import Job, Machine, Move, Take
-from cepheid.realtime.prediction import predict
+from cepheid.realtime.prediction.forecast import predict
 from cepheid.realtime.remaining import remaining
 from cepheid.realtime.simulation import Durations, simulate
 from tests.effort import examples

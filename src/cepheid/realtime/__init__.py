@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from cepheid.realtime.machine import Delivery as Delivery
     from cepheid.realtime.metrics import Metrics as Metrics
     from cepheid.realtime.payload import Payload as Payload
-    from cepheid.realtime.prediction import Prediction as Prediction
-    from cepheid.realtime.prediction import predict as predict
+    from cepheid.realtime.prediction.forecast import Prediction as Prediction
+    from cepheid.realtime.prediction.forecast import predict as predict
     from cepheid.realtime.programs import with_statements as with_statements
     from cepheid.realtime.reading import load as load
     from cepheid.realtime.running import Ran as Ran
@@ -50,7 +50,7 @@ _HOMES = {
     "Metrics": "metrics",
     "Operator": "graph",
     "Payload": "payload",
-    "Prediction": "prediction",
+    "Prediction": "prediction.forecast",
     "Ran": "running",
     "Supplier": "graph",
     "Times": "calibration",
@@ -61,7 +61,7 @@ _HOMES = {
     "load_times": "calibration",
     "on_spark": "spark.frames",
     "open_sink": "edges.opening",
-    "predict": "prediction",
+    "predict": "prediction.forecast",
     "run": "running",
     "save_times": "calibration",
     "simulate": "running",

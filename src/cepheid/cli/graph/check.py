@@ -24,7 +24,7 @@ from cepheid.cli.options import AsJson, write_file
 from cepheid.errors import Diagnostic, UsageError, error, warning
 
 if TYPE_CHECKING:
-    from cepheid.realtime.prediction import Forecast, Prediction
+    from cepheid.realtime.prediction.forecast import Forecast, Prediction
 
 _HARDLY = 0.01  # times the rates: as good as nothing
 
@@ -64,7 +64,7 @@ def check(
     from cepheid.realtime.calibration import save_times as save
     from cepheid.realtime.checking import checked
     from cepheid.realtime.drawing import to_svg
-    from cepheid.realtime.prediction import predict
+    from cepheid.realtime.prediction.forecast import predict
     from cepheid.realtime.reading import read
 
     if draw is not None and not draw.endswith(".svg"):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cepheid.realtime.bench import Point
     from cepheid.realtime.checking import Checked
     from cepheid.realtime.metrics import Metrics
-    from cepheid.realtime.prediction import Forecast, Prediction
+    from cepheid.realtime.prediction.forecast import Forecast, Prediction
 
 
 def prediction_table(prediction: Prediction) -> TextTable:

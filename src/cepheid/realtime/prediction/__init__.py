@@ -1,0 +1,1 @@
+"""Whether a graph keeps its deadlines, said before it runs."""
