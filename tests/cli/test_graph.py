@@ -267,6 +267,32 @@ def test_many_reasons_of_failures_are_counted(cepheid: Run, write: Write) -> Non
     ]
 
 
+def test_deliveries_with_texts_are_written(cepheid: Run, write: Write, folder: Path) -> None:
+    """And numbers that are none."""
+    given = (
+        "insert into Told select 'so' as words, values[0] as first, cast(null, int) as none from s;"
+    )
+    write("p.epl", given)
+    write("g.toml", 'programs = ["p.epl"]\n' + GRAPH.replace('input = "mean"', 'input = "Told"'))
+    assert cepheid("graph", "run", "g.toml", "--out", "out.jsonl").code == 0
+    rows = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
+    told = [row["payload"] for row in rows if row["@type"] == "Told"]
+    assert told[0] == {"words": "so", "first": 1.0, "none": None}
+
+
+def test_a_check_finds_what_is_wrong_with_events_of_files(cepheid: Run, write: Write) -> None:
+    write("s.jsonl", EVENTS + '{"@type": "s", "@time": 9, "values": [1]}\n')
+    done = cepheid("graph", "check", "g.toml", "--no-times")
+    assert done.code == 1
+    assert "s.jsonl:5" in done.out
+
+
+def test_a_run_of_files_without_events_says_so(cepheid: Run, write: Write) -> None:
+    write("s.jsonl", "")
+    done = cepheid("graph", "run", "g.toml")
+    assert "nothing says how long the run is, as its files have no events" in done.err
+
+
 def test_what_a_function_prints_is_no_delivery(cepheid: Run, write: Write) -> None:
     write("f.py", "def chat(x):\n    print('so', x)\n    return x\n")
     write("g.toml", _with_function("chat"))
@@ -354,9 +380,9 @@ def test_every_load_is_measured_with_features_and_without(cepheid: Run) -> None:
         assert sum(row.lstrip().startswith(load) for row in rows) == 4
     names = (
         "as it is",
-        "without priorities   ",
-        "without sharing",
-        "without priorities and sharing",
+        "no priorities   ",
+        "  no sharing",
+        "no priorities, no sharing",
     )
     for name in names:
         assert sum(name in row for row in rows) == 2

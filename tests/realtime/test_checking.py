@@ -397,3 +397,36 @@ def test_equal_parameters_are_shared_and_others_are_not() -> None:
     assert count(1, 1.0) == count([1], [1]) == count(programs[0], programs[1]) == 1
     assert count(1, 2) == count([1], [2]) == count(programs[0], programs[2]) == 2
     assert count(lambda: 1, lambda: 1) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "fact"),
+    [
+        ({"period": 1e7}, "s: the period is a whole number of nanoseconds, not 10000000.0"),
+        ({"validity": "10ms"}, "s: the validity is a whole number of nanoseconds, not '10ms'"),
+        ({"phase": True}, "s: the phase is a whole number of nanoseconds, not true"),
+        ({"payload": "float64[3]"}, "s: what it carries is a payload, not 'float64[3]'"),
+    ],
+)
+def test_settings_of_graphs_in_python_have_their_types(change: dict[str, Any], fact: str) -> None:
+    node: Any = {"name": "s", "period": 10**7, "validity": 10**7, **change}
+    graph = Graph((Supplier(**node),), (), (Consumer(name="c", input="s", priority=1),))
+    found, problems = check(graph)
+    assert found is None
+    assert [each.message for each in problems] == [fact]
+
+
+def test_lists_of_graphs_in_python_are_lists() -> None:
+    supplier = Supplier(name="s", period=10**7, validity=10**7)
+    named: Any = "s"
+    operator = Operator(name="o", kind="fft", inputs=named)
+    high: Any = "high"
+    consumer = Consumer(name="c", input="o", priority=high)
+    _, problems = check(Graph((supplier,), (operator,), (consumer,)))
+    assert [each.message for each in problems] == [
+        "o: its inputs are a tuple, not 's'",
+        "c: the priority is a whole number, not 'high'",
+    ]
+    alone: Any = supplier
+    _, problems = check(Graph(alone, (), ()))
+    assert [each.message for each in problems] == ["the suppliers of a graph are a tuple"]

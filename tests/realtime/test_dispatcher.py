@@ -210,6 +210,26 @@ def test_a_run_that_hangs_is_reported() -> None:
     assert metrics.consumers["c"].count == 1
 
 
+def test_what_was_due_while_an_operator_hung_is_counted() -> None:
+    clock = FakeClock()
+
+    def hang(x: Any) -> Any:
+        clock.sleep(1_000 * MS)
+        return x
+
+    graph = Graph(
+        (supplier("s", validity=30 * MS),),
+        (function("hangs", hang, "s"),),
+        (Consumer(name="c", input="hangs", priority=1),),
+    )
+    pushes = arrivals(graph, until=10_000 * MS)
+    metrics = Dispatcher(checked(graph), [Scheduled(pushes)], clock=clock).run(until=500 * MS)
+    assert metrics.pushed == 50
+    assert metrics.consumers["c"].count == 1
+    assert metrics.left == 3  # as many as the ring has room for
+    assert metrics.released == {("s", "overflow"): 46}
+
+
 def test_a_run_that_hangs_is_reported_once() -> None:
     class Looks(threading.Event):
         """Lets the watchdog look five times."""

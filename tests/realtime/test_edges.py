@@ -7,16 +7,18 @@ import ipaddress
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -520,6 +522,24 @@ def test_a_writer_that_ended_before_it_counted_its_last_event_loses_none(shm: st
     assert feeds.traffic["s0"].lost == 0
 
 
+def _open_and_close(shm: str, count: int) -> None:
+    for _ in range(count):
+        open_sink(shm, PAIR).close()
+
+
+def test_whoever_comes_while_another_goes_finds_the_same_memory(shm: str) -> None:
+    process = get_context("spawn").Process(target=_open_and_close, args=(shm, 500))
+    process.start()
+    try:
+        while process.is_alive():
+            with feeds_of(shm):
+                assert exists(shm)
+    finally:
+        process.join()
+    assert process.exitcode == 0
+    assert not exists(shm)
+
+
 def test_memory_of_something_else_is_left_alone(shm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cepheid.realtime.edges.memory._PATIENCE", 0)
     memory = SharedMemory(address_of(shm).name, create=True, size=1_000)
@@ -676,6 +696,36 @@ def test_a_broker_that_refuses_is_a_finding(
 def test_a_broker_that_nobody_vouches_for_is_a_finding(guarded: tuple[Mqtt, Path]) -> None:
     with pytest.raises(CepheidError, match=r"does not answer: .*certificate"):
         open_sink(f"mqtts://me:secret@127.0.0.1:{guarded[0].port}/radar", PAIR)
+
+
+def test_a_broker_that_takes_nothing_any_more_is_not_waited_for(tmp_path: Path) -> None:
+    with mqtt_broker(tmp_path) as mqtt:
+        sink = open_sink(f"mqtt://127.0.0.1:{mqtt.port}/radar", "float64[4000]")
+        os.kill(mqtt.process, signal.SIGSTOP)
+        try:
+            for number in range(900):
+                sink.send_value(np.full(4_000, number))
+            ending = Thread(target=sink.close)
+            ending.start()
+            ending.join(30)
+            assert not ending.is_alive()  # the library by itself would wait for a minute
+        finally:
+            os.kill(mqtt.process, signal.SIGCONT)
+    assert sink.traffic.sent + sink.traffic.lost == 900
+    assert sink.traffic.lost > 0
+
+
+def test_a_feed_tells_that_its_broker_was_gone(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        mqtt = stack.enter_context(mqtt_broker(tmp_path))
+        feeds = stack.enter_context(feeds_of(f"mqtt://127.0.0.1:{mqtt.port}/radar"))
+        os.kill(mqtt.process, signal.SIGKILL)
+
+        def is_told() -> bool:
+            all_of(feeds)
+            return feeds.traffic["s0"].reason == "the connection to the broker was lost"
+
+        wait_for(is_told, "a broker that is gone")
 
 
 # -- what is wrong with addresses --

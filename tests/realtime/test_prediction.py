@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cepheid import realtime
 from cepheid.errors import CepheidError, RunError, UsageError
 from cepheid.realtime.arrivals import Arrival, arrivals
 from cepheid.realtime.calibration import Cost, Times, calibrate, load_times, save_times
@@ -249,3 +250,29 @@ def test_an_operator_that_fails_on_an_example_is_named() -> None:
     operator = Operator(name="a", kind="python", inputs=("sa",), parameters={"function": fails})
     with pytest.raises(RunError, match="'a' fails on an example: ValueError: boom"):
         calibrate(checked(replace(chain(priority=1), operators=(operator,))), runs=5)
+
+
+def test_no_run_of_a_simulation_takes_longer_than_at_worst() -> None:
+    graph = Graph(
+        (Supplier(name="s", period=10_000 * US, validity=10_000 * US),),
+        (Operator(name="o", kind="average", inputs=("s",), parameters={"window": 2}),),
+        (Consumer(name="c", input="o", priority=1),),
+    )
+    cost, nothing = Cost(1_000 * US, 1_000 * US), Cost(0, 0)
+    times = Times({"o": cost}, nothing, nothing, nothing)
+    bound = predict(graph, times).consumers["c"].bound
+    found = realtime.simulate(graph, times, seconds=1).consumers["c"].latencies
+    assert bound is not None
+    assert found.count == 100
+    assert found.largest <= bound
+
+
+@pytest.mark.parametrize("with_values", [True, False])
+def test_one_event_of_several_is_made_in_simulations_without_values_too(with_values: bool) -> None:
+    graph = Graph(
+        (Supplier(name="s", period=1_000 * US, validity=10_000 * US),),
+        (Operator(name="o", kind="resample", inputs=("s",), parameters={"every": 4}),),
+        (Consumer(name="c", input="o", priority=1),),
+    )
+    found = realtime.simulate(graph, seconds=0.1, with_values=with_values)
+    assert found.consumers["c"].count == 25

@@ -206,8 +206,26 @@ CHANGES: dict[str, tuple[str, str, list[Said]]] = {
     "processors, a text": ("= 2\np", '= "2"\np', [(1, "a whole number from 1 on, not '2'")]),
     "no processors": ("processors = 2", "processors = 0", [(1, "from 1 on, not 0")]),
     # suppliers
-    "no rate": ("rate = 100\n", "", [(3, "a rate or a period | rate = 100")]),
-    "a rate and a period": ("rate = 100", 'rate = 9\nperiod = "1s"', [(3, "a rate or a period")]),
+    "no rate": (
+        "rate = 100\n",
+        "",
+        [(3, "a rate or a period, and this one has none | rate = 100")],
+    ),
+    "a rate and a period": (
+        "rate = 100",
+        'rate = 9\nperiod = "1s"',
+        [(3, "a rate or a period, not both")],
+    ),
+    "more events than there are microseconds": (
+        "rate = 100",
+        "rate = 1_000_001",
+        [(4, "how many events come in a second, up to a million")],
+    ),
+    "two origins": (
+        'signal = "sine"',
+        'signal = "sine"\nfrom = "udp://127.0.0.1:9"',
+        [(13, "its events come from one place, not from signal and from")],
+    ),
     "zero rate": (
         "rate = 100",
         "rate = 0",

@@ -125,6 +125,7 @@ class Mqtt:
     """A broker that keeps its sessions in memory while it runs."""
 
     port: int
+    process: int
     clients: list[Any] = field(default_factory=list)
 
     def client(self) -> Any:
@@ -176,7 +177,7 @@ def mqtt_broker(folder: Path, *settings_lines: str) -> Iterator[Mqtt]:
     with subprocess.Popen([mosquitto(), "-c", str(settings)], stderr=subprocess.DEVNULL) as broker:
         try:
             wait_for(lambda: _answers(port), "mosquitto answers")
-            mqtt = Mqtt(port)
+            mqtt = Mqtt(port, broker.pid)
             yield mqtt
             mqtt.close()
         finally:

@@ -32,7 +32,7 @@ class Point:
 
     @property
     def name(self) -> str:
-        return "as it is" if not self.without else f"without {' and '.join(self.without)}"
+        return ", ".join(f"no {each}" for each in self.without) or "as it is"
 
     @property
     def utilisation(self) -> float:
@@ -41,6 +41,15 @@ class Point:
     @property
     def throughput(self) -> float:
         return sum(each.timely_throughput for each in self.runs) / len(self.runs)
+
+    def timely(self, consumer: str) -> int:
+        """How many events a consumer and its copies got in time, in all runs."""
+        return sum(
+            each.timely
+            for metrics in self.runs
+            for name, each in metrics.consumers.items()
+            if original(name) == consumer
+        )
 
     def latencies(self, consumer: str) -> Histogram:
         """Of a consumer and its copies, in all runs."""

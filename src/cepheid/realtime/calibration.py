@@ -78,14 +78,16 @@ class Times:
 
 
 def durations(times: Times, spread: float = 0.1) -> Durations:
-    """For simulations: jobs take their time on average, runs up to this share more or less."""
+    """For simulations: jobs take their time on average, runs up to this share more or less, and never more
+    than at worst."""
 
     def taken(job: Job[Any], rng: Random) -> Time:
         if isinstance(job, Take):
             return times.take.mean
         if isinstance(job, Move):
             return times.move.mean
-        return round(times.step(job.operator).mean * rng.uniform(1 - spread, 1 + spread))
+        step = times.step(job.operator)
+        return min(step.worst, round(step.mean * rng.uniform(1 - spread, 1 + spread)))
 
     return taken
 

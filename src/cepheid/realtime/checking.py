@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
+from cepheid.core.values import shown
 from cepheid.errors import (
     CepheidError,
     Diagnostic,
@@ -61,6 +62,8 @@ def check(
     Of nodes that are `unread` something wrong is known already, and nothing else is said; `derived`
     are types that a graph could read as well.
     """
+    if odd := list(_types(graph)):  # as only graphs in Python can be
+        return None, [each.diagnostic(where) for each in odd]
     chains = list(_chains(graph))
     found = [*_names(graph), *_times(graph), *_connections(graph, derived), *chains]
     mistakes = [each for each in found if each.node is None or each.node.name not in unread]
@@ -107,6 +110,32 @@ class _Mistake(NamedTuple):
 
 
 # -- nodes --
+
+_TIMES = ("period", "validity", "jitter", "phase", "within", "timeout", "deadline")
+_COUNTS = ("priority", "steps")
+
+
+def _types(graph: Graph) -> Iterator[_Mistake]:
+    """Numbers that are some, and lists that are some: without these nothing else can be asked."""
+    for name in ("suppliers", "operators", "consumers"):
+        if not isinstance(getattr(graph, name), tuple | list):
+            yield _Mistake(None, None, f"the {name} of a graph are a tuple")
+            return
+    nodes: list[Source | Consumer] = [*graph.suppliers, *graph.operators, *graph.consumers]
+    for node in nodes:
+        for setting in (*_TIMES, *_COUNTS):
+            value = getattr(node, setting, None)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+                unit = " of nanoseconds" if setting in _TIMES else ""
+                fact = f"the {setting} is a whole number{unit}, not {shown(value)}"
+                yield _Mistake(node, setting, fact)
+        inputs: Any = getattr(node, "inputs", ())
+        if not isinstance(inputs, tuple | list):
+            yield _Mistake(node, "inputs", f"its inputs are a tuple, not {shown(inputs)}")
+        payload: Any = getattr(node, "payload", None)
+        if isinstance(node, Supplier) and not isinstance(payload, Payload):
+            fact = f"what it carries is a payload, not {shown(payload)}"
+            yield _Mistake(node, "payload", fact, 'Payload("float64", 3)')
 
 
 def _names(graph: Graph) -> Iterator[_Mistake]:

@@ -133,6 +133,8 @@ class Dispatcher:
                 else:
                     self._work_together(until)
             self._give_up_asked()
+            if until is not None:  # nothing that was due while somebody hung goes uncounted
+                self._take_in(min(until, self._clock()) - 1)
             return self.snapshot()  # before processes end, which is no work of the graph
         finally:
             is_over.set()

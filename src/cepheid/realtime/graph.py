@@ -160,11 +160,14 @@ def _rhythm(operator: Operator, inputs: Sequence[Rhythm]) -> Rhythm:
     if operator.ready_on == "any":
         often = sum(1 / each.period for each in inputs)
         return Rhythm(max(1, int(1 / often)), max(each.validity for each in inputs), jitter)
-    period = max(each.period for each in inputs)
-    every = operator.parameters.get("every")
-    if operator.kind == "resample" and isinstance(every, int):
-        period *= every
+    period = max(each.period for each in inputs) * runs_for_one(operator)
     return Rhythm(period, min(each.validity for each in inputs), jitter)
+
+
+def runs_for_one(operator: Operator) -> int:
+    """How many runs it takes to make an event."""
+    every = operator.parameters.get("every") if operator.kind == "resample" else None
+    return every if isinstance(every, int) else 1
 
 
 def without_priorities(graph: Graph) -> Graph:

@@ -27,6 +27,8 @@ from cepheid.realtime.payload import Payload
 DEFAULT_TIMEOUT: Time = 1_000_000_000
 _CONTEXT = get_context("spawn")  # forks of a process with threads can hang
 _OUTPUTS = 16  # events that one run can make
+_START = 60.0  # seconds for a process to be ready
+_GLANCE = 0.02  # seconds
 
 
 class Failed(Exception):
@@ -99,10 +101,12 @@ class Isolated:
         )
         self._process.start()
         other.close()
+        fact = f"the process of operator '{operator.name}' does not start"
         try:
+            if not self._connection.poll(_START):
+                raise RunError(error("operator-failed", f"{fact} in {_START:g} seconds"))
             self._connection.recv()  # that it is ready
         except (EOFError, OSError):
-            fact = f"the process of operator '{operator.name}' does not start"
             hint = (
                 "a script runs graphs below `if __name__ == '__main__':`, as processes load it, too"
             )
@@ -151,8 +155,9 @@ class Isolated:
     def _restart(self) -> None:
         self._end()
         with suppress(RunError):  # the next run is told, and tries again
-            self._start()
-            self.restarts += 1
+            if not self._is_closed:
+                self._start()
+                self.restarts += 1
 
     def _expect_replaced(self) -> None:
         """Failed, once the new process is there."""
@@ -173,8 +178,10 @@ class Isolated:
         if self._is_closed:
             return
         self._is_closed = True
-        if self._starting is not None:
-            self._starting.join()
+        while self._starting is not None and self._starting.is_alive():
+            if self._process.pid is not None:
+                self._process.kill()  # however long it would take to be ready
+            self._starting.join(_GLANCE)
         self._end()
         self._inputs, self._outputs = [], []
         self._memory.close()

@@ -308,7 +308,7 @@ class Machine(Generic[T]):
             return _ONLY if unused[0] else None
         if work.operator.ready_on == "any":
             some = [place for place, queue in enumerate(unused) if queue]
-            oldest = min(some, key=lambda place: (unused[place][0].pushed, place), default=None)
+            oldest = min(some, key=lambda place: unused[place][0].pushed, default=None)
             return None if oldest is None else (oldest,)
         if work.operator.within is not None:
             self._leave_out_unmatched(unused, work.operator.within)

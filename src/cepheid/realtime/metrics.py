@@ -72,5 +72,10 @@ class Metrics:
         sent = sum(each.timely_bytes for each in self.consumers.values())
         return sent * 8 / 1_000_000 / self.seconds if self.seconds else 0.0
 
+    @property
+    def left(self) -> int:
+        """Jobs that waited when a run ended."""
+        return sum(sum(lengths) for lengths in self.waiting.values())
+
     def lost(self, cause: str) -> int:
         return sum(count for (_, why), count in self.released.items() if why == cause)

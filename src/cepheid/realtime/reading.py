@@ -198,7 +198,13 @@ class _Reader:
         place = ("suppliers", name)
         self._expect_only(place, table, _SUPPLIER)
         if ("rate" in table) == ("period" in table):
-            self._wrong(place, None, f"{name}: a supplier has a rate or a period", "rate = 100")
+            which = "not both" if "rate" in table else "and this one has none"
+            fact = f"{name}: a supplier has a rate or a period, {which}"
+            self._wrong(place, None, fact, None if "rate" in table else "rate = 100")
+        origins = [each for each in ("signal", "trace", "from") if each in table]
+        if len(origins) > 1:
+            fact = f"{name}: its events come from one place, not from {' and '.join(origins)}"
+            self._wrong(place, origins[-1], fact)
         rate = self._get(place, table, "rate", _rate, 1)
         if "validity" not in table:
             fact = f"{name}: nothing says how long its events are valid"
@@ -398,8 +404,10 @@ def _positive(value: Any) -> float:
 def _rate(value: Any) -> Time:
     """The period of so many events a second."""
     period = 1_000_000_000 / max(_positive(value), 1e-100)
-    if not 1 <= period <= _LONGEST:
-        raise _Wrong(f"this is how many events come in a second, not {shown(value)}")
+    if not 1_000 <= period <= _LONGEST:
+        raise _Wrong(
+            f"this is how many events come in a second, up to a million, not {shown(value)}"
+        )
     return round(period)
 
 

@@ -266,7 +266,6 @@ def _instant(time: Time) -> Instant:
 def _attributes(payload: Payload, value: Array) -> dict[str, Value]:
     if payload.dtype.startswith("complex"):
         return {"real": value.real.tolist(), "imaginary": value.imag.tolist()}
-    names = tuple(payload.attributes)
-    if payload.fields or payload.size == 1:
-        return dict(zip(names, value.tolist(), strict=True))
-    return {"values": value.tolist()}
+    if payload.fields:
+        return dict(zip(payload.fields, value.tolist(), strict=True))
+    return {"value": value[0].item()} if payload.size == 1 else {"values": value.tolist()}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
+from cepheid.core.values import shown
 from cepheid.errors import UsageError, error
 from cepheid.realtime.arrivals import Arrival, arrivals
 from cepheid.realtime.calibration import Times, durations
@@ -16,13 +18,13 @@ from cepheid.realtime.dispatcher import Dispatcher, Entry, Scheduling, SteadyClo
 from cepheid.realtime.edges.opening import open_feeds, open_sinks
 from cepheid.realtime.edges.traffic import Traffic
 from cepheid.realtime.feeds import Feed, Scheduled
-from cepheid.realtime.graph import Graph, Time
+from cepheid.realtime.graph import Graph, Time, runs_for_one
 from cepheid.realtime.machine import Delivery, Machine, Run
 from cepheid.realtime.metrics import Metrics
 from cepheid.realtime.operators.running import Operators
 from cepheid.realtime.recorded import run_whole, traces_of
 from cepheid.realtime.remaining import remaining
-from cepheid.realtime.simulation import Durations, no_time
+from cepheid.realtime.simulation import Durations, Execute, no_time
 from cepheid.realtime.simulation import simulate as simulate_machine
 
 SECOND = 1_000_000_000
@@ -134,7 +136,7 @@ def simulate(
         deliver(delivery)
 
     taken: Durations = no_time if times is None else durations(times, spread)
-    execute = partial(run_whole, Operators(found.works)) if with_values else _nothing
+    execute = partial(run_whole, Operators(found.works)) if with_values else _without_values(graph)
     pushes = arrivals_of(
         graph, traces_of(graph), start=0, until=until, seed=seed, with_values=with_values
     )
@@ -169,7 +171,8 @@ def arrivals_of(
         until = max((events[-1][0] + 1 for events in moved.values() if events), default=None)
     if until is None:
         if any(each.source is None for each in graph.suppliers):
-            fact = "nothing says how long the run is, as no supplier has a file"
+            reason = "its files have no events" if traces else "no supplier has a file"
+            fact = f"nothing says how long the run is, as {reason}"
             raise UsageError(error("usage", fact, hint="seconds=10, or --for 10s"))
         return iter(())
     return arrivals(
@@ -182,15 +185,25 @@ def as_checked(graph: Graph | Checked) -> Checked:
 
 
 def expect_positive(seconds: float | None, processors: int | None) -> None:
+    if not isinstance(seconds, int | float | None):
+        raise UsageError(error("usage", f"seconds are a number, not {shown(seconds)}"))
     if seconds is not None and seconds <= 0:
         raise UsageError(error("usage", f"a run takes more than no time, not {seconds:g} seconds"))
     if processors is not None and processors < 1:
         raise UsageError(error("usage", f"there is at least one processor, not {processors}"))
 
 
-def _nothing(_: Run[Any]) -> Sequence[Any]:
-    """An event without a value, where only times matter."""
-    return (0,)
+def _without_values(graph: Graph) -> Execute:
+    """Events without values, where only times matter: one of each run, or of every so manieth."""
+    every = {each.name: runs_for_one(each) for each in graph.operators}
+    runs: Counter[str] = Counter()
+
+    def execute(job: Run[Any]) -> Sequence[Any]:
+        name = job.operator.name
+        runs[name] += 1
+        return (0,) if (runs[name] - 1) % every[name] == 0 else ()
+
+    return execute
 
 
 def _rest(graph: Graph, times: Times | None) -> dict[str, Time]:

@@ -21,9 +21,10 @@ from cepheid.cli.graph.options import (
     wanted,
 )
 from cepheid.cli.options import AsJson, write_file
-from cepheid.errors import Diagnostic, UsageError, error, warning
+from cepheid.errors import CepheidError, Diagnostic, UsageError, error, warning
 
 if TYPE_CHECKING:
+    from cepheid.realtime.graph import Graph
     from cepheid.realtime.prediction.forecast import Forecast, Prediction
 
 _HARDLY = 0.01  # times the rates: as good as nothing
@@ -77,6 +78,7 @@ def check(
     found, findings = read(file)
     prediction: Prediction | None = None
     if found is not None:
+        findings = [*findings, *_of_files(found[0].graph)]
         graph = wanted(found[0].graph, no_sharing=no_sharing, no_priorities=no_priorities)
         as_it_runs = checked(graph)
         if draw is not None:
@@ -92,6 +94,17 @@ def check(
     else:
         _print(findings, prediction)
     raise typer.Exit(code_of_findings(findings))
+
+
+def _of_files(graph: Graph) -> Sequence[Diagnostic]:
+    """What is wrong with the events of files, as a run would find it."""
+    from cepheid.realtime.recorded import traces_of
+
+    try:
+        traces_of(graph)
+    except CepheidError as wrong:
+        return wrong.diagnostics
+    return ()
 
 
 def _late(prediction: Prediction) -> Iterator[Diagnostic]:

@@ -68,9 +68,10 @@ def losses_line(metrics: Metrics) -> str:
 
 
 def summary_line(metrics: Metrics) -> str:
+    left = f"; {metrics.left:,} jobs were left at the end" if metrics.left else ""
     return (
         f"{metrics.seconds:.3g} s, processors {metrics.utilisation:.0%} busy, "
-        f"{metrics.timely_throughput:.3g} Mbit/s in time; {losses_line(metrics)}"
+        f"{metrics.timely_throughput:.3g} Mbit/s in time; {losses_line(metrics)}{left}"
     )
 
 
@@ -124,6 +125,7 @@ def bench_table(points: Sequence[Point], consumers: Sequence[str]) -> TextTable:
             Column("busy", "right"),
             Column("Mbit/s", "right"),
             Column("consumer"),
+            Column("in time", "right"),
             Column("p50", "right"),
             Column("p99", "right"),
         ]
@@ -134,12 +136,12 @@ def bench_table(points: Sequence[Point], consumers: Sequence[str]) -> TextTable:
             str(point.copies),
             point.name,
             f"{point.utilisation:.0%}",
-            f"{point.throughput:,.4g}",
+            f"{point.throughput:,.3g}",
         ]
         for name in consumers:
             found = point.latencies(name)
             shares = (0.5, 0.99)
             times = (shown_time(found.quantile(share)) if found.count else "" for share in shares)
-            table.add(*head, name, *times)
+            table.add(*head, name, f"{point.timely(name):,}", *times)
             head = [""] * len(head)
     return table

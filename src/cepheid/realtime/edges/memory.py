@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 from multiprocessing import resource_tracker
 from multiprocessing.shared_memory import SharedMemory
@@ -148,7 +150,7 @@ class Ring:
             memory.close()
             _unlink(memory)
             raise
-        with _bytes(memory)[:_HEAD] as head, head.cast("Q") as words:
+        with _locked(memory), _bytes(memory)[:_HEAD] as head, head.cast("Q") as words:
             words[_Word.SLOTS], words[_Word.STRIDE] = self._slots, self._stride
             words[self._end] = os.getpid()
             words[_Word.SIGN] = _SIGN  # last: from now on others may use it
@@ -160,20 +162,17 @@ class Ring:
             memory = _untracked(self._address.name)
         except (FileNotFoundError, ValueError):
             return None
-        is_left = False
         try:
             if memory.size >= _HEAD:
-                with _bytes(memory)[:_HEAD] as head, head.cast("Q") as words:
-                    if words[_Word.SIGN] == _SIGN:
+                with _locked(memory), _bytes(memory)[:_HEAD] as head, head.cast("Q") as words:
+                    if words[_Word.SIGN] == _SIGN and _is_there(memory):
                         if self._claim(words):
                             return memory
-                        is_left = True
+                        _unlink(memory)
         except EdgeError:
             memory.close()
             raise
         memory.close()
-        if is_left:
-            _unlink(memory)
         return None
 
     def _claim(self, words: memoryview) -> bool:
@@ -190,13 +189,13 @@ class Ring:
         return is_fitting
 
     def close(self) -> None:
-        self._words[self._end] = 0
-        is_last = not _is_alive(self._words[_OTHER[self._end]])
+        with _locked(self._memory):
+            self._words[self._end] = 0
+            if not _is_alive(self._words[_OTHER[self._end]]):
+                _unlink(self._memory)
         self._words.release()
         del self._values, self._bytes
         self._memory.close()
-        if is_last:
-            _unlink(self._memory)
 
 
 class MemoryFeed:
@@ -246,6 +245,37 @@ class MemorySink(Sink):
 def _bytes(memory: SharedMemory) -> memoryview:
     assert memory.buf is not None
     return memory.buf
+
+
+@contextmanager
+def _locked(memory: SharedMemory) -> Iterator[None]:
+    """Nobody comes while another one goes, where the system has locks."""
+    if sys.platform == "win32":
+        yield
+        return
+    from fcntl import LOCK_EX, LOCK_UN, flock
+
+    number: int = memory._fd  # type: ignore[attr-defined]
+    flock(number, LOCK_EX)
+    try:
+        yield
+    finally:
+        flock(number, LOCK_UN)
+
+
+def _is_there(memory: SharedMemory) -> bool:
+    """Whether others that look for it find the same; else it was given up a moment ago."""
+    if sys.platform == "win32":
+        return True
+    try:
+        found = _untracked(memory.name)
+    except (FileNotFoundError, ValueError):
+        return False
+    try:
+        own, its = (os.fstat(each._fd) for each in (memory, found))  # type: ignore[attr-defined]
+        return own.st_ino == its.st_ino
+    finally:
+        found.close()
 
 
 def _is_alive(process: int) -> bool:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
-from threading import Event
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cepheid.errors import UsageError, error, reason_of
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from paho.mqtt.client import MQTTMessage
 
 _PATIENCE = 10.0  # seconds for a broker to answer
+_LAST = 1.0  # seconds for it to take what waits at the end
 _WAITING = 1_000  # messages that wait to be taken, or to be sent
 
 Take: TypeAlias = Callable[[Any, Any, "MQTTMessage"], None]  # as the library calls it
@@ -50,6 +51,9 @@ class Broker:
         self._refusal: str | None = None
         self._given = 0  # messages for the library
         self._done = 0  # those that it has sent, or given up with their connection
+        self.given_up = 0  # these
+        self.breaks = 0  # how often the connection was lost
+        self._is_closed = False
         self._client = Client(CallbackAPIVersion.VERSION2)
         self._client.on_socket_open = _without_delay
         self._client.on_connect = self._connected
@@ -92,8 +96,13 @@ class Broker:
         return None
 
     def close(self) -> None:
+        """The library would wait for a broker that takes nothing any more: not for long, here."""
+        self._is_closed = True
         self._client.disconnect()
-        self._client.loop_stop()
+        ending = Thread(target=self._client.loop_stop, daemon=True)
+        ending.start()
+        ending.join(_LAST)
+        self._give_up()
 
     # -- in the library's thread --
 
@@ -114,6 +123,11 @@ class Broker:
         self._done += 1
 
     def _disconnected(self, *_: Any) -> None:
+        self.breaks += not self._is_closed
+        self._give_up()
+
+    def _give_up(self) -> None:
+        self.given_up += self._given - self._done
         self._done = self._given
 
 
@@ -128,6 +142,8 @@ class MqttFeed:
     def __init__(self, address: Address, intakes: Mapping[str, Intake]) -> None:
         self._waiting: deque[tuple[Intake, MQTTMessage]] = deque()
         self._due: Time = 0
+        self._intakes = [*intakes.values()]
+        self._told = 0
         takes = {topic: partial(self._take, intake) for topic, intake in intakes.items()}
         self._broker = Broker(address, takes)
 
@@ -137,6 +153,10 @@ class MqttFeed:
     def poll(self, now: Time) -> Sequence[Arrival]:
         found: list[Arrival] = []
         self._due = now + LOOK
+        if self._broker.breaks > self._told:
+            self._told = self._broker.breaks
+            for each in self._intakes:
+                each.tell("the connection to the broker was lost")
         for _ in range(min(MOST, len(self._waiting))):
             intake, message = self._waiting.popleft()
             if message.retain:
@@ -162,7 +182,16 @@ class MqttSink(Sink):
         self._topic = address.name
 
     def _send(self, sample: Sample[Array], *, is_late: bool) -> str | None:
+        self._count_given_up()
         return self._broker.publish(self._topic, self._format.encode(sample, is_late=is_late))
+
+    def _count_given_up(self) -> None:
+        """What the library took and could not send after all."""
+        count, self._broker.given_up = self._broker.given_up, 0
+        self.traffic.sent -= count
+        for _ in range(count):
+            self.traffic.lose("the connection to the broker was lost")
 
     def close(self) -> None:
         self._broker.close()
+        self._count_given_up()

@@ -34,6 +34,16 @@ class Traffic:
     lost: int = 0  # for nobody took them in time, or they could not be sent
     reason: str | None = None  # of the first that was rejected, or could not be sent
 
+    def __str__(self) -> str:
+        counts = {
+            "received": self.received,
+            "sent": self.sent,
+            "rejected": self.rejected,
+            "lost": self.lost,
+        }
+        told = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+        return f"{told or 'nothing came or went'}{f' ({self.reason})' if self.reason else ''}"
+
     def reject(self, reason: str) -> None:
         self.rejected += 1
         self.reason = self.reason or reason
@@ -72,6 +82,10 @@ class Intake:
     def reject(self, reason: str) -> None:
         for each in self.traffic.values():
             each.reject(reason)
+
+    def tell(self, reason: str) -> None:
+        for each in self.traffic.values():
+            each.reason = each.reason or reason
 
     def lose(self, count: int) -> None:
         for each in self.traffic.values():

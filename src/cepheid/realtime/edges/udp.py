@@ -19,6 +19,7 @@ from cepheid.realtime.payload import Payload
 
 MOST_BYTES = 65_507  # of a datagram
 _ROOM = 4 << 20  # bytes that may wait in the system while a processor is busy; it may grant less
+_LEFT = 100_000  # datagrams that are counted at the end; whoever floods a port is not waited for
 # Linux counts the datagrams that found no room.
 _MEMORY_INFO, _MEMORY_WORDS, _DROPS = 55, 9, 8
 
@@ -57,6 +58,7 @@ class UdpFeed:
             is_local = _is_local(sender[0])
             found += self._intake.take(self._buffer[:length], now, is_local=is_local)
         self._due = now  # there may be more
+        self._count_dropped()
         return found
 
     def _count_dropped(self) -> None:
@@ -67,6 +69,12 @@ class UdpFeed:
             self._dropped = dropped
 
     def close(self) -> None:
+        """What came and was not taken any more is lost."""
+        with suppress(OSError):
+            for _ in range(_LEFT):
+                self._socket.recv_into(self._buffer)
+                self._intake.lose(1)
+        self._count_dropped()
         self._socket.close()
 
 

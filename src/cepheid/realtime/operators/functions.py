@@ -229,6 +229,10 @@ def _checked(
             raise KindError(fact, parameter="state") from None
     names = [*([] if state is None else ["a state"]), *["an array"] * len(inputs)]
     _need_arguments(function, names, "function")
+    if inspect.iscoroutinefunction(function):
+        raise KindError(
+            "nobody would await what this function gives", "def, without async", "function"
+        )
     return function, state, parameters["output"] or inputs[0]
 
 

@@ -9,7 +9,15 @@ from heapq import nlargest
 from types import MappingProxyType
 
 from cepheid.realtime.calibration import Cost, Times
-from cepheid.realtime.graph import Graph, Level, Operator, Supplier, Time, in_order
+from cepheid.realtime.graph import (
+    Graph,
+    Level,
+    Operator,
+    Supplier,
+    Time,
+    in_order,
+    runs_for_one,
+)
 
 _ENDLESS = 2_000  # pushes before all work is done; a graph that busy has no bound
 
@@ -17,12 +25,6 @@ _ENDLESS = 2_000  # pushes before all work is done; a graph that busy has no bou
 def pushes_in(supplier: Supplier, length: Time) -> int:
     """At most so many in a time of this length, without its end."""
     return -(-(length + supplier.jitter) // supplier.period) if length > 0 else 0
-
-
-def runs_for_one(operator: Operator) -> int:
-    """How many runs it takes to make an event."""
-    every = operator.parameters.get("every") if operator.kind == "resample" else None
-    return every if isinstance(every, int) else 1
 
 
 def made_by(operator: Operator, runs: int) -> int:

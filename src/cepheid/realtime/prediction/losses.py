@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cache
 from math import inf
 
-from cepheid.realtime.graph import Consumer, Operator, Supplier, Time
+from cepheid.realtime.graph import Consumer, Operator, Supplier, Time, runs_for_one
 from cepheid.realtime.prediction.bounds import Bounds
-from cepheid.realtime.prediction.demand import runs_for_one
 
 _WITH_GAPS = ("threshold", "statement")  # kinds that make no event of some inputs
 
