@@ -77,7 +77,7 @@ def simulate(
 
     form = "json" if as_json else one_of(FORMATS, format, "--format")
     if plots is not None:
-        from cepheid.simulation.plots import require_matplotlib
+        from cepheid.drawing.plots import require_matplotlib
 
         require_matplotlib()
     if save_run is not None:

@@ -2,51 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from cepheid.errors import UsageError, error, reason_of
+from cepheid.drawing.plots import BLUE, GREEN, ORANGE, VIOLET, write_plots
 from cepheid.realtime.bench import Point
 
-_COLOURS = ("#3b6ea5", "#d9822b", "#5c9a5c", "#8e6bb0")
-_STYLE: Any = {
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlesize": 10,
-    "figure.dpi": 120,
-    "font.size": 8,
-    "grid.color": "#e6e6e6",
-}
+_COLOURS = (BLUE, ORANGE, GREEN, VIOLET)
 _MS = 1_000_000
-
-
-def require_matplotlib() -> None:
-    """Refuse to go on without the library that draws."""
-    try:
-        import matplotlib as mpl
-    except ModuleNotFoundError:
-        hint = "`pip install 'cepheid[plots]'`"
-        raise UsageError(error("no-plots", "Matplotlib is not installed", hint=hint)) from None
-    del mpl
 
 
 def draw(points: Sequence[Point], consumers: Sequence[str], folder: str | Path) -> list[Path]:
     """Writes the pictures into a folder."""
-    import matplotlib as mpl
-
-    files = [Path(folder) / name for name in ("latency.png", "throughput.png")]
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        with mpl.rc_context(_STYLE):
-            _latency(points, consumers).savefig(files[0], bbox_inches="tight")
-            _throughput(points).savefig(files[1], bbox_inches="tight")
-    except OSError as problem:
-        fact = f"cannot write into '{folder}': {reason_of(problem)}"
-        raise UsageError(error("bad-file", fact)) from None
-    return files
+    figures: dict[str, Callable[[], Any]] = {
+        "latency.png": lambda: _latency(points, consumers),
+        "throughput.png": lambda: _throughput(points),
+    }
+    return write_plots(figures, folder)
 
 
 def _lines(points: Sequence[Point]) -> dict[str, list[Point]]:
@@ -59,6 +32,7 @@ def _lines(points: Sequence[Point]) -> dict[str, list[Point]]:
 def _latency(points: Sequence[Point], consumers: Sequence[str]) -> Any:
     """A panel for each consumer: medians as lines, up to the 99th percentile as areas."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator
 
     figure = Figure(figsize=(3.2 * len(consumers), 2.8), layout="constrained")
     panels = figure.subplots(1, len(consumers), squeeze=False)[0]
@@ -72,9 +46,12 @@ def _latency(points: Sequence[Point], consumers: Sequence[str]) -> Any:
             panel.fill_between(loads, medians, tails, color=colour, alpha=0.15, linewidth=0)
         panel.set_title(consumer)
         panel.set_yscale("log")
+        panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        panel.yaxis.set_major_formatter("{x:g}")
+        panel.yaxis.set_minor_formatter("")
         panel.set_xlabel("load (%)")
     panels[0].set_ylabel("latency (ms): median, up to p99")
-    panels[-1].legend(frameon=False)
+    _with_legend(figure, panels[-1])
     return figure
 
 
@@ -91,5 +68,11 @@ def _throughput(points: Sequence[Point]) -> Any:
     panel.set_xlabel("load (%)")
     panel.set_ylabel("Mbit/s in time")
     panel.set_ylim(bottom=0)
-    panel.legend(frameon=False)
+    _with_legend(figure, panel)
     return figure
+
+
+def _with_legend(figure: Any, panel: Any) -> None:
+    """Below all panels: it covers nothing."""
+    lines, names = panel.get_legend_handles_labels()
+    figure.legend(lines, names, loc="outside lower center", ncols=len(names), frameon=False)

@@ -3,73 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cepheid.core.time import SECOND
-from cepheid.errors import UsageError, error, reason_of
+from cepheid.drawing.plots import BLUE, GREY, ORANGE, write_plots
 from cepheid.simulation.factories import Words
 from cepheid.simulation.simulate import Simulation
 from cepheid.simulation.statistics import quantile
 
-NAMES = ("distribution.png", "convergence.png", "timeline.png")
-_BLUE, _ORANGE, _GREY = "#3b6ea5", "#d9822b", "#888888"
-_STYLE: Any = {
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlesize": 10,
-    "figure.dpi": 120,
-    "font.size": 8,
-    "grid.color": "#e6e6e6",
-}
 _ACROSS = 3  # pictures side by side
 _HOURS = 3_600 * SECOND
 _MOST_BARS = 40
 _FEW = 8  # counts that each have a place on the axis
 
 
-def require_matplotlib() -> None:
-    """Refuse to go on without the library that draws."""
-    try:
-        import matplotlib as mpl
-    except ModuleNotFoundError:
-        hint = "`pip install 'cepheid[plots]'`"
-        raise UsageError(error("no-plots", "Matplotlib is not installed", hint=hint)) from None
-    del mpl
-
-
 def draw(simulation: Simulation, folder: str | Path, run: int = 0) -> list[Path]:
     """Writes the three pictures into a folder; the timeline is that of one run."""
-    require_matplotlib()
-    pictures: tuple[Callable[[], Any], ...] = (
-        lambda: _distribution(simulation),
-        lambda: _convergence(simulation),
-        lambda: _timeline(simulation, run),
-    )
-    files = [Path(folder) / name for name in NAMES]
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        with _drawing():
-            for file, picture in zip(files, pictures, strict=True):
-                picture().savefig(file, bbox_inches="tight")
-    except OSError as problem:
-        fact = f"cannot write into '{folder}': {reason_of(problem)}"
-        raise UsageError(error("bad-file", fact)) from None
-    return files
-
-
-@contextmanager
-def _drawing() -> Iterator[None]:
-    import matplotlib as mpl
-
-    with mpl.rc_context(_STYLE):
-        yield
+    figures: dict[str, Callable[[], Any]] = {
+        "distribution.png": lambda: _distribution(simulation),
+        "convergence.png": lambda: _convergence(simulation),
+        "timeline.png": lambda: _timeline(simulation, run),
+    }
+    return write_plots(figures, folder)
 
 
 def _panels(names: Sequence[str]) -> tuple[Any, list[Any]]:
@@ -90,8 +49,8 @@ def _distribution(simulation: Simulation) -> Any:
     figure, panels = _panels(simulation.types)
     for place, (name, panel) in enumerate(zip(simulation.types, panels, strict=True)):
         counts, found = simulation.counts[:, place], simulation.events[name]
-        panel.hist(counts, _bins(counts), color=_BLUE, edgecolor="white", linewidth=0.5)
-        panel.axvline(found.mean, color=_ORANGE)
+        panel.hist(counts, _bins(counts), color=BLUE, edgecolor="white", linewidth=0.5)
+        panel.axvline(found.mean, color=ORANGE)
         mean = f"{found.mean:,.0f}" if found.mean >= 1_000 else f"{found.mean:.4g}"
         panel.set_title(f"{name}: {mean} on average")
         if found.max - found.min < _FEW:
@@ -118,9 +77,9 @@ def _convergence(simulation: Simulation) -> Any:
         variance = np.maximum(np.cumsum(counts**2) / runs - mean**2, 0)
         reach = z * np.sqrt(variance / runs)
         low = np.maximum(mean - reach, 0)
-        panel.fill_between(runs, low, mean + reach, color=_BLUE, alpha=0.2, linewidth=0)
-        panel.plot(runs, mean, color=_BLUE)
-        panel.axhline(mean[-1], color=_ORANGE, linewidth=0.8)
+        panel.fill_between(runs, low, mean + reach, color=BLUE, alpha=0.2, linewidth=0)
+        panel.plot(runs, mean, color=BLUE)
+        panel.axhline(mean[-1], color=ORANGE, linewidth=0.8)
     percent = f"{100 * simulation.confidence:g} percent"
     figure.suptitle(f"Mean after so many runs, with its interval of {percent}")
     figure.supxlabel("runs", fontsize=8)
@@ -142,7 +101,7 @@ def _timeline(simulation: Simulation, number: int) -> Any:
             hours,
             np.full(len(hours), place),
             "|" if is_dense else "o",
-            color=_GREY if name in simulation.job.scenario.types else _BLUE,
+            color=GREY if name in simulation.job.scenario.types else BLUE,
             markersize=8 if is_dense else 5,
             alpha=0.3 if is_dense else 1.0,
         )

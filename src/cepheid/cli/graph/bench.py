@@ -59,7 +59,7 @@ def bench(
         hint = '[bench] with copies = ["CONSUMER"] and loads = [0.5, 0.9]'
         raise UsageError(error("usage", f"'{file}' does not say what to measure", hint=hint))
     if plots is not None:
-        from cepheid.realtime.plots import require_matplotlib
+        from cepheid.drawing.plots import require_matplotlib
 
         require_matplotlib()
     count = processors or found.processors
