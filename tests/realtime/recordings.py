@@ -96,6 +96,10 @@ def _doubled(value: Array) -> Array:
     return value * 2
 
 
+def _backwards(value: Array) -> Array:
+    return value[::-1].copy()
+
+
 _FUNCTIONS: tuple[dict[str, object], ...] = (
     {"function": _doubled},
     {"function": lambda value: None if value[0] > 0.7 else value},
@@ -111,6 +115,7 @@ _KINDS: dict[str, Callable[[Random], dict[str, object]]] = {
     "resample": lambda rng: {**rng.choice(({"size": 3}, {"every": 2}))},
     "threshold": lambda rng: {**rng.choice(({"above": 0.5}, {"below": 0.4}))},
     "python": lambda rng: {**rng.choice(_FUNCTIONS)},
+    "numba": lambda _: {"function": _backwards},
 }
 _WIDE = {"ekf": (1, 2), "cat": (2, 2, 3), "join": (2, 3)}
 

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -176,20 +176,22 @@ def _numba(parameters: Parameters, inputs: tuple[Payload, ...]) -> tuple[Payload
     plain = getattr(function, "py_func", function)
     if inspect.isgeneratorfunction(plain):
         raise KindError("a compiled function has no steps", 'kind = "python"', "function")
-    return made, _work(_compiled(plain, begin, inputs), begin, made, releases_gil=True)
+    compiled = _compiled(plain, begin, tuple(each.dtype for each in inputs))
+    return made, _work(compiled, begin, made, releases_gil=True)
 
 
+@lru_cache(maxsize=64)
 def _compiled(
-    function: Function, begin: Callable[[], State] | None, inputs: tuple[Payload, ...]
+    function: Function, begin: Callable[[], State] | None, dtypes: tuple[str, ...]
 ) -> Function:
-    """For the types that it gets: nothing is compiled when events come."""
+    """For the types that it gets: nothing is compiled when events come, nor again for a copy of a stream."""
     import numpy as np
 
     numba: Any = importlib.import_module("numba")  # has types for some of it only
     types = numba.types
     try:
         compiled = numba.njit(nogil=True)(function)
-        elements = (numba.from_dtype(np.dtype(each.dtype)) for each in inputs)
+        elements = (numba.from_dtype(np.dtype(each)) for each in dtypes)
         arrays = [types.Array(each, 1, "C", readonly=True) for each in elements]
         states = [] if begin is None else [numba.typeof(begin())]
         compiled.compile((*states, *arrays))
