@@ -287,6 +287,10 @@ def test_a_check_finds_what_is_wrong_with_events_of_files(cepheid: Run, write: W
     assert "s.jsonl:5" in done.out
 
 
+def test_a_graph_is_no_program(cepheid: Run) -> None:
+    assert "`cepheid graph` takes graphs" in cepheid("check", "g.toml").err
+
+
 def test_a_run_of_files_without_events_says_so(cepheid: Run, write: Write) -> None:
     write("s.jsonl", "")
     done = cepheid("graph", "run", "g.toml")

@@ -348,6 +348,18 @@ def test_datagrams_that_find_no_room_are_counted() -> None:
     assert traffic.received + traffic.lost == count
 
 
+@pytest.mark.skipif(not IS_LINUX, reason="other systems do not count them")
+def test_datagrams_that_nobody_took_before_the_end_are_counted() -> None:
+    address, count = udp_address(), 20_000
+    with feeds_of(address) as feeds:
+        send(address, *[b'{"values": [1, 2]}'] * count)
+        (feed,) = feeds
+        assert len(feed.poll(NOW)) == 64
+    traffic = feeds.traffic["s0"]
+    assert (traffic.received, traffic.lost) == (64, count - 64)
+    assert str(traffic) == "64 received, 19,936 lost"
+
+
 @pytest.mark.skipif(not IS_LINUX, reason="other systems do not tell")
 def test_what_nobody_listens_to_is_counted() -> None:
     with open_sink(udp_address(), PAIR) as sink:

@@ -139,7 +139,12 @@ def test_generators_yield_nothing_and_at_last_their_result() -> None:
     assert one("python", [1.0], function=never) == []
 
 
+async def _later(value: Any) -> Any:
+    return value
+
+
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "a coroutine": ("python", {"function": _later}, "nobody would await what this function gives"),
     "two arguments": ("python", {"function": lambda a, _: a}, "is given an array"),
     "no argument": ("numba", {"function": lambda: 1}, "is given an array"),
     "a state without a place": (

@@ -1,19 +1,13 @@
-"""Full rings, ties and failures of the step machine, and what recorded events and states may not be."""
+"""Full rings, ties and failures of the step machine."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, cast
 
-import numpy as np
 import pytest
 
-from cepheid.errors import RunError
-from cepheid.realtime.checking import checked
 from cepheid.realtime.graph import Consumer, Graph, Operator, Supplier
 from cepheid.realtime.machine import Job, Machine, Move, Run, Take
-from cepheid.realtime.payload import Payload
-from cepheid.realtime.recorded import Replay, fitted, read_trace
 from tests.realtime.test_machine import make_by_o, one_operator
 
 MS = 1_000_000
@@ -114,55 +108,3 @@ def test_a_run_that_fails_is_counted_once_however_many_inputs_it_has() -> None:
     machine.fail(run)
     assert machine.released == {("o", "failed"): 1}
     assert machine.live == {"s": 0, "t": 0, "o": 0}
-
-
-# Recorded events --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "changed", [{"priority": 2}, {"late": "shed"}, {"deadline": MS}, {"input": "s"}, {"name": "d"}]
-)
-def test_a_state_is_refused_after_a_consumer_was_changed(changed: dict[str, Any]) -> None:
-    consumer = Consumer(name="c", input="o", priority=1)
-    graph = Graph(
-        (Supplier(name="s", period=MS, validity=MS),),
-        (Operator(name="o", kind="average", inputs=("s",), parameters={"window": 3}),),
-        (consumer, Consumer(name="also", input="o", priority=1)),
-    )
-    saved = Replay(checked(graph)).save()
-    Replay(checked(graph), saved)
-    other = replace(graph, consumers=(replace(consumer, **changed), *graph.consumers[1:]))
-    with pytest.raises(RunError, match="this state was saved by another program"):
-        Replay(checked(other), saved)
-
-
-@pytest.mark.parametrize(
-    ("dtype", "numbers", "message"),
-    [
-        ("bool", np.array([1, 0]), "1 is no bool"),
-        ("bool", np.array([0.0, 1.0]), "0.0 is no bool"),
-        ("float64", np.array([False, True]), "false is no float64"),
-        ("uint8", np.array([True, False]), "true is no uint8"),
-        ("float32", np.array([1.0, 1e39]), r"1e\+39 is no float32"),
-    ],
-)
-def test_numbers_that_would_become_others_are_refused(
-    dtype: str, numbers: Any, message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        fitted(Payload(dtype, 2), numbers)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_what_is_infinite_may_stay_so(dtype: str) -> None:
-    numbers = np.array([np.inf, -np.inf, 1.0])
-    found = fitted(Payload(dtype, 3), numbers)
-    assert (found.dtype, found.tolist()) == (dtype, numbers.tolist())
-
-
-def test_recorded_events_can_only_be_read() -> None:
-    (supplier,) = one_operator().suppliers
-    records = [{"@time": "2026-01-01T00:00:00Z", "value": 2.5}]
-    (arrival,) = read_trace(records, [supplier])
-    with pytest.raises(ValueError, match="read-only"):
-        arrival.value[0] = 1

@@ -21,7 +21,7 @@ from cepheid.realtime.arrivals import Arrival, arrivals
 from cepheid.realtime.checking import checked
 from cepheid.realtime.graph import Consumer, Graph, Operator, Supplier, components
 from cepheid.realtime.payload import Payload
-from cepheid.realtime.recorded import Replay, read_trace, row_of, traces_of
+from cepheid.realtime.recorded import Replay, fitted, read_trace, row_of, traces_of
 from tests.effort import examples
 from tests.realtime.recordings import MS, US, got, recording, simulated, together
 
@@ -278,3 +278,52 @@ def test_an_operator_that_fails_ends_the_run_with_its_name_and_the_time() -> Non
     message = r"operator 'o' fails at 1970-01-01T00:00:00.001Z: KeyError: 'gear'"
     with pytest.raises(CepheidError, match=message):
         Replay(checked(small(function=broken))).take(one(MS))
+
+
+@pytest.mark.parametrize(
+    "changed", [{"priority": 2}, {"late": "shed"}, {"deadline": MS}, {"input": "s"}, {"name": "d"}]
+)
+def test_a_state_is_refused_after_a_consumer_was_changed(changed: dict[str, Any]) -> None:
+    consumer = Consumer(name="c", input="o", priority=1)
+    graph = Graph(
+        (Supplier(name="s", period=MS, validity=MS),),
+        (Operator(name="o", kind="average", inputs=("s",), parameters={"window": 3}),),
+        (consumer, Consumer(name="also", input="o", priority=1)),
+    )
+    saved = Replay(checked(graph)).save()
+    Replay(checked(graph), saved)
+    other = replace(graph, consumers=(replace(consumer, **changed), *graph.consumers[1:]))
+    with pytest.raises(RunError, match="this state was saved by another program"):
+        Replay(checked(other), saved)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "numbers", "message"),
+    [
+        ("bool", np.array([1, 0]), "1 is no bool"),
+        ("bool", np.array([0.0, 1.0]), "0.0 is no bool"),
+        ("float64", np.array([False, True]), "false is no float64"),
+        ("uint8", np.array([True, False]), "true is no uint8"),
+        ("float32", np.array([1.0, 1e39]), r"1e\+39 is no float32"),
+    ],
+)
+def test_numbers_that_would_become_others_are_refused(
+    dtype: str, numbers: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        fitted(Payload(dtype, 2), numbers)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_is_infinite_may_stay_so(dtype: str) -> None:
+    numbers = np.array([np.inf, -np.inf, 1.0])
+    found = fitted(Payload(dtype, 3), numbers)
+    assert (found.dtype, found.tolist()) == (dtype, numbers.tolist())
+
+
+def test_recorded_events_can_only_be_read() -> None:
+    supplier = Supplier(name="s", period=MS, validity=MS)
+    records = [{"@time": "2026-01-01T00:00:00Z", "value": 2.5}]
+    (arrival,) = read_trace(records, [supplier])
+    with pytest.raises(ValueError, match="read-only"):
+        arrival.value[0] = 1

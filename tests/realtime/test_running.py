@@ -280,3 +280,9 @@ def test_latencies_of_copies_are_those_of_a_consumer() -> None:
     metrics = realtime.simulate(graph, seconds=1)
     both = metrics.consumers["low"].count + metrics.consumers["low~2"].count
     assert latencies_of(metrics, "low").count == both > metrics.consumers["low"].count
+
+
+def test_how_long_a_run_is_is_a_number() -> None:
+    seconds: Any = "1s"
+    with pytest.raises(UsageError, match="seconds are a number, not '1s'"):
+        realtime.simulate(three_levels(), seconds=seconds)

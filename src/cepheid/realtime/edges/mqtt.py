@@ -179,6 +179,7 @@ class MqttSink(Sink):
     def __init__(self, address: Address, payload: Payload) -> None:
         super().__init__(payload)
         self._broker = Broker(address)
+        self._given_up = 0  # that are counted already
         self._topic = address.name
 
     def _send(self, sample: Sample[Array], *, is_late: bool) -> str | None:
@@ -186,8 +187,9 @@ class MqttSink(Sink):
         return self._broker.publish(self._topic, self._format.encode(sample, is_late=is_late))
 
     def _count_given_up(self) -> None:
-        """What the library took and could not send after all."""
-        count, self._broker.given_up = self._broker.given_up, 0
+        """What the library took and could not send after all; its thread counts on meanwhile."""
+        count = self._broker.given_up - self._given_up
+        self._given_up += count
         self.traffic.sent -= count
         for _ in range(count):
             self.traffic.lose("the connection to the broker was lost")
