@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1] / "src" / "cepheid"
 
 # Each layer may import itself and those before it.
 LAYERS = (
-    {"errors"},
+    {"errors", "explanations"},
     {"core"},
     {"expr", "io"},
     {"pattern", "query", "sql"},

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +14,7 @@ import typer
 from cepheid.cli.exits import FOUND
 from cepheid.cli.options import AsJson, load, write_file
 from cepheid.errors import CATALOGUE, Severity, UsageError, error, suggest
+from cepheid.explanations import explanations
 
 if TYPE_CHECKING:
     from cepheid.cli.stages import Stage
@@ -111,8 +114,13 @@ def _explain_code(code: str, *, as_json: bool) -> None:
     if code not in CATALOGUE:
         hint = suggest(code, CATALOGUE, "codes")
         raise UsageError(error("usage", f"no finding has the code '{code}'", hint=hint))
-    meaning = CATALOGUE[code]
-    typer.echo(json.dumps({"code": code, "meaning": meaning}) if as_json else f"{code}: {meaning}")
+    explained = explanations()[code]
+    if as_json:
+        typer.echo(json.dumps({"meaning": CATALOGUE[code], **asdict(explained)}))
+        return
+    example = indent(explained.example.rstrip(), "    ")
+    parts = (f"{code}: {CATALOGUE[code]}", explained.cause, example, explained.fix)
+    typer.echo("\n\n".join(parts))
 
 
 def _explain(program: Program, stage: Stage, *, as_json: bool) -> None:
