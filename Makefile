@@ -30,7 +30,7 @@ test: lint types unit
 .PHONY: quick
 quick: lint types
 	$(COMPILED)
-	QUICK=1 $(BIN)/pytest -n 2 -m 'not spark and not maude'
+	QUICK=1 $(BIN)/pytest -n 2 -m 'not spark and not maude' --ignore=tests/cluster
 
 lint: .venv/.installed-test
 	$(BIN)/ruff check .
@@ -42,15 +42,20 @@ types: .venv/.installed-test
 # The matcher is compiled once, before the tests are spread.
 unit: .venv/.installed-test
 	$(COMPILED)
-	$(BIN)/pytest -n 2 --durations=30
+	$(BIN)/pytest -n 2 --durations=30 --ignore=tests/cluster
 
 # What must hold on the oldest Spark as well, in an environment of its own.
 test-oldest: .venv-oldest/.installed
 	.venv-oldest/bin/pytest tests/spark -m oldest
 
+# On a cluster of a master and two workers on this machine, whose Python has nothing installed.
+.PHONY: cluster
+cluster: .venv/.installed-test
+	$(BIN)/pytest tests/cluster --durations=10
+
 # The same tests with new examples, and twenty times as many.
 sweep: .venv/.installed-test
-	EFFORT=20 $(BIN)/pytest -n 2
+	EFFORT=20 $(BIN)/pytest -n 2 --ignore=tests/cluster
 
 # All benchmarks; `make bench BENCH="oracle floor"` runs some, `BENCH=--full` the largest sizes too.
 BENCH ?=

@@ -16,7 +16,7 @@ STARTS = {
 }
 FILES = {
     "spark": re.compile(
-        r"tests/spark/\w+\.py|tests/bitemporal/test_spark_\w+\.py"
+        r"tests/(?:spark|cluster)/\w+\.py|tests/bitemporal/test_spark_\w+\.py"
         r"|tests/conformance/(test|on)_spark\.py|tests/realtime/test_spark\.py|tests/conftest\.py"
     ),
     "maude": re.compile(r"tests/formal/\w*maude\w*\.py|tests/conformance/engines\.py"),

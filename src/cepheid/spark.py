@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cepheid.engines.spark.batch.file_scan import files
+    from cepheid.engines.spark.session.packing import pack
     from cepheid.engines.spark.session.spark_session import session
     from cepheid.engines.spark.session.workers import check_workers
     from cepheid.verbs.detection import detect
@@ -22,11 +23,12 @@ _HOMES = {
     "check_workers": "cepheid.engines.spark.session.workers",
     "detect": "cepheid.verbs.detection",
     "files": "cepheid.engines.spark.batch.file_scan",
+    "pack": "cepheid.engines.spark.session.packing",
     "rounds": "cepheid.verbs.stream_rounds",
     "session": "cepheid.engines.spark.session.spark_session",
 }
 
-__all__ = ["check_workers", "detect", "files", "rounds", "session"]
+__all__ = ["check_workers", "detect", "files", "pack", "rounds", "session"]
 
 
 if not TYPE_CHECKING:  # type checkers know all names from above, and refuse others

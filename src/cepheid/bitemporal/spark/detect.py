@@ -15,6 +15,7 @@ from cepheid.bitemporal.spark.batch import Histories
 from cepheid.bitemporal.spark.frames import Columns, Detected, sources_of
 from cepheid.bitemporal.spark.results import Results
 from cepheid.engines.spark.codec.input_columns import Frames
+from cepheid.engines.spark.session.workers import check_other_machines
 from cepheid.errors import UsageError, error, suggest
 from cepheid.program.classes import SubscribedClass
 from cepheid.program.resolved import ResolvedClass, ResolvedProgram
@@ -37,7 +38,10 @@ def detect_in_rounds(
         raise UsageError(error("unsupported", fact, hint=hint))
     classes = program.classes
     subscribed = [e.declared for e in classes if isinstance(e.declared, SubscribedClass)]
-    detected = Detected(sources_of(events, subscribed), subscribed, columns)
+    sources = sources_of(events, subscribed)
+    for source in sources[:1]:
+        check_other_machines(source.frame.sparkSession)
+    detected = Detected(sources, subscribed, columns)
     is_said = course.start is not None and course.end is not None
     rounds = course.rounds(History() if is_said else detected.span())
     histories = Histories(classes, rounds, detected.tables(), after_freeze=course.after_freeze)

@@ -49,6 +49,7 @@ class RoundsJob:
 def start(frame: Frame, job: RoundsJob) -> Query:
     """The query; it goes on until it is stopped or fails."""
     from cepheid.engines.spark.session.spark_session import is_connect
+    from cepheid.engines.spark.session.workers import check_other_machines
 
     if not frame.isStreaming:
         hint = "read it with readStream, or run the program over a batch: cep.run"
@@ -62,6 +63,7 @@ def start(frame: Frame, job: RoundsJob) -> Query:
         raise UsageError(
             error("unknown-attribute", fact, hint=f"columns: {', '.join(frame.columns)}")
         )
+    check_other_machines(frame.sparkSession)
     writer = frame.writeStream.foreachBatch(_Batches(job)).trigger(**job.triggered)
     if job.name is not None:
         writer = writer.queryName(job.name)

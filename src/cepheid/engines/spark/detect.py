@@ -25,9 +25,8 @@ from cepheid.engines.spark.codec.input_columns import (
 from cepheid.engines.spark.plan.plan import plan_of
 from cepheid.engines.spark.plan.request import SparkRequest, watermark_policy
 from cepheid.engines.spark.plan.run_warnings import emit, warnings_on
-from cepheid.engines.spark.session.spark_session import is_connect
 from cepheid.engines.spark.session.spark_session import session as _session
-from cepheid.engines.spark.session.workers import check_workers
+from cepheid.engines.spark.session.workers import check_other_machines
 from cepheid.engines.spark.stream.query import stream_late, stream_rejects, stream_rows
 from cepheid.errors import UsageError, error, suggest
 from cepheid.program.resolved import ResolvedProgram
@@ -70,8 +69,7 @@ def detect(
     if output not in (None, LATE, REJECTS):
         resolved = needed_for(output, resolved)
     session = sources[0].frame.sparkSession
-    if is_connect(session):
-        check_workers(session)
+    check_other_machines(session)
     request = SparkRequest(
         program=resolved,
         sources=sources,

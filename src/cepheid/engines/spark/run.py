@@ -38,8 +38,8 @@ from cepheid.engines.spark.codec.rows import decode_rows
 from cepheid.engines.spark.plan.plan import plan_of
 from cepheid.engines.spark.plan.request import SparkRequest
 from cepheid.engines.spark.session.failures import failure_of
-from cepheid.engines.spark.session.spark_session import is_connect
-from cepheid.engines.spark.session.workers import check_workers, wake_workers
+from cepheid.engines.spark.session.spark_session import runs_here
+from cepheid.engines.spark.session.workers import check_other_machines, wake_workers
 from cepheid.errors import UsageError, error
 from cepheid.io import Record
 from cepheid.io.arrow import to_column
@@ -92,7 +92,7 @@ def run_files(
     progress: Progress = no_progress,
 ) -> Outcome | None:
     """The same over files that workers read in columns; None where it takes records."""
-    if not _sees_our_files(session):
+    if not runs_here(session):
         return None
     wake_workers(session)
     extent = _Extent()
@@ -198,8 +198,7 @@ def _table(name: str, session: SparkSession) -> DataFrame:
 
 
 def _rows(request: SparkRequest, session: SparkSession) -> list[Event]:
-    if is_connect(session):
-        check_workers(session)
+    check_other_machines(session)
     try:
         table = batch_rows(plan_of(request)).toArrow()
     except (PySparkException, Py4JError) as problem:
@@ -274,13 +273,7 @@ def _table_of(events: Sequence[Event], type: EventType, types: Mapping[str, Even
 
 
 def _frame(path: Path, session: SparkSession) -> DataFrame:
-    if _sees_our_files(session):
+    if runs_here(session):
         schema = from_arrow_schema(pq.read_schema(path), prefer_timestamp_ntz=False)
         return session.read.schema(schema).parquet(str(path))
     return session.createDataFrame(pq.read_table(path))
-
-
-def _sees_our_files(session: SparkSession) -> bool:
-    """Workers on other machines do not."""
-    master = session.conf.get("spark.master", None) or ""
-    return not is_connect(session) and master.startswith("local")

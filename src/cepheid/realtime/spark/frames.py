@@ -14,8 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 from cepheid.core.time import Period
 from cepheid.engines.spark.codec.input_columns import named, to_instant
 from cepheid.engines.spark.plan.request import watermark_policy
-from cepheid.engines.spark.session.spark_session import is_connect
-from cepheid.engines.spark.session.workers import check_workers
+from cepheid.engines.spark.session.workers import check_other_machines
 from cepheid.engines.spark.stream.query import BUCKETS, watermarks_of
 from cepheid.errors import InputError, UsageError, error, suggest
 from cepheid.realtime.checking import Checked, checked
@@ -62,8 +61,7 @@ def on_spark(
     reader = _Reader(frame, whole, _names(by), sequence)
     columns = reader.columns()
     session = frame.sparkSession
-    if is_connect(session):
-        check_workers(session)
+    check_other_machines(session)
     task = Task(
         graph=cloudpickle.dumps(replace(whole)),  # type: ignore[no-untyped-call]
         by=reader.by,

@@ -30,6 +30,7 @@ class _Cause:
 
 
 _NOTHING_IS_LOST = "a stream that is started again with its checkpoint loses nothing"
+_SHIPPED = "install Cepheid there, or start the session with `conf=cep.spark.pack().conf`"
 _CAUSES = (
     _Cause(
         "No space left on device",
@@ -55,6 +56,24 @@ _CAUSES = (
         "bad-state",
         "the state in the checkpoint is damaged, or parts of it are gone",
         "start afresh, with a new checkpoint",
+    ),
+    _Cause(
+        r"ModuleNotFoundError: No module named '(cepheid|pyarrow|numpy|numba|pandas)[.\w]*'",
+        "bad-workers",
+        "the Python of Spark's workers has no '{0}'",
+        _SHIPPED,
+    ),
+    _Cause(
+        r"Python in worker has different version: (\S+) than that in driver: ([\d.]+\d)",
+        "bad-workers",
+        "Spark's workers run Python {0}, this process {1}",
+        "let spark.pyspark.python name a Python of the same version there",
+    ),
+    _Cause(
+        r'Cannot run program "([^"]+)"',
+        "bad-workers",
+        "the machines of Spark's workers have no '{0}'",
+        "let spark.pyspark.python name the Python that they have",
     ),
     _Cause(
         r"Python worker exited unexpectedly|Python worker \S+ crashed",

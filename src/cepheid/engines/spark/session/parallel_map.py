@@ -9,8 +9,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from cepheid.engines.spark.session.failures import failure_of
-from cepheid.engines.spark.session.spark_session import is_connect
-from cepheid.engines.spark.session.workers import check_workers
+from cepheid.engines.spark.session.workers import check_other_machines
 from cepheid.errors import CepheidError
 
 if TYPE_CHECKING:
@@ -28,8 +27,7 @@ def parallel_map(
     A cluster does again what a dying worker leaves behind. Spark on one machine does not, so the
     whole is tried again.
     """
-    if is_connect(session):
-        check_workers(session)
+    check_other_machines(session)
 
     def answer(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
         import pyarrow as pa

@@ -48,7 +48,7 @@ def session(
         return _connect(remote, wanted, verbose)
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit has started Java with its own settings
         return _create({**({"spark.master": master} if master else {}), **wanted})
-    with _launching():
+    with _launching(wanted):
         master = master or "local[*]"
         return _create({"spark.master": master, **_settings(master, verbose), **wanted})
 
@@ -80,6 +80,12 @@ def is_connect(session: SparkSession) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
+def runs_here(session: SparkSession) -> bool:
+    """Whether all of a session runs on this machine, with workers that see its files."""
+    master = None if is_connect(session) else session.conf.get("spark.master", None)
+    return (master or "").startswith("local")
+
+
 def _require_agreement(
     running: SparkSession, master: str | None, remote: str | None, wanted: Mapping[str, str]
 ) -> None:
@@ -103,7 +109,7 @@ def _connect(remote: str, wanted: Mapping[str, str], verbose: bool) -> SparkSess
     try:
         if not remote.startswith("local"):
             return _create({"spark.remote": remote, **wanted})
-        with _launching():
+        with _launching(wanted):
             return _create({"spark.remote": remote, **_settings(remote, verbose), **wanted})
     except ImportError as missing:
         raise RunError(
@@ -138,11 +144,12 @@ def _create(settings: Mapping[str, str]) -> SparkSession:
 
 
 @contextmanager
-def _launching() -> Iterator[None]:
+def _launching(wanted: Mapping[str, str]) -> Iterator[None]:
     """While Java starts: tell it which Java and which Python, and leave no trace after."""
     environment = find_java(_newest_java()).environment()
-    if "PYSPARK_PYTHON" not in os.environ:
-        environment["PYSPARK_PYTHON"] = sys.executable
+    # PySpark takes this setting from the environment alone.
+    python = wanted.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON")
+    environment["PYSPARK_PYTHON"] = python or sys.executable
     before = {name: os.environ.get(name) for name in environment}
     os.environ.update(environment)
     try:

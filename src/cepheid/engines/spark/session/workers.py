@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from cepheid import __version__
+from cepheid.engines.spark.session.failures import failure_of
+from cepheid.engines.spark.session.spark_session import is_connect, runs_here
 from cepheid.errors import RunError, error
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ LOADED_EARLY = (
     "cepheid.matcher.lanes.operator",
 )
 
+_ASKED = 1_000  # rows, so that no core is left out
+
 _checked: WeakSet[SparkSession] = WeakSet()
 _awake: WeakSet[SparkSession] = WeakSet()
 
@@ -33,45 +37,56 @@ def check_workers(session: SparkSession) -> None:
     """Refuse to go on where workers import no Cepheid or another one; asked once per session."""
     if session in _checked:
         return
-    python, found = _ask(session)
-    if found != __version__:
-        told = f"has Cepheid {found}, this process {__version__}" if found else "has no Cepheid"
-        raise RunError(
-            error(
-                "bad-workers",
-                f"the Python of Spark's workers ({python}) {told}",
-                hint=f"`pip install cepheid=={__version__}` there, or ship the package's folder as "
-                "a zip file: `session.addArtifacts('cepheid.zip', pyfile=True)`",
-            )
-        )
+    for python, found in _ask(session):
+        if found != __version__:
+            told = f"has Cepheid {found}, this process {__version__}" if found else "has no Cepheid"
+            fact = f"the Python of Spark's workers ({python}) {told}"
+            raise RunError(error("bad-workers", fact, hint=_how_to_ship(session)))
     _checked.add(session)
 
 
-def _ask(session: SparkSession) -> tuple[str, str | None]:
-    """The interpreter of a worker and the version of its Cepheid."""
+def check_other_machines(session: SparkSession) -> None:
+    """The same, unless the workers are processes of this machine that run this Python."""
+    if not runs_here(session):
+        check_workers(session)
+
+
+def _how_to_ship(session: SparkSession) -> str:
+    ship = (
+        "ship the package's folder as a zip file: `session.addArtifacts('cepheid.zip', pyfile=True)`"
+        if is_connect(session)
+        else "start the session with what is here: `cep.spark.session(conf=cep.spark.pack().conf)`"
+    )
+    return f"`pip install cepheid=={__version__}` there, or {ship}"
+
+
+def _ask(session: SparkSession) -> list[tuple[str, str | None]]:
+    """The interpreters of workers and the versions of their Cepheid.
+
+    One task for each core that Spark knows of: enough to hear of most machines. By a plain function
+    over rows, for which a worker needs no library.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+    from pyspark.sql.functions import udf
 
     # Nested, so that it travels by value: a worker without Cepheid cannot import it by name.
-    def answer(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+    def answer(number: int) -> tuple[str, str | None]:
         import sys
 
-        import pyarrow
-
+        del number
         try:
             import cepheid
-
-            version: str | None = cepheid.__version__
         except ImportError:
-            version = None
-        for _ in batches:
-            pass
-        yield pyarrow.RecordBatch.from_pylist(
-            [{"python": sys.executable, "version": version}],
-            pyarrow.schema({"python": pyarrow.string(), "version": pyarrow.string()}),
-        )
+            return sys.executable, None
+        return sys.executable, cepheid.__version__
 
-    one = session.range(0, 1, 1, 1)
-    row = one.mapInArrow(answer, "python string, version string").collect()[0]
-    return row["python"], row["version"]
+    told = udf(answer, "python string, version string", useArrow=False)
+    try:
+        rows = session.range(_ASKED).select(told("id").alias("told")).distinct().collect()
+    except (PySparkException, Py4JError) as problem:
+        raise failure_of(problem) from None
+    return [tuple(row["told"]) for row in rows]
 
 
 @cache
