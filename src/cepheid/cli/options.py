@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 import typer
 
 from cepheid.cli.terminal.help import PlainCommand
+from cepheid.core.whole_file import whole_file
 from cepheid.errors import UsageError, error, reason_of
 
 if TYPE_CHECKING:
@@ -88,11 +89,12 @@ def load(paths: Sequence[str]) -> Program:
 
 
 def write_file(file: str, text: str) -> None:
-    """Writes a text and the folders that lead to it; UsageError where that fails."""
+    """Writes a text and the folders that lead to it; UsageError where that fails, and the old file stays."""
     try:
         path = Path(file)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
+        with whole_file(path) as draft:
+            draft.write_text(text, encoding="utf-8", newline="\n")
     except OSError as problem:
         fact = f"cannot write '{file}': {reason_of(problem)}"
         raise UsageError(error("bad-file", fact)) from None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from cepheid.core.time import format_instant, parse_instant
+from cepheid.core.whole_file import whole_file
 from cepheid.errors import CepheidError, Diagnostic, InputError, UsageError, error, reason_of
 from cepheid.io import READERS, encode
 from cepheid.io.encode import to_json
@@ -112,8 +113,8 @@ def _rewritten(case: Case, actual: list[str]) -> Verdict:
         return Verdict(case, "passed", len(actual))
     try:
         text = "".join(f"{row}\n" for row in actual)
-        with case.expected.open("w", encoding="utf-8") as stream:
-            stream.write(text)
+        with whole_file(case.expected) as draft:
+            draft.write_text(text, encoding="utf-8")
     except OSError as problem:
         raise InputError(error("bad-file", f"cannot write '{case.expected}': {problem}")) from None
     return Verdict(case, "written", len(actual))

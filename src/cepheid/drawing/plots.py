@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from cepheid.core.whole_file import whole_file
 from cepheid.errors import UsageError, error, reason_of
 
 BLUE, ORANGE, GREEN, VIOLET, GREY = "#3b6ea5", "#d9822b", "#5c9a5c", "#8e6bb0", "#888888"
@@ -41,7 +42,8 @@ def write_plots(figures: Mapping[str, Callable[[], Any]], folder: str | Path) ->
         Path(folder).mkdir(parents=True, exist_ok=True)
         with mpl.rc_context(_STYLE):
             for file, figure in zip(files, figures.values(), strict=True):
-                figure().savefig(file, bbox_inches="tight")
+                with whole_file(file) as draft:
+                    figure().savefig(draft, bbox_inches="tight")
     except OSError as problem:
         fact = f"cannot write into '{folder}': {reason_of(problem)}"
         raise UsageError(error("bad-file", fact)) from None

@@ -141,12 +141,3 @@ def _like_pieces(pattern: str, escape: str | None) -> list[str]:
             pieces[-1] += "." if character == "_" else re.escape(character)
         position += 1
     return pieces
-
-
-@lru_cache(maxsize=512)
-def regular_expression(pattern: str) -> re.Pattern[str]:
-    """A compiled `regexp` pattern; ValueError with a fact where it is none."""
-    try:
-        return re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as problem:
-        raise ValueError(f"{pattern!r} is not a regular expression: {problem}") from None

@@ -18,9 +18,10 @@ from typing import TypeAlias, cast
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
 from cepheid.core.types import ANY, BOOLEAN, DOUBLE, FLOAT, NULL, STRING, DataType, is_open
-from cepheid.expr.arithmetic import arithmetic, like_pattern, regular_expression
+from cepheid.expr.arithmetic import arithmetic, like_pattern
 from cepheid.expr.compare import Comparison, comparison, identity
 from cepheid.expr.functions import FUNCTIONS, Function, Kind, Result, common_type
+from cepheid.expr.regular import regular_expression
 from cepheid.expr.tree import (
     ARITHMETIC,
     Aggregate,
@@ -403,8 +404,7 @@ def _like(expr: Like, slots: Slots) -> Evaluator:
 def _regexp(expr: Regexp, slots: Slots) -> Evaluator:
     operand = _of_kind(expr.operand, Kind.STRING, slots)
     if isinstance(expr.pattern, Literal) and isinstance(expr.pattern.value, str):
-        match = regular_expression(expr.pattern.value).fullmatch
-        matches = _after(operand, lambda text: match(text) is not None)
+        matches = _after(operand, regular_expression(expr.pattern.value))
     else:
         matches = _join(operand, _of_kind(expr.pattern, Kind.STRING, slots), _matches)
     return _negated_if(expr.negated, matches)
@@ -413,7 +413,7 @@ def _regexp(expr: Regexp, slots: Slots) -> Evaluator:
 def _matches(text: str, pattern: str) -> bool | None:
     """Whether a text matches a pattern that only the run knows; null where it is none."""
     try:
-        return regular_expression(pattern).fullmatch(text) is not None
+        return regular_expression(pattern)(text)
     except ValueError:
         return None
 

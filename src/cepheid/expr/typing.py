@@ -37,8 +37,8 @@ from cepheid.core.types import (
     wider,
 )
 from cepheid.errors import Diagnostic, ProgramError, Span, error, suggest
-from cepheid.expr.arithmetic import regular_expression
 from cepheid.expr.functions import AGGREGATES, FUNCTIONS, Function, Result, common_type
+from cepheid.expr.regular import regular_expression
 from cepheid.expr.scope import Scope, resolve_name
 from cepheid.expr.tree import (
     ARITHMETIC,

@@ -10,6 +10,7 @@ from typing import Literal, TextIO, TypeAlias
 from cepheid.core.event import Event
 from cepheid.core.time import format_instant
 from cepheid.core.types import EventType
+from cepheid.core.whole_file import whole_file
 from cepheid.errors import UsageError, error, reason_of
 from cepheid.io.arrow import attribute_types, to_arrow
 from cepheid.io.encode import MARKS, encode, to_cell, to_json
@@ -20,15 +21,16 @@ Format: TypeAlias = Literal["jsonl", "csv", "parquet"]
 def write_file(
     events: Iterable[Event], path: str | Path, format: Format, types: Mapping[str, EventType]
 ) -> None:
-    """All events into one file, whatever its name."""
+    """All events into one file, whatever its name; where that fails, the old one stays."""
     try:
-        if format == "parquet":
-            rows = events if isinstance(events, Sequence) else list(events)
-            write_parquet(rows, path, types)
-            return
-        with open(path, "w", encoding="utf-8", newline="") as stream:
-            write = write_jsonl if format == "jsonl" else write_csv
-            write(events, stream)
+        with whole_file(path) as draft:
+            if format == "parquet":
+                rows = events if isinstance(events, Sequence) else list(events)
+                write_parquet(rows, draft, types)
+                return
+            with open(draft, "w", encoding="utf-8", newline="") as stream:
+                write = write_jsonl if format == "jsonl" else write_csv
+                write(events, stream)
     except OSError as problem:
         fact = f"cannot write {str(path)!r}: {reason_of(problem)}"
         raise UsageError(error("bad-file", fact)) from None

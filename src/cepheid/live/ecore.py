@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
+from cepheid.core.whole_file import whole_file
 from cepheid.errors import CepheidError, Diagnostic, InputError, Span, UsageError, error, reason_of
 from cepheid.live.metamodel import Attribute, Class, Feature, Metamodel, Package, Reference
 from cepheid.live.model import Model, Object
@@ -70,10 +71,9 @@ def load_model(path: str | Path, metamodel: Metamodel) -> Model:
 
 def save_model(model: Model, path: str | Path) -> None:
     """As XMI, the file whole or as it was; UsageError where it cannot be written."""
-    beside = Path(f"{path}.part")
     try:
-        _write(model, beside)
-        beside.replace(path)
+        with whole_file(path) as draft:
+            _write(model, draft)
     except OSError as problem:
         fact = f"'{path}' cannot be written: {reason_of(problem)}"
         raise UsageError(error("bad-file", fact)) from None
@@ -82,8 +82,6 @@ def save_model(model: Model, path: str | Path) -> None:
         fact = f"'{path}' cannot be written: {problem}"
         hint = "XML has no control characters, and features need names that files can have"
         raise UsageError(error("bad-file", fact, hint=hint)) from None
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _write(model: Model, path: Path) -> None:

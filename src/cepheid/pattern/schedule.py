@@ -48,10 +48,13 @@ class Schedule:
 
     def after(self, instant: Instant) -> Instant | None:
         """The first instant of the schedule after the given one; None if it never comes."""
-        moment = to_datetime(instant).replace(microsecond=0)
-        last_year = min(moment.year + _HORIZON_YEARS, 9998)
-        if moment.year > last_year:
-            return None  # the calendar ends here
+        try:
+            return self._first_after(to_datetime(instant).replace(microsecond=0))
+        except OverflowError:  # the calendar ends before, with the year 9999
+            return None
+
+    def _first_after(self, moment: datetime) -> Instant | None:
+        last_year = moment.year + _HORIZON_YEARS
         moment += timedelta(seconds=1)
         while moment.year <= last_year:
             if self.months is not None and moment.month not in self.months:

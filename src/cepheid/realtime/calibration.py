@@ -17,6 +17,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from cepheid.core.values import shown
+from cepheid.core.whole_file import whole_file
 from cepheid.errors import InputError, RunError, UsageError, error, reason_of
 from cepheid.realtime.checking import Checked
 from cepheid.realtime.graph import (
@@ -228,7 +229,8 @@ def save_times(times: Times, file: str | os.PathLike[str]) -> None:
     """UsageError where the file cannot be written."""
     text = json.dumps({"format": _FORMAT, **asdict(times)}, indent=2)
     try:
-        Path(file).write_text(text + "\n", encoding="utf-8")
+        with whole_file(file) as draft:
+            draft.write_text(text + "\n", encoding="utf-8")
     except OSError as problem:
         fact = f"cannot write '{os.fspath(file)}': {reason_of(problem)}"
         raise UsageError(error("bad-file", fact)) from None

@@ -14,12 +14,14 @@ from typing import Any
 
 from cepheid.core.numbers import NOT_FINITE, fits_int, fits_long
 from cepheid.core.time import format_instant
+from cepheid.expr.arithmetic import like_pattern
 
 _SHOWN = 40
 # What Spark leaves out around a text that it casts.
 _BLANKS = "".join(map(chr, (*range(0x21), 0x7F)))
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?")
+_ESCAPED = re.compile(r"\\[%_\\]")  # in a pattern of `like`
 _TRUTHS = {
     **dict.fromkeys(("t", "true", "y", "yes", "1"), True),
     **dict.fromkeys(("f", "false", "n", "no", "0"), False),
@@ -134,19 +136,9 @@ def substring(text: str, start: int, length: int | None = None) -> str:
 
 @lru_cache(maxsize=256)
 def _pattern(pattern: str) -> re.Pattern[str]:
-    parts = []
-    characters = iter(pattern)
-    for character in characters:
-        if character == "\\":
-            escaped = next(characters, None)
-            if escaped is None or escaped not in "%_\\":
-                raise ValueError(
-                    f"a backslash stands before no sign of the pattern {_show(pattern)}"
-                )
-            parts.append(re.escape(escaped))
-        else:
-            parts.append({"%": ".*", "_": "."}.get(character) or re.escape(character))
-    return re.compile("".join(parts), re.DOTALL)
+    if _ESCAPED.sub("", pattern).count("\\"):
+        raise ValueError(f"a backslash stands before no sign of the pattern {_show(pattern)}")
+    return like_pattern(pattern, "\\")
 
 
 def like(text: str, pattern: str) -> bool:

@@ -27,6 +27,7 @@ from cepheid.cli.graph.options import (
     wanted,
 )
 from cepheid.cli.options import write_file
+from cepheid.core.whole_file import whole_file
 from cepheid.errors import UsageError, error, reason_of
 
 if TYPE_CHECKING:
@@ -144,13 +145,18 @@ def _writer(out: str | None, graph: Graph, stack: ExitStack) -> Callable[[Delive
     return deliver
 
 
-def _opened(file: str) -> TextIO:
-    try:
-        Path(file).parent.mkdir(parents=True, exist_ok=True)
-        return Path(file).open("w", encoding="utf-8")
-    except OSError as problem:
-        fact = f"cannot write '{file}': {reason_of(problem)}"
-        raise UsageError(error("bad-file", fact)) from None
+@contextmanager
+def _opened(file: str) -> Iterator[TextIO]:
+    """A file that is there when the run has ended well; else the old one stays."""
+    with ExitStack() as stack:
+        try:
+            Path(file).parent.mkdir(parents=True, exist_ok=True)
+            draft = stack.enter_context(whole_file(file))
+            stream = stack.enter_context(draft.open("w", encoding="utf-8"))
+        except OSError as problem:
+            fact = f"cannot write '{file}': {reason_of(problem)}"
+            raise UsageError(error("bad-file", fact)) from None
+        yield stream
 
 
 @contextmanager

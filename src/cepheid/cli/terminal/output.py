@@ -14,6 +14,7 @@ from cepheid.cli.terminal.causes import encode_with_causes
 from cepheid.cli.terminal.tables import print_tables, print_trees
 from cepheid.core.event import Event
 from cepheid.core.types import EventType
+from cepheid.core.whole_file import whole_file
 from cepheid.errors import UsageError, error, reason_of
 from cepheid.io import Format, encode, write_csv, write_file
 from cepheid.io.encode import to_json
@@ -173,7 +174,7 @@ def _write_path(
         write_file(rows, path, cast("Format", output.format), types)
         return
     try:
-        with path.open("w", encoding="utf-8") as stream:
+        with whole_file(path) as draft, draft.open("w", encoding="utf-8") as stream:
             stream.writelines(line_of(row, output) + "\n" for row in rows)
     except OSError as problem:
         raise _unwritable(path, problem) from None

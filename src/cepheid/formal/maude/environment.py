@@ -17,9 +17,10 @@ import math
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from cepheid.core.event import Event
-from cepheid.core.time import BEGIN, SECOND, Instant, parse_length
+from cepheid.core.time import BEGIN, LAST_INSTANT, SECOND, Instant, parse_length
 from cepheid.errors import CepheidError, Diagnostic, UsageError, error, suggest
 from cepheid.formal.streams import Step
 from cepheid.io.toml import read_toml
@@ -99,6 +100,9 @@ def _inputs(given: object, program: ResolvedProgram) -> Iterator[Step]:
     if time is not None and time.attribute in values:
         raise ValueError(f"'{time.attribute}' is the time of {name}, which its gaps say")
     choices = [[(name, value) for value in _values(name, each)] for name, each in values.items()]
+    count = len(gaps) * math.prod(map(len, choices))
+    if count > MOST:
+        raise ValueError(f"{count:,} inputs may come next; {MOST:,} are the most")
     for gap, chosen in itertools.product(map(_gap, gaps), itertools.product(*choices)):
         yield Step(name, gap, chosen)
 
@@ -106,7 +110,7 @@ def _inputs(given: object, program: ResolvedProgram) -> Iterator[Step]:
 def _gap(given: object) -> int:
     if isinstance(given, str):
         return parse_length(given).microseconds
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < math.inf:
+    if not _is_number(given) or not 0 <= given <= LAST_INSTANT / SECOND:
         raise ValueError(f"{given!r} is no gap; write '3 seconds' or a number of seconds")
     return round(given * SECOND)
 
@@ -130,7 +134,7 @@ def _values(name: str, given: object) -> list[object]:
     return [low + place * step for place in range(math.floor(steps + 1e-9) + 1)]
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return abs(value) <= sys.float_info.max

@@ -14,13 +14,24 @@ from cepheid.formal.petri.export.cpn.parsing import parse_definition, parse_mark
 from cepheid.formal.petri.nets.net import Arc, Marking, Net, Place, Transition
 from cepheid.formal.petri.nets.terms import Function
 
+# What reading raises where a file is almost as we write it: parts are missing, or fit nothing.
+_UNREADABLE = (
+    ElementTree.ParseError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
 
 def from_cpn(text: str) -> tuple[Net, Marking]:
     """The net of a file as we write it, and its initial marking; UsageError if it is none."""
     try:
         root = ElementTree.fromstring(text.partition("\n")[2] if text.startswith("<?") else text)
         return _read(root)
-    except (ElementTree.ParseError, KeyError, AttributeError) as problem:
+    except _UNREADABLE as problem:
         fact = f"this is no file of CPN Tools as we write them: {problem}"
         raise UsageError(error("bad-file", fact)) from None
 
