@@ -130,7 +130,7 @@ def test_json_has_what_programs_need(cepheid: Run) -> None:
 
 
 def test_a_plan_says_how_many_runs_are_needed(cepheid: Run) -> None:
-    plan = ("verify", "p.epl", "-s", "s.toml", "-p", "Some", "--plan")
+    plan = ("verify", "--plan")  # no program, no scenario
     assert cepheid(*plan).out == (
         "1,068 runs for ±0.03 at 95 percent: 1.95996² x 0.5 x 0.5 / 0.03², the exact quantile, "
         "rounded up\n"
@@ -152,6 +152,14 @@ def test_a_sequential_test_stops_early(cepheid: Run) -> None:
     assert "made it clear; at most 1,068 were planned" in told.out
 
 
+def test_runs_that_leave_it_open_have_an_exit_code_of_their_own(cepheid: Run) -> None:
+    options = ("-p", "TwoBig", "--bound", "0.5", "--runs", "2", "--sequential", "--json")
+    told = cepheid(*VERIFY, *options)
+    assert told.code == 3
+    assert (told.data["holds"], told.data["verdict"]) == (None, "open")
+    assert (told.data["bound"], told.data["precision"], told.data["sequential"]) == (0.5, 0.03, True)
+
+
 @pytest.mark.parametrize(
     ("args", "code", "fact"),
     [
@@ -168,6 +176,8 @@ def test_a_sequential_test_stops_early(cepheid: Run) -> None:
         ((*VERIFY, "--property", "Tiny"), 2, "no property 'Tiny'"),
         ((*VERIFY, "--property", "A"), 2, "'A' is an event type, and no pattern"),
         ((*VERIFY, "--property", "Big"), 2, "'Big' is a pattern without @Property"),
+        (("verify",), 2, "a property needs a program"),
+        (("verify", "p.epl"), 2, "a property needs a program and a scenario"),
         ((*VERIFY,), 2, "the program has several properties"),
         ((*VERIFY, "-p", "Some", "--confidence", "95"), 2, "the confidence lies between 0 and 1"),
         ((*VERIFY, "-p", "Some", "--z", "rough"), 2, "'rough' is no value of --z"),

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from cepheid.errors import UsageError
 from cepheid.simulation.statistics import (
     METHODS,
+    Finding,
     SequentialTest,
     difference,
     plan,
@@ -104,18 +106,53 @@ def test_a_summary_counts() -> None:
     assert summary(np.array([7]), 0.95).ci.high == 7
 
 
-@pytest.mark.parametrize(("probability", "answer"), [(0.05, True), (0.3, False)])
-def test_a_sequential_test_is_rarely_wrong_and_needs_fewer_runs(
-    probability: float, answer: bool
+TESTS = (
+    SequentialTest(0.5, 0.03, 0.95),
+    SequentialTest(0.15, 0.05, 0.95),
+    SequentialTest(0.05, 0.02, 0.99),
+)
+
+
+def coins(test: SequentialTest, away: float, seeds: int) -> list[tuple[Finding | None, int]]:
+    """What a test finds where the truth is so many precisions away from its bound."""
+    truth = test.bound + away * test.precision
+    return [
+        test.decide(np.random.default_rng(seed).random(test.most_runs) < truth)
+        for seed in range(seeds)
+    ]
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("away", [-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0])
+def test_a_sequential_test_errs_as_rarely_as_it_promises(
+    test: SequentialTest, away: float
 ) -> None:
+    """30 seeds as people would try it, and 300 that would show half as many errors again."""
+    if not 0 < test.bound + away * test.precision < 1:
+        return
+    true = {Finding.KEPT} if away <= 0 else {Finding.EXCEEDED}
+    true |= {Finding.CLOSE} if abs(away) <= 1 else set()
+    promised = 1 - test.confidence
+    for seeds in (30, 300):
+        found = [finding for finding, _ in coins(test, away, seeds)]
+        allowed = binom.ppf(0.99, seeds, promised)
+        assert sum(finding is not None and finding not in true for finding in found) <= allowed
+        if abs(away) >= 1:  # out of the band there is a verdict
+            verdict = Finding.KEPT if away < 0 else Finding.EXCEEDED
+            assert sum(finding is not verdict for finding in found) <= allowed
+        else:  # in the band it is given up before long
+            assert sum(finding is None for finding in found) <= seeds * 0.05
+
+
+def test_a_sequential_test_is_over_at_the_run_that_decides() -> None:
     test = SequentialTest(0.15, 0.05, 0.95)
-    broken = np.random.default_rng(0).random((200, 2_000)) < probability
-    found = [test.decide(line) for line in broken]
-    assert sum(decided is answer for decided, _ in found) >= 186
-    assert np.mean([runs for _, runs in found]) < plan(0.95, 0.05).runs / 3
-    for line, (decided, runs) in zip(broken, found, strict=True):
-        assert test.decide(line[:runs]) == (decided, runs)
-        assert test.decide(line[: runs - 1]) == (None, runs - 1)
+    for truth in (0.02, 0.15, 0.4):
+        broken = np.random.default_rng(1).random(test.most_runs) < truth
+        found, runs = test.decide(broken)
+        assert found is not None
+        assert test.decide(broken[:runs]) == (found, runs)
+        assert test.decide(broken[: runs - 1]) == (None, runs - 1)
+    assert runs < plan(0.95, 0.05).runs / 3  # far from the bound it takes few
 
 
 def test_a_sequential_test_needs_room_around_its_bound() -> None:

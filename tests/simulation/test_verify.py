@@ -130,10 +130,52 @@ def test_a_sequential_answer_is_that_of_all_runs(bound: float) -> None:
     early = cep.verify(PROGRAM, SCENARIO, "Twice", until="1 minute", bound=bound, sequential=True)
     whole = cep.verify(PROGRAM, SCENARIO, "Twice", until="1 minute", bound=bound, precision=0.06)
     assert early.holds is whole.holds is (bound == 0.95)
-    assert early.runs < whole.runs / 2
+    assert early.runs < 1_068 / 2
     if bound:
         share = f"in {'at most 95' if early.holds else 'more than 20'} percent of all runs"
         assert share in answer(early)
+
+
+def test_a_sequential_verdict_is_of_the_bound_and_its_precision() -> None:
+    """A program that is broken in a known share of its runs; many seeds are tried on coins alone."""
+    program = cep.parse(
+        "create schema A (v boolean); @Property(kind='never') @Name('One') "
+        "select a.v as v from pattern [every a=A(v)];"
+    )
+    told: dict[str, cep.Verdict] = {}
+    for share in (0.1, 0.35, 0.45, 0.7):  # of a bound of 0.4 and a precision of 0.15
+        coin = {"distribution": "bernoulli", "p": share}
+        factory = {"type": "A", "every": 1, "attributes": {"v": coin}}
+        scenario = {"until": 1.5, "factory": [factory]}
+        for seed in range(3):
+            options: dict[str, Any] = {"bound": 0.4, "precision": 0.15, "seed": seed}
+            found = cep.verify(program, scenario, sequential=True, **options)
+            assert found.holds in (None, share < 0.4)
+            assert found.holds is not None or 0.25 < share < 0.55
+            told[found.word] = found
+    assert set(told) == {"holds", "broken", "within-precision"}
+    close = told["within-precision"]
+    assert close.holds is None
+    assert answer(close).endswith(
+        "percent: no verdict, as it is broken in 25 to 55 percent of all runs, too close to the bound."
+    )
+    for found in told.values():
+        _, clear, honest = reasons(found, is_planned=True)
+        assert clear == f"{found.runs:,} runs made it clear."
+        assert honest == (
+            "The test is of 40 percent ±0.15: what it says is wrong in at most 5 percent of such "
+            "tests, and in 25 to 55 percent it may say nothing."
+        )
+
+
+def test_a_sequential_test_that_runs_out_of_runs_gives_no_verdict() -> None:
+    found = cep.verify(
+        PROGRAM, SCENARIO, "Twice", until="1 minute", bound=0.7, runs=5, sequential=True
+    )
+    assert (found.holds, found.is_close, found.to_json()["verdict"]) == (None, False, "open")
+    assert "5 runs did not make it clear, and are as many as asked for." in [
+        *reasons(found, is_planned=False)
+    ]
 
 
 def test_runs_without_a_counterexample_make_nothing_clear_before_their_end() -> None:

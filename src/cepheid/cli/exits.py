@@ -9,6 +9,7 @@ from cepheid.errors import Diagnostic, Severity
 GOOD = 0
 FOUND = 1  # findings of severity warning or error, a failed run, a failed test
 WRONG_USE = 2
+UNDECIDED = 3  # the runs of `verify` leave it open
 
 _USE = {
     "usage",

@@ -65,8 +65,8 @@ def search(
     """Find the shortest inputs that lead to an event.
 
     Maude tries every sequence of inputs that the environment allows, the
-    shortest first. A trace is an events file: `cepheid run` gives the event
-    again. Needs Maude: pip install 'cepheid[maude]'.
+    shortest first, on the statements behind the event. A trace is an events
+    file: `cepheid run` gives the event again. Needs Maude: pip install 'cepheid[maude]'.
 
       cepheid search bikes.epl --find Crash --within '10 seconds' --environment bikes.toml
       cepheid search bikes.epl --any-order --within '10 seconds' --environment bikes.toml
@@ -144,7 +144,9 @@ def _report(answer: Answer, goal: str, within: str, out: str | None) -> None:
 
     states = counted(answer.states, "state")
     if not answer.traces:
-        typer.echo(f"none within {within}: no inputs lead to {goal} ({states} seen)", err=True)
+        names = ", ".join(f"'{name}'" for name in answer.impossible)
+        why = f", as none can satisfy {names}" if not answer.states else ""
+        typer.echo(f"none within {within}: no inputs lead to {goal}{why} ({states} seen)", err=True)
         return
     _write([_lines(trace.events, trace.until) for trace in answer.traces], out)
     events = counted(len(answer.traces[0].events), "event")

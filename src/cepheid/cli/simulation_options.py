@@ -14,16 +14,15 @@ from cepheid.engines.registry import Offer, either, engines_that
 if TYPE_CHECKING:
     from cepheid.cli.terminal.progress import ProgressBar
 
-ScenarioFile: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--scenario",
-        "-s",
-        metavar="FILE",
-        help="Which events happen by chance: TOML.",
-        show_default=False,
-    ),
-]
+_SCENARIO = typer.Option(
+    "--scenario",
+    "-s",
+    metavar="FILE",
+    help="Which events happen by chance: TOML.",
+    show_default=False,
+)
+ScenarioFile: TypeAlias = Annotated[str, _SCENARIO]
+ScenarioFileIfAny: TypeAlias = Annotated[str | None, _SCENARIO]
 Until: TypeAlias = Annotated[
     str | None,
     typer.Option(

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheid.cli.exits import FOUND, GOOD
-from cepheid.cli.options import AsJson, Programs, load, one_of, write_file
+from cepheid.cli.exits import FOUND, GOOD, UNDECIDED
+from cepheid.cli.options import AsJson, ProgramsIfAny, load, one_of, write_file
 from cepheid.cli.simulation_options import (
     Confidence,
     MostEvents,
     Partitions,
     RunEngine,
-    ScenarioFile,
+    ScenarioFileIfAny,
     Seed,
     Until,
     Workers,
     doing_runs,
 )
 from cepheid.cli.spark_options import Conf, Master, Remote, Verbose
+from cepheid.errors import UsageError, error
 
 if TYPE_CHECKING:
     from cepheid.simulation.statistics import SamplePlan
@@ -30,8 +31,8 @@ _SHOWN = 20  # lines of a trace that are printed
 
 
 def verify(
-    programs: Programs,
-    scenario: ScenarioFile,
+    programs: ProgramsIfAny = None,
+    scenario: ScenarioFileIfAny = None,
     property: Annotated[
         str | None,
         typer.Option(
@@ -64,14 +65,18 @@ def verify(
         typer.Option("--runs", "-n", metavar="N", help="How many runs.", show_default="as needed"),
     ] = None,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Only say how many runs are needed.")
+        bool, typer.Option("--plan", help="Only say how many runs are needed; needs no program.")
     ] = False,
     bound: Annotated[
         float,
         typer.Option(metavar="P", help="The share of runs in which the property may be broken."),
     ] = 0.0,
     sequential: Annotated[
-        bool, typer.Option("--sequential", help="Stop as soon as the answer is clear.")
+        bool,
+        typer.Option(
+            "--sequential",
+            help="Stop as soon as the answer is clear; with --bound, as far as the precision tells.",
+        ),
     ] = False,
     interval: Annotated[
         str, typer.Option(metavar="NAME", help="exact (Clopper-Pearson) or wilson.")
@@ -105,11 +110,12 @@ def verify(
     A property is a pattern with @Property(kind='never'), 'eventually' or
     'always'. There are as many runs as confidence and precision need. A
     property that is broken comes with the fewest events that break it. The
-    exit code is 1 if the property does not hold.
+    exit code is 1 if the property does not hold, and 3 if the runs leave it
+    open.
 
       cepheid verify alarms.epl --scenario day.toml --property NoFire --until 1d
       cepheid verify alarms.epl --scenario day.toml --property NoFire --until 1d --trace fire.jsonl
-      cepheid verify alarms.epl --scenario day.toml --confidence 0.99 --plan
+      cepheid verify --confidence 0.99 --precision 0.01 --plan
       cepheid verify alarms.epl --scenario day.toml --bound 0.1 --sequential --until 1d
     """
     from cepheid import verbs
@@ -122,14 +128,18 @@ def verify(
     chosen_z = one_of(QUANTILES, z, "--z")
     method = one_of(METHODS, interval, "--interval")
     needed = plan_runs(confidence, precision, expected, chosen_z)
+    if plan:
+        _print_plan(needed, as_json=as_json)
+        return
+    if not programs or scenario is None:
+        fact = f"a property needs a program{' and a scenario' if programs else ''}"
+        hint = "cepheid verify alarms.epl --scenario day.toml; --plan alone says how many runs it takes"
+        raise UsageError(error("usage", fact, hint=hint))
     program = load(programs)
     property_of(program.resolve(), property)
     scenarios = [read_scenario(file) for file in (scenario, against) if file is not None]
     if trace is not None:
         spare("--trace", [trace], [*programs, scenario, *([against] if against else [])])
-    if plan:
-        _print_plan(needed, as_json=as_json)
-        return
     with doing_runs(engine, master=master, conf=conf, remote=remote, verbose=verbose) as progress:
         found = verbs.verify(
             program,
@@ -158,7 +168,7 @@ def verify(
         typer.echo(json.dumps(found.to_json(), indent=2, ensure_ascii=False))
     else:
         _print(found, is_planned=runs is None, trace=trace)
-    raise typer.Exit(GOOD if found.holds else FOUND)
+    raise typer.Exit(UNDECIDED if found.holds is None else GOOD if found.holds else FOUND)
 
 
 def _print_plan(plan: SamplePlan, *, as_json: bool) -> None:

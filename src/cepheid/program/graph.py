@@ -110,6 +110,17 @@ def graph_of(program: ResolvedProgram) -> Graph:
     return Graph(program, producers, components, tuple(levels[:count]), tuple(levels[count:]))
 
 
+def part_behind(type: str, program: ResolvedProgram) -> ResolvedProgram:
+    """The statements without which the events of a type would be others."""
+    wanted = {type}
+    names: set[str] = set()
+    while found := {s.name for s in program.statements if s.target in wanted} - names:
+        names |= found
+        inputs = {name for s in program.statements if s.name in names for name in s.inputs}
+        wanted |= {n for n, t in program.types.items() if inputs & {n, *t.ancestors}}
+    return program.part(names)
+
+
 def flow_of(
     statements: Sequence[ResolvedStatement],
     classes: Sequence[ResolvedClass],

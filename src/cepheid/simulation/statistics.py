@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import Enum
 from statistics import NormalDist
 from typing import Literal, TypeAlias
 
@@ -170,12 +171,23 @@ def plan(
 # When to stop.
 
 
+class Finding(Enum):
+    """What a sequential test has found out about a probability and a bound."""
+
+    KEPT = "at most the bound"
+    EXCEEDED = "more than the bound"
+    CLOSE = "within the precision of the bound"
+
+
 @dataclass(frozen=True, slots=True)
 class SequentialTest:
-    """Wald's test whether a probability is at most a bound, give or take the precision.
+    """Whether a probability is at most a bound, as far as the precision tells.
 
-    Both wrong answers are at most as probable as the confidence leaves open, as long as the
-    probability is outside of bound - precision to bound + precision.
+    Two of Wald's tests side by side (Sobel and Wald, 1949): one tells bound - precision from the bound,
+    one the bound from bound + precision. Whatever the probability is, a finding is false at most as
+    often as the confidence leaves open: a likelihood ratio reaches 1 / (1 - confidence) no more often
+    against the truth, however long one looks. Outside of bound - precision to bound + precision the
+    test finds KEPT or EXCEEDED as often as the confidence says; inside it may find CLOSE.
     """
 
     bound: float
@@ -183,18 +195,49 @@ class SequentialTest:
     confidence: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.bound - self.precision < self.bound + self.precision < 1:
+        if not 0 < self.low < self.high < 1:
             fact = f"no precision of {self.precision:g} around a bound of {self.bound:g}"
             hint = "bound - precision and bound + precision lie between 0 and 1"
             raise UsageError(error("usage", fact, hint=hint))
 
-    def decide(self, broken: npt.NDArray[np.bool_]) -> tuple[bool | None, int]:
-        """Whether the bound is kept, and after how many runs that is clear; None: not yet."""
-        low, high = self.bound - self.precision, self.bound + self.precision
+    @property
+    def low(self) -> float:
+        return self.bound - self.precision
+
+    @property
+    def high(self) -> float:
+        return self.bound + self.precision
+
+    @property
+    def _limit(self) -> float:
+        return -math.log(1 - self.confidence)
+
+    @property
+    def most_runs(self) -> int:
+        """After so many it is nearly always over: four times what the slowest case takes on average."""
+        share = self.bound * (1 - self.bound)
+        return math.ceil(4 * self._limit**2 * share / self.precision**2)
+
+    def decide(self, broken: npt.NDArray[np.bool_]) -> tuple[Finding | None, int]:
+        """What is found, and after how many runs; None: nothing yet."""
+        is_above_low, after = self._tell(self.low, self.bound, broken)
+        is_above_bound, later = self._tell(self.bound, self.high, broken)
+        # The first path lies above the second at every run, so they cannot contradict each other.
+        if is_above_low is False:
+            return Finding.KEPT, after
+        if is_above_bound:
+            return Finding.EXCEEDED, later
+        if is_above_low is None or is_above_bound is None:
+            return None, len(broken)
+        return Finding.CLOSE, max(after, later)
+
+    def _tell(
+        self, low: float, high: float, broken: npt.NDArray[np.bool_]
+    ) -> tuple[bool | None, int]:
+        """Which of two probabilities the runs speak for, and after how many; None: not yet."""
         hit, miss = math.log(high / low), math.log((1 - high) / (1 - low))
-        limit = math.log(self.confidence / (1 - self.confidence))
         path = np.cumsum(np.where(broken, hit, miss))
-        ended = np.flatnonzero(np.abs(path) >= limit)
+        ended = np.flatnonzero(np.abs(path) >= self._limit)
         if not len(ended):
             return None, len(broken)
-        return bool(path[ended[0]] < 0), int(ended[0]) + 1
+        return bool(path[ended[0]] > 0), int(ended[0]) + 1

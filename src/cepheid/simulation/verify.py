@@ -17,6 +17,7 @@ from cepheid.simulation.scenario import Scenario
 from cepheid.simulation.simulate import Until, Where, job_of, take_all, trace_of
 from cepheid.simulation.statistics import (
     Difference,
+    Finding,
     Interval,
     Method,
     SamplePlan,
@@ -27,6 +28,7 @@ from cepheid.simulation.statistics import (
 from cepheid.simulation.traces import Trace, smallest
 
 Truths: TypeAlias = npt.NDArray[np.bool_]  # one for each run
+_HOLDS = {Finding.KEPT: True, Finding.EXCEEDED: False, Finding.CLOSE: None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +37,8 @@ class Verdict:
 
     `estimate` is the share of runs in which its pattern matched, of an invariant its negation. With a
     bound, `holds` says whether the property is broken in at most that share of all runs, None where
-    the runs leave it open; else whether no run broke it.
+    the runs leave it open; else whether no run broke it. `is_close`: a sequential test has found that
+    the share is within the precision of the bound, and gives no verdict.
     """
 
     name: str
@@ -50,12 +53,20 @@ class Verdict:
     plan: SamplePlan
     is_sequential: bool
     trace: Trace | None
+    is_close: bool = False
     against: Verdict | None = None
     difference: Difference | None = None
 
     @property
     def estimate(self) -> float:
         return self.hits / self.runs
+
+    @property
+    def word(self) -> str:
+        """The verdict in a word."""
+        if self.holds is not None:
+            return "holds" if self.holds else "broken"
+        return "within-precision" if self.is_close else "open"
 
     def to_json(self) -> dict[str, object]:
         found: dict[str, object] = {
@@ -65,6 +76,10 @@ class Verdict:
             "low": self.interval.low,
             "high": self.interval.high,
             "runs": self.runs,
+            "bound": self.bound,
+            "precision": self.plan.precision,
+            "sequential": self.is_sequential,
+            "verdict": self.word,
             "holds": self.holds,
             "trace": None if self.trace is None else self.trace.records(),
         }
@@ -98,8 +113,10 @@ def verify(
     progress: Progress = no_progress,
 ) -> Verdict:
     wanted = property_of(program, property)
-    most = plan.runs if runs is None else runs
-    inquiry = _Inquiry(wanted, plan, most, bound, is_sequential, method, where, progress)
+    test = SequentialTest(bound, plan.precision, plan.confidence) if bound and is_sequential else None
+    planned = plan.runs if test is None else test.most_runs
+    most = planned if runs is None else runs
+    inquiry = _Inquiry(wanted, plan, most, bound, is_sequential, test, method, where, progress)
     needed = wanted.needed()
     job, *others = [
         job_of(needed, s, until=until, events=events, seed=seed)
@@ -125,6 +142,7 @@ class _Inquiry:
     runs: int
     bound: float
     is_sequential: bool
+    test: SequentialTest | None  # of a sequential inquiry with a bound
     method: Method
     where: Where
     progress: Progress
@@ -152,7 +170,8 @@ class _Inquiry:
             confidence=confidence,
             method=self.method,
             bound=self.bound,
-            holds=self._holds(matched, interval) if decided is None else decided[0],
+            holds=self._holds(matched, interval) if decided is None else _HOLDS[decided[0]],
+            is_close=decided is not None and decided[0] is Finding.CLOSE,
             plan=self.plan,
             is_sequential=self.is_sequential,
             trace=self._trace(job, self._broken(matched)),
@@ -165,22 +184,23 @@ class _Inquiry:
         broken = self._broken(matched)
         if not self.bound:
             return not broken.any()
+        if self.test is not None:  # an interval that is looked at again and again promises nothing
+            return None
         low, high = interval.low, interval.high
         if not self.property.is_broken_by_rows:
             low, high = 1 - high, 1 - low
         return True if high <= self.bound else False if low > self.bound else None
 
-    def _decided(self, matched: Truths) -> tuple[bool, int] | None:
-        """The answer of a sequential test and how many runs it took; None: there is none yet."""
+    def _decided(self, matched: Truths) -> tuple[Finding, int] | None:
+        """What a sequential inquiry has found, and how many runs it took; None: nothing yet."""
         if not self.is_sequential:
             return None
         broken = self._broken(matched)
-        if not self.bound:  # one counterexample is enough
+        if self.test is None:  # one counterexample is enough
             found = np.flatnonzero(broken)
-            return (False, int(found[0]) + 1) if len(found) else None
-        test = SequentialTest(self.bound, self.plan.precision, self.plan.confidence)
-        keeps, runs = test.decide(broken)
-        return None if keeps is None else (keeps, runs)
+            return (Finding.EXCEEDED, int(found[0]) + 1) if len(found) else None
+        finding, runs = self.test.decide(broken)
+        return None if finding is None else (finding, runs)
 
     def _trace(self, job: SimulationJob, broken: Truths) -> Trace | None:
         """The first run that broke the property, made small; what did not happen stays whole."""

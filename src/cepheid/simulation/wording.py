@@ -25,6 +25,8 @@ def answer(found: Verdict) -> str:
 def _conclusion(found: Verdict) -> str:
     if found.bound:
         share = f"{_percent(found.bound)} of all runs"
+        if found.is_close:
+            return f"no verdict, as it is broken in {_band(found)} of all runs, too close to the bound"
         if found.holds is None:
             return f"whether it is broken in at most {share} is still open"
         return f"it is broken in {'at most' if found.holds else 'more than'} {share}"
@@ -36,10 +38,13 @@ def reasons(found: Verdict, *, is_planned: bool) -> Iterator[str]:
     """How sure that is, and why there were so many runs."""
     low, high = _percent(found.interval.low), _percent(found.interval.high)
     sure = f"{100 * found.confidence:g} percent"
-    yield f"Its probability lies between {low} and {high} ({sure}, {_METHODS[found.method]})."
-    is_early = found.holds is not None if found.bound else not found.holds
-    if found.is_sequential and is_early:
-        yield f"{found.runs:,} runs made it clear; at most {_most(found, is_planned=is_planned)}."
+    how = _METHODS[found.method] + (", as for a fixed number of runs" * found.is_sequential)
+    yield f"Its probability lies between {low} and {high} ({sure}, {how})."
+    if found.is_sequential and found.bound:
+        yield from _of_the_test(found, is_planned=is_planned)
+    elif found.is_sequential and not found.holds:
+        most = f"{found.plan.runs:,} were planned" if is_planned else "as many as asked for"
+        yield f"{found.runs:,} runs made it clear; at most {most}."
     elif is_planned:
         precision = f"±{found.plan.precision:g}"
         yield f"{found.plan.runs:,} runs suffice for {precision} at {sure}: {found.plan.reason}."
@@ -48,8 +53,21 @@ def reasons(found: Verdict, *, is_planned: bool) -> Iterator[str]:
         yield f"{found.runs:,} runs were asked for; {needed}."
 
 
-def _most(found: Verdict, *, is_planned: bool) -> str:
-    return f"{found.plan.runs:,} were planned" if is_planned else "as many as asked for"
+def _of_the_test(found: Verdict, *, is_planned: bool) -> Iterator[str]:
+    is_over = found.holds is not None or found.is_close
+    limit = "all that were planned" if is_planned else "as many as asked for"
+    took = "made it clear" if is_over else f"did not make it clear, and are {limit}"
+    yield f"{found.runs:,} runs {took}."
+    wrong = f"{100 * (1 - found.confidence):.3g} percent"
+    yield (
+        f"The test is of {_percent(found.bound)} ±{found.plan.precision:g}: what it says is wrong in at"
+        f" most {wrong} of such tests, and in {_band(found)} it may say nothing."
+    )
+
+
+def _band(found: Verdict) -> str:
+    low, high = found.bound - found.plan.precision, found.bound + found.plan.precision
+    return f"{100 * low:.4g} to {_percent(high)}"
 
 
 def comparison(found: Verdict) -> str:

@@ -84,8 +84,9 @@ def verify(
 
     There are as many runs as confidence and precision need where `expected` is the probability in
     question; `z='paper'` counts with quantiles of two decimals. `bound` allows a property to be broken
-    in that share of the runs. `sequential` stops as soon as the answer is clear. `against` is another
-    scenario, to be compared with the first. The rest is as for `simulate`.
+    in that share of the runs. `sequential` stops as soon as the answer is clear; with a bound, it gives
+    no verdict where the truth is within the precision of it. `against` is another scenario, to be
+    compared with the first. The rest is as for `simulate`.
     """
     from cepheid.simulation.scenario import scenario_of
     from cepheid.simulation.statistics import METHODS, QUANTILES, SequentialTest, plan

@@ -29,6 +29,7 @@ from cepheid.engines.spark.session.spark_session import session as _session
 from cepheid.engines.spark.session.workers import check_other_machines
 from cepheid.engines.spark.stream.query import stream_late, stream_rejects, stream_rows
 from cepheid.errors import UsageError, error, suggest
+from cepheid.program.graph import part_behind
 from cepheid.program.resolved import ResolvedProgram
 
 LATE, REJECTS = "@late", "@rejects"  # what `output` may ask for beside derived types
@@ -115,13 +116,7 @@ def needed_for(output: str, program: ResolvedProgram) -> ResolvedProgram:
     if output not in derived:
         hint = suggest(output, derived, "derived types")
         raise UsageError(error("unknown-type", f"no statement derives '{output}'", hint=hint))
-    wanted = {output}
-    names: set[str] = set()
-    while found := {s.name for s in program.statements if s.target in wanted} - names:
-        names |= found
-        inputs = {name for s in program.statements if s.name in names for name in s.inputs}
-        wanted |= {n for n, t in program.types.items() if inputs & {n, *t.ancestors}}
-    return program.part(names)
+    return part_behind(output, program)
 
 
 def shown(rows: DataFrame, output: str | None) -> DataFrame:

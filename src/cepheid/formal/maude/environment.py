@@ -16,7 +16,7 @@ import itertools
 import math
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from cepheid.core.event import Event
@@ -43,6 +43,10 @@ class Environment:
     def first(self) -> tuple[Step, ...]:
         """What may come first: with no event before it, gaps make no difference."""
         return tuple(dict.fromkeys(Step(i.type, 0, i.values) for i in self.inputs))
+
+    def part(self, program: ResolvedProgram) -> Environment:
+        """The same inputs for a part of the program."""
+        return replace(self, program=program)
 
     def event(self, input: Step, instant: Instant, sequence: int = 0) -> Event:
         return input.event(self.program.types, instant, sequence)

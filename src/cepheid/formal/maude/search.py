@@ -1,7 +1,8 @@
 """Searching all sequences of inputs, the shortest first.
 
 Maude computes where each input leads from each state; states that are equal are followed once. Time
-ends where the search ends, so what only time brings is found, too.
+ends where the search ends, so what only time brings is found, too. The states are those of the
+statements behind what is looked for, as far as some input can satisfy them.
 
 Without an order (`find_difference`), Maude tries every order of the statements that have one priority,
 for each event anew; what the search follows then are sets of states that the same inputs lead to.
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from cepheid.analysis.possible import possible_part
 from cepheid.analysis.retention import speaks_with_time
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
@@ -24,6 +26,7 @@ from cepheid.formal.maude.environment import Environment
 from cepheid.formal.maude.process import Maude
 from cepheid.formal.maude.specify import Specification, specify
 from cepheid.formal.streams import Step
+from cepheid.program.graph import part_behind
 
 _SLACK = 500  # megabytes that one step may take, on top of those that a search may keep
 
@@ -55,6 +58,7 @@ class Answer:
     traces: tuple[Trace, ...]
     states: int
     length: int  # of the longest sequences that were tried
+    impossible: tuple[str, ...] = ()  # statements behind the event that no input can satisfy
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,13 +200,26 @@ def find(
     watch: Watch = _no_watch,
 ) -> Answer:
     """The shortest sequences of inputs that lead to an event of a type, if there are any."""
+    behind = environment.part(part_behind(goal, environment.program))
+    environment, impossible = _possible(behind)
+    if not any(s.target == goal for s in environment.program.statements):
+        return Answer((), 0, 0, impossible)
     specification = specify(environment.program)
     with Maude() as maude:
         maude.load(specification, by_rules=False)
         limits = limits or Limits()
         search = _Search(environment, end, limits, watch, maude, specification)
         traces = _find(search, goal)
-        return Answer(tuple(traces), len(search.seen), search.length)
+        return Answer(tuple(traces), len(search.seen), search.length, impossible)
+
+
+def _possible(environment: Environment) -> tuple[Environment, tuple[str, ...]]:
+    """Without the statements that no input can satisfy, and their names."""
+    events = [environment.event(input, environment.start) for input in environment.first]
+    kept = possible_part(environment.program, events)
+    names = {s.name for s in kept.statements}
+    dropped = (s.name for s in environment.program.statements if s.name not in names)
+    return environment.part(kept), tuple(dropped)
 
 
 def _find(search: _Search, goal: str) -> list[Trace]:
@@ -248,6 +265,7 @@ def find_difference(
 
     Also how many states were seen, and the length of the longest sequences tried.
     """
+    environment, _ = _possible(environment)
     specification = specify(environment.program)
     with Maude() as maude:
         maude.load(specification, any_order=True)

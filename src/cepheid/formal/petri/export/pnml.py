@@ -6,7 +6,7 @@ from itertools import count
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from cepheid.formal.petri.export.svg import positions
+from cepheid.formal.petri.export.panels import positions
 from cepheid.formal.petri.nets.net import Arc, Marking, Net, Place, Transition
 
 _NAMESPACE = "http://www.pnml.org/version-2009/grammar/pnml"

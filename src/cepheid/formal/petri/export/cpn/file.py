@@ -19,7 +19,7 @@ from cepheid.formal.petri.export.cpn.colours import (
 )
 from cepheid.formal.petri.export.cpn.prelude import DEFINITIONS, FUNCTIONS
 from cepheid.formal.petri.export.cpn.printing import Printer, Unwritable, definitions
-from cepheid.formal.petri.export.svg import positions
+from cepheid.formal.petri.export.panels import positions
 from cepheid.formal.petri.nets.net import (
     ColourSet,
     Marking,
