@@ -73,6 +73,8 @@ CATALOGUE: dict[str, str] = {
     "never-matches": "a statement whose conditions no events can satisfy",
     "always-true": "a condition that every event satisfies",
     "implied": "a statement whose matches are all matches of another one",
+    "duplicate-statement": "a statement that says what another one says",
+    "check-limit": "a part of a program that is too large to be checked in full",
     "unbounded-state": "a statement that keeps more and more, or longer than it can use it",
     "stuck": "a pattern that waits for ever for what can no longer come",
     "retention": "how long the events of a type matter, and to which statement",

@@ -13,6 +13,7 @@ from importlib import import_module
 from cepheid.analysis import (
     contradictions,
     cycles,
+    nulls,
     races,
     retention_report,
     state,
@@ -39,6 +40,16 @@ def _of_classes(module: str) -> Analysis:
     return find
 
 
+def _together(*analyses: Analysis) -> Analysis:
+    """One analysis of several kinds of declarations."""
+
+    def find(graph: Graph) -> Iterator[Diagnostic]:
+        for analysis in analyses:
+            yield from analysis(graph)
+
+    return find
+
+
 ANALYSES: Mapping[str, Analysis] = {
     "cycles": cycles.find,
     "priorities": races.find,
@@ -47,7 +58,7 @@ ANALYSES: Mapping[str, Analysis] = {
     "state": state.find,
     "retention": retention_report.find,
     "windows": windows.find,
-    "nulls": _of_classes("nulls"),
+    "nulls": _together(nulls.find, _of_classes("nulls")),
     "monotone": _of_classes("monotone"),
     "spans": _of_classes("observation"),
     "firing": _of_classes("firing"),

@@ -105,7 +105,8 @@ def _lifetime_of_repeat(repeat: Repeat) -> Bound:
     if not repeat.is_exact:
         return until
     assert repeat.high is not None
-    return least(until, add([lifetime(repeat.child)] * repeat.high))
+    once = lifetime(repeat.child)
+    return least(until, None if once is None else once * repeat.high)
 
 
 def _time_to_finish(pattern: Pattern) -> Bound:

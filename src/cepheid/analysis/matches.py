@@ -1,18 +1,18 @@
 """A match of a statement as formulas: its events, what must hold of them, and when.
 
 Events of types that only statements derive satisfy what one of these statements requires, three
-statements back. Times follow the order of the pattern, its guards and its timers, and the attribute
+statements back; where they are more than `MOST_ORIGINS`, nothing is known of them. Times follow the order of the pattern, its guards and its timers, and the attribute
 that holds the time of a type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
 from cepheid.analysis.lifetimes import KNOWN, longest
-from cepheid.analysis.solver import Events, Formula, Solver, SymbolicEvent
+from cepheid.analysis.solver import LONGEST, Events, Formula, Solver, SymbolicEvent
 from cepheid.core.time import MICROSECONDS, Period, TimeUnit
 from cepheid.core.types import DataType, EventTime, is_integral, lineage
 from cepheid.expr.tree import Column, Expr, conjuncts
@@ -37,6 +37,7 @@ from cepheid.program.graph import Graph
 from cepheid.program.resolved import OutputColumn, ResolvedStatement
 
 _DEPTH = 3  # how many statements back what feeds a statement is known
+MOST_ORIGINS = 20  # how many of them in all
 _DAY = MICROSECONDS["days"]
 _FOR_EVER = 50 * 365 * _DAY  # seconds in an int do not wrap around before that
 
@@ -50,18 +51,61 @@ class Match:
     conditions: list[tuple[Expr, Events]] = field(default_factory=list)  # in the order of the text
     bound: list[SymbolicEvent] = field(default_factory=list)  # its events in their order
     end: Formula = None
+    is_cut: bool = False  # whether there are more conditions than are looked at
+
+
+class Feeds:
+    """Where the events of each type come from, and where they have their time: once for a program."""
+
+    def __init__(self, graph: Graph) -> None:
+        program = graph.program
+        self.types = program.types
+        declared = {schema.name for schema in program.tree.schemas}
+        self.outside = {*program.input_types, *program.given, *declared}
+        self.in_cycles = {graph.statements[n].target for cycle in graph.cycles for n in cycle}
+        self.heirs: dict[str, list[str]] = {}  # the types whose events are of a type
+        for name in program.types:
+            for ancestor in lineage(name, program.types):
+                self.heirs.setdefault(ancestor, []).append(name)
+        self._makers: dict[str, list[ResolvedStatement]] = {}
+        for statement in graph.statements:
+            self._makers.setdefault(statement.target, []).append(statement)
+
+    def comes_from_outside(self, type: str) -> bool:
+        return not self.outside.isdisjoint(self.heirs.get(type, ()))
+
+    def makers(self, type: str) -> list[ResolvedStatement]:
+        """The statements that derive its events."""
+        heirs = self.heirs.get(type, ())
+        return [maker for heir in heirs for maker in self._makers.get(heir, ())]
+
+    def time_of(self, type: str) -> EventTime | None:
+        """Where the time of all events of a type is; derived ones have that of their cause."""
+        heirs = self.heirs.get(type, [])
+        rules = {self.types[heir].time for heir in heirs}
+        is_derived = any(heir in self._makers for heir in heirs)
+        return None if is_derived or len(rules) != 1 else rules.pop()
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """What a statement before requires of its events, and the mark under which it counts."""
+
+    mark: Formula
+    condition: Expr
+    statement: ResolvedStatement
 
 
 class World:
     """Describes matches and events as formulas."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self.types = graph.program.types
+    def __init__(self, feeds: Feeds) -> None:
+        self.feeds = feeds
+        self.types = feeds.types
         self.solver = Solver()
-        program = graph.program
-        declared = {schema.name for schema in program.tree.schemas}
-        self.outside = {*program.input_types, *program.given, *declared}
+        self.asked = 0  # statements, about what they derive
+        self.required: list[Requirement] = []  # of them
+        self.left_open: set[str] = set()  # types of which too many statements derive events
 
     def match(self, statement: ResolvedStatement, depth: int = _DEPTH) -> Match:
         found = Match()
@@ -123,29 +167,29 @@ class World:
         event = SymbolicEvent(self.solver.instant())
         match.bound.append(event)
         self._bind_time(type, event, match)
-        origins = self.origins(event, heirs_of(type, self.graph), depth)
-        if origins is not None and not self._in_cycle(type):
+        origins = self.origins(event, type, depth)
+        if origins is not None:
             match.facts.append(self.solver.z3.Or(*origins))
         return event
 
-    def origins(
-        self, event: SymbolicEvent, heirs: Sequence[str], depth: int
-    ) -> list[Formula] | None:
-        """Where an event of some types may come from; None: from anywhere."""
-        if depth == 0 or not self.outside.isdisjoint(heirs):
+    def origins(self, event: SymbolicEvent, type: str, depth: int) -> list[Formula] | None:
+        """Where an event of a type may come from; None: from anywhere, as far as is known."""
+        if depth == 0 or self.feeds.comes_from_outside(type) or type in self.feeds.in_cycles:
             return None
-        return self.derived(event, heirs, depth)
+        return self.derived(event, type, depth)
 
-    def derived(self, event: SymbolicEvent, heirs: Sequence[str], depth: int) -> list[Formula]:
-        makers = [s for s in self.graph.statements if s.target in heirs]
+    def derived(self, event: SymbolicEvent, type: str, depth: int) -> list[Formula] | None:
+        """What the statements that derive it require; None where they are too many."""
+        makers = self.feeds.makers(type)
+        if self.asked + len(makers) > MOST_ORIGINS:
+            self.left_open.add(type)
+            return None
+        self.asked += len(makers)
         return [self._origin(maker, event, depth - 1) for maker in makers]
-
-    def _in_cycle(self, type: str) -> bool:
-        return any(self.graph.statements[n].target == type for c in self.graph.cycles for n in c)
 
     def _bind_time(self, type: str, event: SymbolicEvent, match: Match) -> None:
         """The attribute that holds the time counts whole units of it."""
-        rule = _time_of(type, self.graph)
+        rule = self.feeds.time_of(type)
         found = self.types[type].find(rule.attribute) if rule else None
         if rule is not None and found is not None and is_integral(found):
             unit = MICROSECONDS[cast("TimeUnit", rule.unit)]
@@ -158,7 +202,7 @@ class World:
         """That an event is a row of a statement."""
         z3 = self.solver.z3
         match = self.match(maker, depth)
-        held = [self.solver.holds(expr, events) for expr, events in match.conditions]
+        held = [self._mark(maker, expr, events) for expr, events in match.conditions]
         equal = [
             self.solver.same(
                 self.solver.attribute(event, column.name, self._type_of(maker, column)),
@@ -168,6 +212,11 @@ class World:
             if not is_aggregated(column.expr)
         ]
         return z3.And(*match.facts, *held, *equal, event.instant >= match.end)
+
+    def _mark(self, maker: ResolvedStatement, condition: Expr, events: Events) -> Formula:
+        mark = self.solver.z3.Bool(f"required_{len(self.required)}")
+        self.required.append(Requirement(mark, condition, maker))
+        return self.solver.z3.Implies(mark, self.solver.holds(condition, events))
 
     def _type_of(self, maker: ResolvedStatement, column: OutputColumn) -> DataType:
         """That of the attribute, which may hold the values of other statements, too."""
@@ -183,7 +232,7 @@ def _surely_bound(pattern: Pattern) -> Iterator[Atom]:
             yield from _surely_bound(child)
 
 
-def longest_run(graph: Graph, statement: ResolvedStatement) -> int | None:
+def longest_run(feeds: Feeds, statement: ResolvedStatement) -> int | None:
     """How long after its first event a match can be complete, if conditions on the time say so.
 
     The end is exclusive, like that of `timer:within`. A `where` counts only where a match that it
@@ -196,9 +245,9 @@ def longest_run(graph: Graph, statement: ResolvedStatement) -> int | None:
         return None
     if tree.window is not None or tree.output is not None:
         statement = replace(statement, where=None, having=None)
-    if not _tests_time(statement, graph):
+    if not _tests_time(statement, feeds):
         return None
-    world = World(graph)
+    world = World(feeds)
     match = world.match(statement, depth=0)
     held = [world.solver.holds(expr, events) for expr, events in match.conditions]
     lasts = match.end - match.bound[0].instant
@@ -206,11 +255,11 @@ def longest_run(graph: Graph, statement: ResolvedStatement) -> int | None:
     return None if last is None or last >= _FOR_EVER else last + 1
 
 
-def _tests_time(statement: ResolvedStatement, graph: Graph) -> bool:
+def _tests_time(statement: ResolvedStatement, feeds: Feeds) -> bool:
     """Whether an attribute that holds a time is part of a condition, as far as names tell."""
     assert statement.pattern is not None
     parts = list(atoms(statement.pattern))
-    rules = [_time_of(part.event_type, graph) for part in parts]
+    rules = [feeds.time_of(part.event_type) for part in parts]
     names = {rule.attribute for rule in rules if rule is not None}
     conditions = [*(part.condition for part in parts), statement.where, statement.having]
     return any(
@@ -221,22 +270,11 @@ def _tests_time(statement: ResolvedStatement, graph: Graph) -> bool:
     )
 
 
-def heirs_of(type: str, graph: Graph) -> list[str]:
-    """The types whose events are of a type."""
-    types = graph.program.types
-    return [name for name in types if type in lineage(name, types)]
-
-
-def _time_of(type: str, graph: Graph) -> EventTime | None:
-    """Where the time of all events of a type is; derived ones have that of their cause."""
-    heirs = heirs_of(type, graph)
-    rules = {graph.program.types[heir].time for heir in heirs}
-    is_derived = any(s.target in heirs for s in graph.statements)
-    return None if is_derived or len(rules) > 1 else rules.pop()
-
-
 def _add(match: Match, condition: Expr | None, events: Events) -> None:
-    match.conditions += [(part, dict(events)) for part in conjuncts(condition)]
+    parts = conjuncts(condition)
+    match.is_cut = match.is_cut or len(match.conditions) + len(parts) > LONGEST
+    known = dict(events)
+    match.conditions += [(part, known) for part in parts[: LONGEST - len(match.conditions)]]
 
 
 def _shortest(period: Period) -> int:

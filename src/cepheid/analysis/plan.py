@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cepheid.analysis.keys import Split, equal_places, place_of, split_of
-from cepheid.analysis.matches import longest_run
+from cepheid.analysis.matches import Feeds, longest_run
 from cepheid.analysis.pushdown import Columns, Filters, columns_of, early_filters
 from cepheid.analysis.retention import Retention, retention_of, speaks_with_time
 from cepheid.core.types import EventType
 from cepheid.pattern.algebra import Occurrence
-from cepheid.program.graph import Graph, graph_of
+from cepheid.program.graph import graph_of
 from cepheid.program.normal import normalize_statement
 from cepheid.program.normal.nodes import events
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
@@ -39,18 +39,19 @@ class StatementPlan:
 
 def plan_program(program: ResolvedProgram, runs_on: str) -> tuple[StatementPlan, ...]:
     """A plan for each statement; the caller knows what runs them."""
-    graph = graph_of(program)
-    return tuple(_plan(statement, graph, runs_on) for statement in program.statements)
+    feeds = Feeds(graph_of(program))
+    return tuple(_plan(statement, program, feeds, runs_on) for statement in program.statements)
 
 
-def _plan(statement: ResolvedStatement, graph: Graph, runs_on: str) -> StatementPlan:
-    program = graph.program
+def _plan(
+    statement: ResolvedStatement, program: ResolvedProgram, feeds: Feeds, runs_on: str
+) -> StatementPlan:
     split = split_of(statement, program.types)
     return StatementPlan(
         statement,
         split,
         _context_hint(statement, program) if split.by is None else None,
-        retention_of(statement, longest_run(graph, statement)),
+        retention_of(statement, longest_run(feeds, statement)),
         runs_on,
         columns_of(statement, program.types, split),
         early_filters(statement, program.types),

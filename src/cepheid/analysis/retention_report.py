@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cepheid.analysis.lifetimes import Bound, add
-from cepheid.analysis.matches import longest_run
+from cepheid.analysis.matches import Feeds, longest_run
 from cepheid.analysis.retention import Retention, retention_of
 from cepheid.core.time import Period
 from cepheid.core.types import lineage
@@ -48,7 +48,8 @@ def find(graph: Graph) -> Iterator[Diagnostic]:
 
 def horizons(graph: Graph) -> dict[str, tuple[Reach, ...]]:
     """For each type from outside how long its events matter to each statement that they reach."""
-    retentions = [retention_of(s, longest_run(graph, s)) for s in graph.statements]
+    feeds = Feeds(graph)
+    retentions = [retention_of(s, longest_run(feeds, s)) for s in graph.statements]
     return {
         name: tuple(_reaches(graph, retentions, name).values())
         for name in graph.program.input_types

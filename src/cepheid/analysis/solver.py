@@ -1,14 +1,14 @@
 """Typed expressions as formulas for Z3, with SQL nulls; nothing else knows Z3.
 
 Whatever has no exact formula (functions, arithmetic on floats, regular expressions, nested values)
-becomes an unknown that may have any value, also null. So what Z3 cannot satisfy, no event can; what
-it can satisfy may still be impossible. Numbers are compared by their mathematical values, integers
-have the range of their type and wrap beyond it, floats may be NaN.
+becomes an unknown that may have any value, also null; so does what is longer than `LONGEST`. So what
+Z3 cannot satisfy, no event can; what it can satisfy may still be impossible. Numbers are compared by
+their mathematical values, integers have the range of their type and wrap beyond it, floats may be NaN.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, singledispatchmethod
 from typing import Any
@@ -36,6 +36,7 @@ _LAST_CHARACTER = 0x2FFFF  # that Z3's texts may have
 # What one question may cost. Steps are counted, so that a busy machine gives the same answers; they
 # are some seconds' work at most, and the time is for what goes on without counting.
 LIMITS = {"rlimit": 2_000_000, "timeout": 60_000}
+LONGEST = 200  # operands of one `and`, `or` or `in` that are looked at
 _RANGES: dict[DataType, tuple[int, int]] = {INT: INT_RANGE, LONG: LONG_RANGE}
 _FLOATS = (FLOAT, DOUBLE)
 _NUMBERS = (INT, LONG, *_FLOATS)
@@ -76,15 +77,40 @@ class Solver:
         self.z3 = _z3()
         self.facts: list[Formula] = []  # what holds of every unknown
         self.count = 0
+        self._session: Any = None  # keeps the facts from question to question
+        self._told = 0  # how many of them it knows
         # Results of arithmetic on floats; the operands must live as long as their numbers count.
         self._results: dict[tuple[str, int, int], tuple[Term, Term, Term]] = {}
 
     def can_hold(self, formulas: list[Formula]) -> bool:
         """False only where Z3 is certain."""
-        solver = self.z3.Solver()
+        solver = self._with_facts()
+        solver.push()
+        solver.add(*formulas)
+        answer = solver.check()
+        solver.pop()
+        return bool(answer != self.z3.unsat)
+
+    def clash(self, formulas: Sequence[Formula], beside: Sequence[Formula]) -> list[int]:
+        """The places of few formulas that cannot all hold beside others; none where they can."""
+        solver = self.z3.SimpleSolver()
         solver.set(**LIMITS)
-        solver.add(*self.facts, *formulas)
-        return bool(solver.check() != self.z3.unsat)
+        solver.set("core.minimize", True)  # noqa: FBT003 (it is Z3's)
+        solver.add(*self.facts, *beside)
+        marks = [self.z3.Bool(f"formula_{place}") for place in range(len(formulas))]
+        solver.add(*(self.z3.Implies(m, f) for m, f in zip(marks, formulas, strict=True)))
+        if solver.check(*marks) != self.z3.unsat:
+            return []
+        blamed = {str(mark) for mark in solver.unsat_core()}
+        return [place for place, mark in enumerate(marks) if str(mark) in blamed]
+
+    def _with_facts(self) -> Any:
+        if self._session is None:
+            self._session = self.z3.SimpleSolver()
+        self._session.set(**LIMITS)
+        self._session.add(*self.facts[self._told :])
+        self._told = len(self.facts)
+        return self._session
 
     def most(self, amount: Formula, formulas: list[Formula]) -> int | None:
         """The largest value of an amount; None where there is none, or Z3 finds none."""
@@ -194,6 +220,8 @@ class Solver:
 
     @term.register
     def _and(self, expr: And, events: Events) -> Term:
+        if len(expr.operands) > LONGEST:
+            return self.unknown(BOOLEAN)
         terms = [self.term(operand, events) for operand in expr.operands]
         return self._boolean(
             self.z3.And(*map(self.is_true, terms)), self.z3.Or(*map(self.is_false, terms))
@@ -201,6 +229,8 @@ class Solver:
 
     @term.register
     def _or(self, expr: Or, events: Events) -> Term:
+        if len(expr.operands) > LONGEST:
+            return self.unknown(BOOLEAN)
         terms = [self.term(operand, events) for operand in expr.operands]
         return self._any(terms)
 
@@ -312,6 +342,8 @@ class Solver:
 
     @term.register
     def _in_list(self, expr: InList, events: Events) -> Term:
+        if len(expr.items) > LONGEST:
+            return self.unknown(BOOLEAN)
         operand = self.term(expr.operand, events)
         items = [self.term(item, events) for item in expr.items]
         found = self._any([self.compare("=", operand, item) for item in items])

@@ -21,7 +21,7 @@ from dataclasses import replace
 
 from cepheid.analysis.keys import split_of
 from cepheid.analysis.lifetimes import waiting_runs
-from cepheid.analysis.matches import World, longest_run
+from cepheid.analysis.matches import Feeds, World, longest_run
 from cepheid.analysis.plan import likely_context
 from cepheid.analysis.retention import retention_of
 from cepheid.analysis.solver import Formula, SymbolicEvent
@@ -35,17 +35,18 @@ from cepheid.program.resolved import ResolvedStatement
 
 
 def find(graph: Graph) -> Iterator[Diagnostic]:
+    feeds = Feeds(graph)
     for statement in graph.statements:
         grows = retention_of(statement).grows
-        if grows is not None and not _replaces_runs(graph, statement):
-            yield _growing(graph, statement, grows)
-        yield from _stuck(graph, statement)
+        if grows is not None and not _replaces_runs(feeds, statement):
+            yield _growing(feeds, statement, grows)
+        yield from _stuck(feeds, statement)
         yield from _missing_key(graph, statement)
 
 
-def _growing(graph: Graph, statement: ResolvedStatement, grows: str) -> Diagnostic:
+def _growing(feeds: Feeds, statement: ResolvedStatement, grows: str) -> Diagnostic:
     waits = isinstance(statement.pattern, FollowedBy) and waiting_runs(statement.pattern)
-    longest = longest_run(graph, statement) if waits == grows else None
+    longest = longest_run(feeds, statement) if waits == grows else None
     span = statement.tree.source.span or statement.tree.span
     if longest is not None:
         period = Period(longest)
@@ -59,13 +60,13 @@ def _growing(graph: Graph, statement: ResolvedStatement, grows: str) -> Diagnost
     return warning("unbounded-state", fact, span)
 
 
-def _stuck(graph: Graph, statement: ResolvedStatement) -> Iterator[Diagnostic]:
+def _stuck(feeds: Feeds, statement: ResolvedStatement) -> Iterator[Diagnostic]:
     """Only where nothing but the next event moves the pattern on: neither a guard nor `and not`."""
     steps = statement.pattern.child if isinstance(statement.pattern, Every) else None
     if not isinstance(steps, FollowedBy) or not all(isinstance(s, Atom) for s in steps.parts):
         return
     # What `where` refuses is a match all the same.
-    longest = longest_run(graph, replace(statement, where=None, having=None))
+    longest = longest_run(feeds, replace(statement, where=None, having=None))
     if longest is not None:
         fact = (
             f"'{statement.name}' waits for ever once its time is up: it follows one match at a time,"
@@ -86,7 +87,7 @@ def _missing_key(graph: Graph, statement: ResolvedStatement) -> Iterator[Diagnos
 # Bounds that the pattern alone does not show.
 
 
-def _replaces_runs(graph: Graph, statement: ResolvedStatement) -> bool:
+def _replaces_runs(feeds: Feeds, statement: ResolvedStatement) -> bool:
     """Whether every event that starts a run moves on, or ends, each run that waits."""
     pattern = statement.pattern
     if not isinstance(pattern, FollowedBy):
@@ -95,12 +96,12 @@ def _replaces_runs(graph: Graph, statement: ResolvedStatement) -> bool:
     if not (isinstance(first, Every) and isinstance(first.child, Atom)):
         return False
     start = first.child
-    taken = lineage(start.event_type, graph.program.types)
+    taken = lineage(start.event_type, feeds.types)
     if not all(_is_one_step(part) for part in rest):
         return False
     if any(atom.event_type not in taken for part in rest for atom in atoms(part)):
         return False
-    return _Replacing(World(graph), start).all(rest)
+    return _Replacing(World(feeds), start).all(rest)
 
 
 def _is_one_step(part: Pattern) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 from cepheid.core.types import EventType, lineage
 from cepheid.program.resolved import ResolvedClass, ResolvedProgram, ResolvedStatement
@@ -133,14 +134,14 @@ def flow_of(
         if statement.target in places:
             told[statement.target].append(number)
 
+    makers: dict[str, list[int]] = {}  # of events that are of a type
+    for number, statement in enumerate(statements):
+        for name in lineage(statement.target, types) if statement.target not in places else ():
+            makers.setdefault(name, []).append(number)
+
     def of_statement(statement: ResolvedStatement) -> tuple[int, ...]:
-        inputs = set(statement.inputs)
-        makers = [
-            maker
-            for maker, s in enumerate(statements)
-            if s.target not in places and inputs & lineage(s.target, types)
-        ]
-        return (*makers, *(places[name] for name in statement.inputs if name in places))
+        taken = {maker for name in statement.inputs for maker in makers.get(name, ())}
+        return (*sorted(taken), *(places[name] for name in statement.inputs if name in places))
 
     def of_class(declared: ResolvedClass) -> tuple[int, ...]:
         return (*told[declared.name], *(places[n] for n in declared.reads if n in places))
@@ -150,15 +151,57 @@ def flow_of(
 
 def strong_components(producers: Sequence[Sequence[int]]) -> Iterator[list[int]]:
     """The statements, those of a cycle together, each after its producers; else in text order."""
-    upstream = [reachable(n, producers) for n in range(len(producers))]
-    pending = dict.fromkeys(range(len(producers)))
-    while pending:
-        ready = (n for n in pending if all(n in upstream[u] for u in upstream[n] & pending.keys()))
-        first = next(ready)
-        component = [n for n in pending if n == first or n in upstream[first]]
-        for n in component:
-            del pending[n]
-        yield component
+    components = _components(producers)
+    home = {n: place for place, component in enumerate(components) for n in component}
+    missing = [{home[m] for n in c for m in producers[n]} - {p} for p, c in enumerate(components)]
+    takers: list[list[int]] = [[] for _ in components]
+    for place, before in enumerate(missing):
+        for maker in before:
+            takers[maker].append(place)
+    ready = [(components[place][0], place) for place, before in enumerate(missing) if not before]
+    heapify(ready)
+    while ready:
+        _, place = heappop(ready)
+        yield components[place]
+        for taker in takers[place]:
+            missing[taker].discard(place)
+            if not missing[taker]:
+                heappush(ready, (components[taker][0], taker))
+
+
+def _components(edges: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The strongly connected components by Tarjan's way, on a stack of our own: chains are long."""
+    found: list[list[int]] = []
+    order: dict[int, int] = {}  # when a node was seen first
+    lowest: dict[int, int] = {}  # the first seen of those that it leads back to
+    open_nodes: list[int] = []
+    is_open: set[int] = set()
+    for root in range(len(edges)):
+        walks = [(root, iter(edges[root]))] if root not in order else []
+        while walks:
+            node, following = walks[-1]
+            if node not in order:
+                order[node] = lowest[node] = len(order)
+                open_nodes.append(node)
+                is_open.add(node)
+            for other in following:
+                if other not in order:
+                    walks.append((other, iter(edges[other])))
+                    break
+                if other in is_open:
+                    lowest[node] = min(lowest[node], order[other])
+            else:
+                walks.pop()
+                if walks:
+                    above = walks[-1][0]
+                    lowest[above] = min(lowest[above], lowest[node])
+                if lowest[node] == order[node]:
+                    component = [open_nodes.pop()]
+                    while component[-1] != node:
+                        component.append(open_nodes.pop())
+                    is_open.difference_update(component)
+                    found.append(sorted(component))
+    return found
 
 
 def reachable(start: int, edges: Sequence[Sequence[int]]) -> set[int]:

@@ -99,7 +99,11 @@ def _note(units: Sequence[Unit]) -> str:
     across = [
         place for place, found in shared_by(units).items() if len({u.statement for u in found}) > 1
     ]
-    return f"blue: events, by way of shared places; statements share {', '.join(across)}" if across else ""
+    return (
+        f"blue: events, by way of shared places; statements share {', '.join(across)}"
+        if across
+        else ""
+    )
 
 
 # Frames.
@@ -216,8 +220,7 @@ class _Page:
         self.note = note
         self.levels = _levels(len(frames), flows)
         self.boxes = {
-            f"f:{n}": Box(f"f:{n}", self.levels[n], (frame.name,))
-            for n, frame in enumerate(frames)
+            f"f:{n}": Box(f"f:{n}", self.levels[n], (frame.name,)) for n, frame in enumerate(frames)
         }
         self.routes = {
             flow: route_of((f"f:{flow.start}", f"f:{flow.end}"), self.boxes)
