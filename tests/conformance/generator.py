@@ -166,6 +166,9 @@ FORMS = {
         "sum(distinct <number>)",
         "median(<number>)",
         "stddev(<number>)",
+        "avedev(<number>)",
+        "nth(<value>, 1)",
+        "sum(all <number>)",
     ),
 }
 

@@ -270,6 +270,7 @@ class AggregateRow(Declared):
     NUMBER = auto()  # how a sum is rounded
     IS_REAL = auto()  # whether the argument is a float or a double
     OWNER = auto()  # of the entries of distinct values; NONE: they need not be
+    INDEX = auto()  # of NTH: so many places before the last
     WIDTH = auto()
 
 
@@ -288,6 +289,9 @@ class AggregateKind(Declared):
     FIRST = auto()
     FIRST_EVER = auto()
     LAST = auto()
+    MEAN_DEVIATION = auto()
+    NTH = auto()
+    NTH_EVER = auto()
 
 
 class Rounding(Declared):

@@ -281,7 +281,7 @@ def count_delta(memory, window, running, is_time):
     if count != NONE:
         is_time = max(memory[place + RunningRow.NEW], memory[place + RunningRow.OLD]) >= count
     elif memory[window + WindowRow.WHEN] == NONE:
-        arm_rate(memory, window, running, memory[Head.TIMER] != NONE)
+        arm_rate(memory, window, running, 1 if memory[Head.TIMER] != NONE else 0)
     if is_time:
         let_out(memory, window, running)
 
@@ -290,15 +290,15 @@ def count_delta(memory, window, running, is_time):
 def arm_rate(memory, window, running, is_due):
     """Arms for the end of the running period, if that is not done.
 
-    `is_due` says that a period that ends just now has not ended yet.
+    `is_due` is 1 where a period that ends just now has not ended yet.
     """
     place = at(memory, Region.RUNNING, running)
     if memory[place + RunningRow.RATE_ANCHOR] == START:
         memory[place + RunningRow.RATE_ANCHOR] = memory[CLOCK]
-        is_due = False
+        is_due = 0
     if memory[place + RunningRow.RATE_DUE] == NEVER:
         every, months = memory[window + WindowRow.EVERY], memory[window + WindowRow.EVERY_MONTHS]
-        now = memory[CLOCK] - 1 if is_due else memory[CLOCK]
+        now = memory[CLOCK] - is_due
         due = next_boundary(memory[place + RunningRow.RATE_ANCHOR], every, months, now)
         arm_running(memory, window, running, due, TimerStage.RATE)
 
