@@ -166,6 +166,9 @@ FORMS = {
         "sum(distinct <number>)",
         "median(<number>)",
         "stddev(<number>)",
+        "avedev(<number>)",
+        "nth(<value>, 1)",
+        "sum(all <number>)",
     ),
 }
 
@@ -469,7 +472,8 @@ class Statements(Patterns):
         if by and self.happens(3):
             parts.append(f" group by {by}")
         if self.happens(7):
-            parts.append(f" having {self.pick('count(*) > 1', 'count(*) < 3')}")
+            having = self.pick("count(*) > 1", "count(*) < 3", self.truth(names))
+            parts.append(f" having {having}")
         if self.happens(3):
             parts.append(f" output {self.output()}")
         if by and self.happens(5):

@@ -23,7 +23,7 @@ Windows
 - time_batch on a fixed grid (a reference, or START_EAGER outside contexts): two periods, one to
   wait and one to leave. Otherwise the first row fixes the grid: without bound. So does
   length_batch.
-- `first`, `last` and `stddev` of distinct values: without bound, because a value keeps the place of
+- `first`, `last`, `nth`, `avedev` and `stddev` of distinct values: without bound, because a value keeps the place of
   its first occurrence as long as others like it follow.
 - Windows and aggregates of which nothing is known: without bound.
 
@@ -77,9 +77,11 @@ from cepheid.pattern.tree import (
 from cepheid.program.resolved import ResolvedStatement, Shape
 from cepheid.program.tree import KeepAll, LengthBatch, LengthWindow, TimeBatch, TimeWindow, Window
 
-_FORGET = ("avg", "count", "first", "last", "max", "median", "min", "stddev", "sum")
+_FORGET = (
+    *("avedev", "avg", "count", "first", "last", "max", "median", "min", "nth", "stddev", "sum"),
+)
 _FORGET_DISTINCT = ("avg", "count", "max", "median", "min", "sum")
-_KEEP_ONE = ("avg", "count", "first", "last", "max", "min", "sum")  # where rows never leave
+_KEEP_ONE = ("avg", "count", "first", "last", "max", "min", "nth", "sum")  # where rows never leave
 _BOUNDED = TimeWindow | TimeBatch | LengthWindow | LengthBatch
 _NOT_KNOWN = "nothing is known of how long a row stays in its window"
 

@@ -43,11 +43,14 @@ def _hint(function: str) -> str | None:
 def _aggregate(function: str, *arguments: Operand, distinct: bool = False) -> Expression:
     """An aggregate; a text names its column."""
     counts_rows = function == "count" and not arguments and not distinct
+    index = None
+    if function == "nth" and len(arguments) == 2 and isinstance(arguments[1], int):
+        *arguments, index = arguments
     if len(arguments) != 1 and not counts_rows:
         fact = f"{function} takes one argument, not {len(arguments)}"
         refuse("wrong-arguments", fact, f"write cep.agg.{function}('x')")
     argument = column(arguments[0]) if arguments else None
-    return Expression(Aggregate(function, argument, distinct))
+    return Expression(Aggregate(function, argument, distinct, index))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Functions of many rows, kept up to date as rows enter and leave; one rule for all engines.
 
-- Nulls do not count, except for `count(*)`, `first` and `last`.
+- Nulls do not count, except for `count(*)`, `first`, `last` and `nth`.
 - Of no rows, `count` is 0 and everything else null; `stddev` is null for fewer than two values.
 - `sum` has the type of its argument and wraps around or rounds as `+` does. Doubles are added on
   entry and subtracted on leaving, in the order of the rows, by plain floating-point addition; when
@@ -11,6 +11,8 @@
   an even number of values is half the sum of the two middle ones.
 - `stddev` is the sample standard deviation (n - 1) in two passes over the values in the order of
   their entry, by plain addition: first the mean, then the squared differences.
+- `avedev` is the mean of the distances from the mean, in two passes like `stddev`.
+- `nth(x, n)` is the value that entered n places before the last; `nth(x, 0)` is `last(x)`.
 - `distinct` lets a value in with its first occurrence and out with its last.
 
 State is explicit: `save` gives JSON that `load` takes back.
@@ -54,8 +56,11 @@ def make_aggregator(node: Aggregate, *, rows_leave: bool = True) -> Aggregator:
     Where rows never leave, `min`, `max`, `first` and `last` need to keep one value only.
     """
     argument = LONG if node.argument is None else node.argument.type
-    if not rows_leave and node.function in _REPLACES:
-        aggregator: Aggregator = _Kept(_REPLACES[node.function], _SHOWS.get(node.function, _same))
+    aggregator: Aggregator
+    if node.index is not None:
+        aggregator = _Nth(node.index, rows_leave=rows_leave)
+    elif not rows_leave and node.function in _REPLACES:
+        aggregator = _Kept(_REPLACES[node.function], _SHOWS.get(node.function, _same))
     else:
         aggregator = _MAKERS[node.function](argument)
     if argument == ANY and AGGREGATES[node.function].parameter is Kind.NUMBER:
@@ -228,7 +233,26 @@ class _Last(_InOrder):
         return self.values[-1] if self.values else None
 
 
-class _Deviation(_InOrder):
+class _Nth(_InOrder):
+    """The value so many places before the last."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int, *, rows_leave: bool) -> None:
+        super().__init__()
+        self.index = index
+        self.values = deque(maxlen=None if rows_leave else index + 1)
+
+    def result(self) -> Value:
+        return self.values[-1 - self.index] if self.index < len(self.values) else None
+
+    def load(self, state: JSON) -> None:
+        self.values.extend(decode_value(value) for value in cast("list[JSON]", state))
+
+
+class _Doubles(_InOrder):
+    """The values that are not null, as doubles; the root of what goes over them twice."""
+
     __slots__ = ()
 
     def enter(self, value: Value) -> None:
@@ -238,6 +262,21 @@ class _Deviation(_InOrder):
     def leave(self, value: Value) -> None:
         if value is not None:
             super().leave(float(cast("Number", value)))
+
+
+class _MeanDeviation(_Doubles):
+    __slots__ = ()
+
+    def result(self) -> Value:
+        values = cast("deque[float]", self.values)
+        if not values:
+            return None
+        mean = _plain_sum(values) / len(values)
+        return _plain_sum(abs(value - mean) for value in values) / len(values)
+
+
+class _Deviation(_Doubles):
+    __slots__ = ()
 
     def result(self) -> Value:
         values = cast("deque[float]", self.values)
@@ -364,6 +403,7 @@ _MAKERS: dict[str, Callable[[DataType], Aggregator]] = {
     "min": lambda _: _Least(),
     "max": lambda _: _Greatest(),
     "median": lambda _: _Median(),
+    "avedev": lambda _: _MeanDeviation(),
     "stddev": lambda _: _Deviation(),
     "first": lambda _: _First(),
     "last": lambda _: _Last(),

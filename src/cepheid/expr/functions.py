@@ -410,6 +410,7 @@ class AggregateFunction:
 
 
 AGGREGATES: dict[str, AggregateFunction] = {
+    "avedev": AggregateFunction("the mean distance from the mean", _N, DOUBLE),
     "avg": AggregateFunction("the mean", _N, DOUBLE),
     "count": AggregateFunction("how many are not null; count(*) counts rows", _V, LONG),
     "first": AggregateFunction("the value of the first row still counted", _V, Result.FIRST),
@@ -417,6 +418,9 @@ AGGREGATES: dict[str, AggregateFunction] = {
     "max": AggregateFunction("the greatest", _O, Result.FIRST),
     "median": AggregateFunction("the middle value", _N, DOUBLE),
     "min": AggregateFunction("the least", _O, Result.FIRST),
+    "nth": AggregateFunction(
+        "nth(x, n): the value of the n-th row before the last", _V, Result.FIRST
+    ),
     "stddev": AggregateFunction("the sample standard deviation", _N, DOUBLE),
     "sum": AggregateFunction("the sum", _N, Result.FIRST),
 }

@@ -190,7 +190,8 @@ def _call(expr: Call, *arguments: str) -> str:
 
 def _aggregate(expr: Aggregate, argument: str = "*") -> str:
     distinct = "distinct " if expr.distinct and expr.argument is not None else ""
-    return f"{expr.function}({distinct}{argument})"
+    index = "" if expr.index is None else f", {expr.index}"
+    return f"{expr.function}({distinct}{argument}{index})"
 
 
 # Each takes the node and the texts of its parts, from left to right.

@@ -8,7 +8,7 @@ of the event at hand.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cepheid.core.types import ANY, ArrayType, DataType, EventRef, EventType, RecordType, is_open
 from cepheid.errors import Diagnostic, ProgramError, Span, error, suggest
@@ -24,6 +24,8 @@ class Scope:
     current: DataType | None = None  # the event at hand, if there is one
     current_names: frozenset[str] = frozenset()  # what denotes it: its tag, alias, type name
     later_tags: frozenset[str] = frozenset()  # tags of the pattern that are not bound here
+    # Tags whose attributes may be named alone, where only one of them has such an attribute.
+    implied: tuple[str, ...] = ()
     no_aggregates: str | None = None  # why aggregates are not allowed, e.g. "in a filter"
 
     def fields_of(self, owner: DataType) -> EventType | None:
@@ -46,7 +48,25 @@ def resolve_name(ref: Ref, scope: Scope) -> Column:
         return _whole_or_path(ref, head.name, scope.tags[head.name], rest, scope)
     if _is_declared(head.name, scope) or _is_undeclared_attribute(head.name, scope):
         return _attribute(ref, scope)
+    owner = _implied_owner(ref, scope)
+    if owner is not None:
+        return _whole_or_path(
+            replace(ref, parts=(Part(owner),)), owner, scope.tags[owner], ref.parts, scope
+        )
     raise ProgramError(_unknown(ref, scope))
+
+
+def _implied_owner(ref: Ref, scope: Scope) -> str | None:
+    """The one tag that an attribute without a tag must belong to."""
+    name = ref.parts[0].name
+    known = {tag: scope.fields_of(scope.tags[tag]) for tag in scope.implied}
+    owners = [tag for tag, fields in known.items() if fields is not None and fields.find(name)]
+    if len(owners) > 1:
+        fact = f"{name!r} is an attribute of {' and of '.join(owners)}"
+        raise ProgramError(error("ambiguous-name", fact, ref.span, f"write {owners[0]}.{name}"))
+    open_ones = [tag for tag, fields in known.items() if fields is None or fields.is_open]
+    found = owners or open_ones
+    return found[0] if len(found) == 1 else None
 
 
 def _is_declared(name: str, scope: Scope) -> bool:

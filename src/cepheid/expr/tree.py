@@ -184,11 +184,12 @@ class Call(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(Expr):
-    """A function of many rows; no argument is `count(*)`."""
+    """A function of many rows; no argument is `count(*)`. Only `nth` has an index."""
 
     function: str
     argument: Expr | None
     distinct: bool = False
+    index: int | None = None
 
 
 def children(expr: Expr) -> Iterator[Expr]:

@@ -372,6 +372,9 @@ def _aggregate(expr: Aggregate, place: _Place) -> Expr:
     return replace(resolved, type=_aggregate_type(resolved, place))
 
 
+_INDEXED = "nth takes a value and a whole number from 0, and no other aggregate does"
+
+
 def _aggregate_type(expr: Aggregate, place: _Place) -> DataType:
     function = AGGREGATES.get(expr.function)
     if function is None:
@@ -381,6 +384,9 @@ def _aggregate_type(expr: Aggregate, place: _Place) -> DataType:
     if expr.argument is None and (expr.function != "count" or expr.distinct):
         shown = "distinct *" if expr.distinct else "*"
         place.report("wrong-arguments", f"{expr.function} does not take {shown}", expr.span)
+        return ANY
+    if (expr.index is not None and expr.index >= 0) != (expr.function == "nth"):
+        place.report("wrong-arguments", _INDEXED, expr.span, "write for example nth(x, 1)")
         return ANY
     argument = NULL if expr.argument is None else expr.argument.type
     if not function.parameter.accepts(argument):

@@ -163,5 +163,10 @@ def walk(pattern: Pattern) -> Iterator[Pattern]:
         yield from walk(child)
 
 
+def forbids(whole: Pattern, part: Pattern) -> bool:
+    """Whether the part is a `not` of an `and`: what is in it hears an event before the other sides."""
+    return isinstance(whole, AllOf) and isinstance(part, Absent)
+
+
 def atoms(pattern: Pattern) -> Iterator[Atom]:
     return (node for node in walk(pattern) if isinstance(node, Atom))

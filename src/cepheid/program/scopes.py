@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import singledispatchmethod
 
@@ -32,14 +32,25 @@ def resolve_pattern(
 
 
 def _check_tags(pattern: tree.Pattern, problems: list[Diagnostic]) -> None:
-    seen: set[str] = set()
-    for atom in tree.atoms(pattern):
-        if atom.tag is None:
-            continue
-        if atom.tag in seen:
-            fact = f"tag '{atom.tag}' is used twice in one pattern"
-            problems.append(error("duplicate-name", fact, atom.span, "give each event its own tag"))
-        seen.add(atom.tag)
+    for atom in _used_twice(pattern):
+        fact = f"tag '{atom.tag}' is used twice in one pattern"
+        problems.append(error("duplicate-name", fact, atom.span, _OWN_TAG))
+
+
+_OWN_TAG = "give each event its own tag"
+
+
+def _used_twice(pattern: tree.Pattern) -> Iterator[tree.Atom]:
+    """The atoms whose tag another one has. Sides of `and` and `or` may share one, but for `not`."""
+    may_share = isinstance(pattern, tree.AllOf | tree.AnyOf)
+    seen: dict[str, bool] = {}  # whether all that have a tag may share it
+    for child in tree.children(pattern):
+        yield from _used_twice(child)
+        shares = may_share and not isinstance(child, tree.Absent)
+        for tag, atom in {a.tag: a for a in tree.atoms(child) if a.tag is not None}.items():
+            if tag in seen and not (shares and seen[tag]):
+                yield atom
+            seen[tag] = shares and seen.get(tag, True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +99,10 @@ class _Resolver:
 
     @visit.register
     def _(self, pattern: tree.EveryDistinct, bound: Bound) -> tuple[tree.Pattern, Bound]:
+        before = bound
         child, bound = self.visit(pattern.child, bound)
-        scope = self.scope(bound, "in every-distinct")
+        own = tuple(tag for tag in bound if tag not in before)
+        scope = replace(self.scope(bound, "in every-distinct"), implied=own)
         keys = tuple(resolve(key, scope, self.problems) for key in pattern.keys)
         return replace(pattern, child=child, keys=keys), bound
 
@@ -113,7 +126,12 @@ class _Resolver:
     def _(self, pattern: tree.AllOf | tree.AnyOf, bound: Bound) -> tuple[tree.Pattern, Bound]:
         # The sides start together: none sees what another binds.
         visited = [self.visit(part, bound) for part in pattern.parts]
-        after = {tag: type for _, tags in visited for tag, type in tags.items()}
+        after: dict[str, DataType] = {}
+        for part, tags in visited:
+            for tag, type in tags.items():
+                if after.setdefault(tag, type) != type:
+                    fact = f"tag '{tag}' is {after[tag]} on one side and {type} on another"
+                    self.problems.append(error("duplicate-name", fact, part.span, _OWN_TAG))
         return replace(pattern, parts=tuple(part for part, _ in visited)), after
 
     @visit.register

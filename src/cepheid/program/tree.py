@@ -23,6 +23,7 @@ from cepheid.query.tree import Query
 
 Scalar: TypeAlias = str | bool | int | float | None
 Stream: TypeAlias = Literal["istream", "rstream", "irstream"]
+Representation: TypeAlias = Literal["map", "objectarray", "json"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,10 @@ class QueryChange(Located):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema(Located):
-    """`create schema Name (attribute type, ...) inherits Parent, ...`"""
+    """`create schema Name (attribute type, ...) inherits Parent, ...`
+
+    How EPL says that events are represented (`create map schema`) is kept, and means nothing here.
+    """
 
     name: str
     attributes: tuple[Attribute, ...] = ()
@@ -80,6 +84,7 @@ class Schema(Located):
     query: QueryChange | None = None  # what makes its events, over a live model
     # Attributes that name objects of a live model, each with their class.
     objects: tuple[tuple[str, str], ...] = ()
+    representation: Representation | None = None
     # Of the attributes, then of the parents; empty where the schema was not read from a text.
     places: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 

@@ -29,6 +29,8 @@ class Owner(Protocol):
 
     @property
     def now(self) -> Instant: ...
+    @property
+    def is_timer_firing(self) -> bool: ...
     def arm(self, timer: Timer, due: Instant) -> None: ...
     def deliver(self, outputs: Outputs) -> None: ...
 
@@ -128,15 +130,14 @@ class Limited(Rate):
         self.counters = Counters()
 
     def take(self, delta: Delta) -> None:
-        if self.is_past_after(len(delta.new)):
-            self.add(delta)
-            self.count(delta)
-        else:
+        if not self.is_past_after(len(delta.new)):
             self.add_early(delta)
+        elif self.add(delta):
+            self.count(delta)
 
     @abstractmethod
-    def add(self, delta: Delta) -> None:
-        """Takes a delta into account."""
+    def add(self, delta: Delta) -> bool:
+        """Takes a delta into account; gives whether it counts."""
 
     def add_early(self, delta: Delta) -> None:
         """Before `after` is over, aggregates see what comes, and nobody else."""
@@ -156,21 +157,26 @@ class Limited(Rate):
         every = self.plan.every
         self.counters.add(len(delta.new), len(delta.old))
         if isinstance(every, Period):
-            self.arm_next(every)
+            self.arm_next(every, is_due=self.owner.is_timer_firing)
         elif every is not None:
             if max(self.counters.new, self.counters.old) >= every:
                 self.let_out()
         elif self.plan.when is not None and self.plan.when(self.counters.frame(self.owner.now)):
             self.let_out()
 
-    def arm_next(self, every: Period) -> None:
-        """Arms for the end of the running period, if that is not done."""
+    def arm_next(self, every: Period, *, is_due: bool = False) -> None:
+        """Arms for the end of the running period, if that is not done.
+
+        `is_due` says that a period that ends just now has not ended yet: timers of the pattern and of
+        the window fire before the rate does.
+        """
         now = self.owner.now
         if self.anchor is None:
             self.anchor = now
+            is_due = False
         if not self.is_armed:
             self.is_armed = True
-            self.owner.arm(self, next_boundary(self.anchor, every, now))
+            self.owner.arm(self, next_boundary(self.anchor, every, now - 1 if is_due else now))
 
     def fire(self) -> None:
         assert isinstance(self.plan.every, Period)
@@ -247,10 +253,11 @@ class Buffered(Gathering):
         self.waiting_new: list[Output] = []
         self.waiting_old: list[Output] = []
 
-    def add(self, delta: Delta) -> None:
+    def add(self, delta: Delta) -> bool:
         outputs = self.process(delta)
         self.waiting_new += outputs.new
         self.waiting_old += outputs.old
+        return True
 
     def release(self) -> Outputs:
         outputs = Outputs(tuple(self.waiting_new), tuple(self.waiting_old))
@@ -279,7 +286,7 @@ class Last(Gathering):
         self.new: dict[Key, Output] = {}
         self.old: dict[Key, Output] = {}
 
-    def add(self, delta: Delta) -> None:
+    def add(self, delta: Delta) -> bool:
         outputs = self.process(delta)
         for output in outputs.new:
             self.new[output.key] = output
@@ -288,6 +295,7 @@ class Last(Gathering):
                 self.old.setdefault(output.key, output)
             else:
                 self.old[output.key] = output
+        return True
 
     def release(self) -> Outputs:
         outputs = Outputs(tuple(self.new.values()), tuple(self.old.values()))
@@ -313,17 +321,18 @@ class AllGroups(Gathering):
         self.old: dict[Key, Output] = {}
         self.seen: dict[Key, None] = {}
 
-    def add(self, delta: Delta) -> None:
+    def add(self, delta: Delta) -> bool:
         outputs = self.process(delta)
         if self.plan.shape is Shape.GROUP:
             for output in outputs.old:
                 self.old.setdefault(output.key, output)
-            return
+            return True
         self.waiting_new += outputs.new
         self.waiting_old += outputs.old
         leaving = dict.fromkeys(row.key for row in delta.old)
         self.waiting_new += self.present(leaving)
         self.seen.update(dict.fromkeys(row.key for row in delta.new + delta.old))
+        return True
 
     @property
     def speaks_unasked(self) -> bool:
@@ -344,7 +353,10 @@ class AllGroups(Gathering):
 
 
 class First(Limited):
-    """`output first every`: the first results, then silence until it is time again."""
+    """`output first every`: the first results, then silence until it is time again.
+
+    A silence begins with results; what comes before does not count.
+    """
 
     __slots__ = ("is_silent",)
 
@@ -352,11 +364,12 @@ class First(Limited):
         super().__init__(plan, owner)
         self.is_silent = False
 
-    def add(self, delta: Delta) -> None:
+    def add(self, delta: Delta) -> bool:
         outputs = self.process(delta)
         if outputs and not self.is_silent:
             self.is_silent = True
             self.owner.deliver(outputs)
+        return self.is_silent
 
     def let_out(self) -> None:
         self.counters.reset(self.owner.now)
@@ -441,8 +454,9 @@ class Snapshot(Gathering):
 
     __slots__ = ()
 
-    def add(self, delta: Delta) -> None:
+    def add(self, delta: Delta) -> bool:
         self.process(delta)
+        return True
 
     @property
     def speaks_unasked(self) -> bool:

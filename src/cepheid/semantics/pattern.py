@@ -48,6 +48,7 @@ class Node:
     condition: Callable[[Frame], bool]
     keys: tuple[Callable[[Frame], object], ...]
     tags: tuple[str, ...]  # every tag that is bound somewhere inside
+    forbidden: int  # how many `not`s of an `and` it is in
 
     def instance(self, parent: Parent, binding: Binding) -> Live:
         """A fresh instance, not yet begun: its parent records it before it can report."""
@@ -60,7 +61,7 @@ class Node:
             yield from child.walk()
 
 
-def compile_pattern(pattern: tree.Pattern) -> Node:
+def compile_pattern(pattern: tree.Pattern, forbidden: int = 0) -> Node:
     """The nodes of a resolved pattern."""
     condition = getattr(pattern, "condition", None)
     keys = getattr(pattern, "keys", ())
@@ -68,10 +69,14 @@ def compile_pattern(pattern: tree.Pattern) -> Node:
     return Node(
         pattern,
         LIVE[type(pattern)],
-        tuple(compile_pattern(child) for child in tree.children(pattern)),
+        tuple(
+            compile_pattern(child, forbidden + tree.forbids(pattern, child))
+            for child in tree.children(pattern)
+        ),
         compile_condition(condition),
         tuple(compile_expr(key) for key in keys),
         tuple(dict.fromkeys(tags)),
+        forbidden,
     )
 
 
@@ -186,6 +191,15 @@ class Atom(Live):
     def starts_runs(self) -> bool:
         """Whether it is the `a=A` of `every a=A -> ...`."""
         return isinstance(self.parent, Every) and not self.begin
+
+    @property
+    def turn(self) -> tuple[int, bool, int]:
+        """When it hears an event: what an `and` forbids comes first, then what starts runs.
+
+        Those that start runs are armed anew with each run; if that moved them among the others, the
+        order of a run's rows would depend on events that start other runs.
+        """
+        return -self.node.forbidden, not self.starts_runs, self.order
 
     def offer(self, event: Event, frame: Frame) -> None:
         frame.event = event
@@ -336,7 +350,10 @@ class FollowedBy(Parent):
 
 
 class AllOf(Parent):
-    """`P and Q`: keeps the truths of every side; each new truth is combined with all the others'."""
+    """`P and Q`: keeps the truths of every side; each new truth is combined with all the others'.
+
+    A `not` among the sides hears an event before the others do: what it forbids ends the whole.
+    """
 
     __slots__ = ("sides", "truths")
 

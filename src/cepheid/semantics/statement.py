@@ -112,6 +112,7 @@ class StatementHost(Protocol):
 
     clock: Instant
     key: SortKey  # of what happens now
+    firing: Timer | None
 
     def origin(self, rank: int) -> SortKey: ...
     def arm(self, timer: Timer, due: Instant, rank: int, origin: SortKey) -> None: ...
@@ -158,6 +159,10 @@ class Running:
     def now(self) -> Instant:
         return self.engine.clock
 
+    @property
+    def is_timer_firing(self) -> bool:
+        return self.engine.firing is not None
+
     def start(self) -> None:
         self.window.start()
         if self.root is not None:
@@ -177,14 +182,10 @@ class Running:
             self.plan.offer(self, event, frame)
 
     def listening(self, event_type: str) -> list[Atom]:
-        """The atoms that wait for such an event, in the order in which they were armed.
-
-        Those that start runs come first. They are armed anew with each run; if that moved them among
-        the others, the order of a run's rows would depend on events that start other runs.
-        """
+        """The atoms that wait for such an event, in the order in which they hear it."""
         names = self.plan.lineage[event_type]
         atoms = [atom for name in names for atom in self.listeners.get(name, ())]
-        return sorted(atoms, key=lambda atom: (not atom.starts_runs, atom.order))
+        return sorted(atoms, key=lambda atom: atom.turn)
 
     def listen(self, atom: Atom) -> None:
         self.listened += 1

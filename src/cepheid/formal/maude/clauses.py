@@ -334,6 +334,10 @@ def aggregate_term(node: Aggregate, *, rows_stay: bool) -> str:
         term = "sorted(askMedian, nil)"
     elif function == "stddev":
         term = "inOrder(askDeviation, nil)"
+    elif function == "avedev":
+        term = "inOrder(askMeanDeviation, nil)"
+    elif function == "nth":
+        term = f"inOrder(askNth({node.index}), nil)"
     else:
         kind = "kept" if rows_stay else "sorted" if function in ("min", "max") else "inOrder"
         term = f"{kind}({_ASKS[function]}, nil)"

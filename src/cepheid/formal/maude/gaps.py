@@ -29,9 +29,11 @@ OPERATORS = (
     patterns.Within,
 )
 WINDOWS = (tree.KeepAll, tree.LengthBatch, tree.LengthWindow, tree.TimeBatch, tree.TimeWindow)
-AGGREGATES = ("avg", "count", "first", "last", "max", "median", "min", "stddev", "sum")
+AGGREGATES = (
+    *("avedev", "avg", "count", "first", "last", "max", "median", "min", "nth", "stddev", "sum"),
+)
 _ORDERED = frozenset({"min", "max"})
-_NUMERIC = frozenset({"sum", "avg", "median", "stddev"})
+_NUMERIC = frozenset({"sum", "avg", "avedev", "median", "stddev"})
 
 
 def gap(statement: ResolvedStatement, what: str, span: Span | None = None) -> Diagnostic:

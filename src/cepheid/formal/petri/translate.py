@@ -11,7 +11,7 @@ What belongs to one statement has its name before a dot: see `translation/statem
     P_HIGH                 what follows at once: rows enter and leave windows, parts of patterns end
     then                   what parts of a pattern tell each other
     one for each rank      timers of the statements, one statement after the other
-    three for each rank    the statements: new partitions, what starts a run, the rest
+    some for each rank     the statements: new partitions, what an `and` forbids, what starts a run, the rest
     then                   `next_derived`
     then                   `incr_seqn`
     last                   `tick`

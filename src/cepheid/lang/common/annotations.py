@@ -13,6 +13,12 @@ from cepheid.program.tree import Annotation, Scalar
 
 # Those that mean something to Cepheid, or are common in EPL; others are kept as they are.
 _KNOWN = ("Action", "Description", "EventTime", "Name", "Priority", "Property", "Hint", "Tag")
+# What EPL has besides: about deployment, locks, files and the like, which have no counterpart here.
+_WITHOUT_EFFECT = (
+    *("Audit", "AvroSchemaField", "BusEventType", "EventRepresentation", "Hook"),
+    *("IterableUnbound", "JsonSchema", "JsonSchemaField", "NoLock", "Private", "Protected"),
+    *("Public", "XMLSchema", "XMLSchemaField", "XMLSchemaNamespacePrefix"),
+)
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 
 
@@ -38,7 +44,7 @@ def _annotation(cursor: Cursor) -> Annotation:
 
 
 def _warn_of_slip(cursor: Cursor, name: str) -> None:
-    known = {k.lower(): k for k in _KNOWN}
+    known = {k.lower(): k for k in (*_KNOWN, *_WITHOUT_EFFECT)}
     close = get_close_matches(name.lower(), known, n=1, cutoff=0.75)
     if close and name.lower() not in known:
         span = cursor.previous.span if cursor.previous else None

@@ -59,6 +59,7 @@ from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.lexer import Kind, Token
 
 _PREDICATES = ("in", "between", "like", "regexp")
+_OPERATOR_WORDS = ("and", "or", "is", "not", *_PREDICATES)
 _PREVIOUS_ROWS = frozenset({"prev", "prevtail", "prevcount", "prevwindow", "prior"})
 _SYNONYMS = {"<>": "!=", "==": "="}  # as far as a language has such a token
 _FLAT: dict[str, type[And | Or]] = {"and": And, "or": Or}
@@ -419,17 +420,34 @@ def _call(cursor: Cursor) -> Expr:
     if name in _PREVIOUS_ROWS:
         cursor.unsupported(f"{name}() is", start.span)
     opened = cursor.advance()
-    distinct = name in AGGREGATES and cursor.take_word("distinct") is not None
+    distinct = name in AGGREGATES and _takes_each_once(cursor)
     counts_rows = name == "count" and not distinct and cursor.take_symbol("*") is not None
     arguments = () if counts_rows else _arguments(cursor)
     cursor.close(")", opened, f"argument list of {name}")
     span = cursor.span_from(start)
     if name not in AGGREGATES or (name in ("min", "max") and len(arguments) > 1 and not distinct):
         return Call(name, arguments, span=span)
+    if name == "nth" and len(arguments) == 2:
+        return Aggregate(name, arguments[0], distinct, _index(arguments[1]), span=span)
     if len(arguments) != 1 and not counts_rows:
         message = f"{name} takes one argument, not {len(arguments)}"
         cursor.report("wrong-arguments", message, span)
     return Aggregate(name, arguments[0] if arguments else None, distinct, span=span)
+
+
+def _index(argument: Expr) -> int:
+    """The second argument of `nth`; below zero if it is none, which is refused later."""
+    value = argument.value if isinstance(argument, Literal) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else -1
+
+
+def _takes_each_once(cursor: Cursor) -> bool:
+    """`distinct`; `all`, its opposite, is what holds without it, and may also be an attribute."""
+    following = cursor.next
+    begins = following.kind in (Kind.WORD, Kind.QUOTED, Kind.NUMBER, Kind.STRING)
+    if begins and not following.is_word(*_OPERATOR_WORDS):
+        cursor.take_word("all")
+    return cursor.take_word("distinct") is not None
 
 
 def _arguments(cursor: Cursor) -> tuple[Expr, ...]:

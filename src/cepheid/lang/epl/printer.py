@@ -66,7 +66,8 @@ def layout(declaration: Declaration, starts: Starts | None = None) -> list[Claus
 
 
 def _schema(schema: Schema, starts: Starts) -> Iterator[Clause]:
-    head = f"create schema {print_name(schema.name)} ("
+    kind = f"{schema.representation} " if schema.representation else ""
+    head = f"create {kind}schema {print_name(schema.name)} ("
     tail = f") inherits {', '.join(map(print_name, schema.inherits))}" if schema.inherits else ")"
     attributes = [f"{print_name(a.name)} {print_type(a.type)}" for a in schema.attributes]
     items = [

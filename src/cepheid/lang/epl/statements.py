@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from cepheid.core.time import Period
 from cepheid.core.types import Attribute
@@ -27,6 +27,7 @@ from cepheid.program.tree import (
     OrderItem,
     OutputRate,
     PatternSource,
+    Representation,
     Schema,
     SelectAll,
     SelectExpr,
@@ -41,11 +42,15 @@ from cepheid.program.tree import (
 STARTERS = ("create", "context", "insert", "select")
 _STREAMS = ("istream", "rstream", "irstream")
 _MODES = ("first", "last", "all", "snapshot")
+_REPRESENTATIONS = get_args(Representation)
 _OTHER_STATEMENTS = frozenset(
     ("on", "update", "expression", "module", "import", "uses", "merge", "delete", "start", "with")
 )
 _OTHER_CREATIONS = frozenset(
-    ("window", "table", "variable", "index", "expression", "dataflow", "constant", "class")
+    (
+        *("window", "table", "variable", "index", "expression", "dataflow", "constant", "class"),
+        *("avro", "xml", "variant"),
+    )
 )
 # Words after a source that would otherwise be taken for its alias.
 _JOINS = ("unidirectional", "inner", "left", "right", "full", "outer", "join", "retain")
@@ -75,8 +80,9 @@ def declaration(cursor: Cursor) -> Declaration:
 def _creation(cursor: Cursor, start: Token, notes: tuple[Annotation, ...]) -> Declaration:
     cursor.starts["create"] = cursor.advance().span
     token = cursor.token
+    kind = cursor.take_word(*_REPRESENTATIONS) if cursor.next.is_word("schema") else None
     if cursor.take_word("schema"):
-        return _schema(cursor, start, notes)
+        return _schema(cursor, start, notes, cast("Representation | None", kind and kind.value))
     if cursor.take_word("context"):
         return _context(cursor, start, notes)
     if token.is_word(*_OTHER_CREATIONS):
@@ -84,8 +90,11 @@ def _creation(cursor: Cursor, start: Token, notes: tuple[Annotation, ...]) -> De
     return cursor.unexpected("'schema' or 'context' after 'create'", ("schema", "context"))
 
 
-def _schema(cursor: Cursor, start: Token, notes: tuple[Annotation, ...]) -> Schema:
+def _schema(
+    cursor: Cursor, start: Token, notes: tuple[Annotation, ...], kind: Representation | None
+) -> Schema:
     name = cursor.name("the name of the schema")
+    cursor.take_word("as")
     attributes: list[Attribute] = []
     places: list[Span] = []
     opened = cursor.take_symbol("(")
@@ -103,6 +112,7 @@ def _schema(cursor: Cursor, start: Token, notes: tuple[Annotation, ...]) -> Sche
         attributes=tuple(attributes),
         inherits=parents,
         annotations=notes,
+        representation=kind,
         places=tuple(places),
         span=cursor.span_from(start),
     )

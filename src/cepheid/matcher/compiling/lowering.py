@@ -46,7 +46,7 @@ from cepheid.program.normal.embedding import joined
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.statements import OUTPUT_COUNTERS
 
-LOWERING_VERSION = 3  # grows whenever a program is lowered to something else than before
+LOWERING_VERSION = 4  # grows whenever a program is lowered to something else than before
 
 _KINDS: dict[type[nodes.Node], int] = {
     nodes.Wait: NodeKind.WAIT,
@@ -278,6 +278,7 @@ class _Lowering:
 
     event_types: dict[int, str] = field(default_factory=dict)
     before: tuple[nodes.Node, ...] = ()  # parts of a sequence that were true when this one begins
+    forbidden: int = 0  # the `not`s of an `and` around the part at hand
 
     def root(self, normal: NormalStatement) -> int:
         number = self.node(NodeKind.ROOT)
@@ -290,6 +291,7 @@ class _Lowering:
         row = [NONE] * NodeRow.WIDTH
         row[NodeRow.KIND] = kind
         row[NodeRow.STATEMENT] = self.current
+        row[NodeRow.TURN] = 2 * self.forbidden
         row[NodeRow.PERIOD] = row[NodeRow.MONTHS] = row[NodeRow.REACHED] = row[NodeRow.KEYS] = row[
             NodeRow.TAG_COUNT
         ] = 0
@@ -345,7 +347,10 @@ class _Lowering:
     def parts(self, node: nodes.Node) -> list[int]:
         numbers, before = [], self.before
         for child in nodes.children(node):
+            forbids = isinstance(node, nodes.AllOf) and isinstance(child, nodes.Absent)
+            self.forbidden += forbids
             numbers.append(self.part(child))
+            self.forbidden -= forbids
             if isinstance(node, nodes.Sequence):
                 self.before = (*self.before, child)
         self.before = before
@@ -364,7 +369,7 @@ class _Lowering:
             twin = self.node_rows[number][NodeRow.TWIN] = len(self.node_rows) - 1
             self.event_types[twin] = self.event_types[number]
             number = twin
-        self.node_rows[number][NodeRow.STARTS_RUNS] = 1
+        self.node_rows[number][NodeRow.TURN] += 1
 
     def distinct(self, row: list[int], node: nodes.EveryDistinct) -> None:
         row[NodeRow.KEYS] = len(node.keys)
@@ -397,6 +402,7 @@ class _Lowering:
         is_true_by_event = wait.true_by == "event"
         if wait.event is not None:
             row[NodeRow.EVENT_DOES] = Effect.COMES_TRUE if is_true_by_event else Effect.FAILS
+            row[NodeRow.TURN] += 0 if is_true_by_event else 2
             self.count_step(wait.event.step, number, NodeRow.REACHED)
             self.event(number, wait.event)
         if wait.time is not None:

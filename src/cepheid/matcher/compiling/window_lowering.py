@@ -64,21 +64,27 @@ _KINDS = {
     "max": AggregateKind.GREATEST,
     "median": AggregateKind.MEDIAN,
     "stddev": AggregateKind.DEVIATION,
+    "avedev": AggregateKind.MEAN_DEVIATION,
+    "nth": AggregateKind.NTH,
     "first": AggregateKind.FIRST,
     "last": AggregateKind.LAST,
 }
-# Where rows never leave, one value is enough.
+# Where rows never leave, one value is enough, or those after it.
 _EVER = {
     AggregateKind.LEAST: AggregateKind.LEAST_EVER,
     AggregateKind.GREATEST: AggregateKind.GREATEST_EVER,
     AggregateKind.FIRST: AggregateKind.FIRST_EVER,
+    AggregateKind.NTH: AggregateKind.NTH_EVER,
 }
 _KEEPS_VALUES = {
     AggregateKind.LEAST,
     AggregateKind.GREATEST,
     AggregateKind.MEDIAN,
     AggregateKind.DEVIATION,
+    AggregateKind.MEAN_DEVIATION,
     AggregateKind.FIRST,
+    AggregateKind.NTH,
+    AggregateKind.NTH_EVER,
 }
 # Which values occur is all that matters to these: how often does not.
 _NEVER_DISTINCT = {
@@ -334,6 +340,7 @@ def aggregate_words(
         Rounding.DOUBLE if kind == AggregateKind.AVERAGE else _NUMBERS.get(type, Rounding.LONG)
     )
     row[AggregateRow.IS_REAL] = int(type in _REALS)
+    row[AggregateRow.INDEX] = NONE if aggregate.index is None else aggregate.index
     if aggregate.distinct and kind not in _NEVER_DISTINCT:
         row[AggregateRow.OWNER] = owner
     return row

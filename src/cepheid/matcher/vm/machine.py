@@ -23,8 +23,8 @@ from cepheid.matcher.vm.memory.free_lists import (
 from cepheid.matcher.vm.memory.garbage import collect
 from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, USED, EventRow, Head, Region, at
 from cepheid.matcher.vm.memory.tables import (
-    HEARS_FIRST,
     NEVER,
+    ONE_TURN,
     STEP_WIDTH,
     ConsumerRow,
     EntryRow,
@@ -390,7 +390,7 @@ def next_waiting(memory, cursor):
         row = memory[live_at(memory, row) + LiveRow.AFTER]
     if row != NONE:
         order = memory[live_at(memory, row) + LiveRow.ORDER]
-        if (order if order > 0 else order + HEARS_FIRST) > memory[Head.SNAPSHOT]:
+        if order & (ONE_TURN - 1) > memory[Head.SNAPSHOT]:
             row = NONE
     memory[at(memory, Region.LISTS, cursor)] = row
     return row

@@ -57,9 +57,17 @@ class _Contents:
 class _Owner:
     """What a rate speaks to during one step."""
 
-    def __init__(self, selection: Selection, now: Instant, contents: Iterable[Row]) -> None:
+    def __init__(
+        self,
+        selection: Selection,
+        now: Instant,
+        contents: Iterable[Row],
+        *,
+        is_timer_firing: bool = False,
+    ) -> None:
         self.selection = selection
         self.now = now
+        self.is_timer_firing = is_timer_firing
         self.window: Window = _Contents(contents)  # type: ignore[assignment]
         self.delivered: list[Outputs] = []
         self.due = NEVER
@@ -99,9 +107,17 @@ class Selecting:
     def rows(self, bound: Sequence[Event | Binding], now: Instant) -> Rows:
         return tuple(self.row(each, now) for each in bound)
 
-    def take(self, before: Remembered, new: Rows, old: Rows, now: Instant, contents: Rows) -> Step:
-        """Rows enter and leave."""
-        after, owner = self.fork(before, now, contents)
+    def take(
+        self,
+        before: Remembered,
+        new: Rows,
+        old: Rows,
+        now: Instant,
+        contents: Rows,
+        taken: Instant,
+    ) -> Step:
+        """Rows enter and leave; by a timer, if the last event was taken before."""
+        after, owner = self.fork(before, now, contents, is_timer_firing=taken != now)
         passed = after.selection.filter(Delta(new, old), now)
         if passed is not None:
             after.rate.take(passed)
@@ -113,12 +129,15 @@ class Selecting:
         after.rate.fire()  # type: ignore[attr-defined]
         return after, self.results(owner), owner.due
 
-    def fork(self, before: Remembered, now: Instant, contents: Rows) -> tuple[Remembered, _Owner]:
+    def fork(
+        self, before: Remembered, now: Instant, contents: Rows, *, is_timer_firing: bool = False
+    ) -> tuple[Remembered, _Owner]:
         selection = copy(before.selection)
         selection.groups = {key: copy(group) for key, group in selection.groups.items()}
         selection.last_rows = dict(selection.last_rows)
         rate = _fork_rate(before.rate)
-        owner = rate.owner = _Owner(selection, now, contents)
+        owner = _Owner(selection, now, contents, is_timer_firing=is_timer_firing)
+        rate.owner = owner
         return Remembered(selection, rate), owner
 
     def results(self, owner: _Owner) -> tuple[Result, ...]:

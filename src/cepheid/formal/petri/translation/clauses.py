@@ -352,11 +352,13 @@ class Clauses:
                 "select", Effect((self.delta(_NEW, _OLD), known), (after, self.results(outputs)))
             )
             return
-        reading, contents = self.contents
+        looking, contents = self.contents
         take = Function("select", self.selecting.take)
-        step = call(take, _KNOWN, _NEW, _OLD, _T, contents)
+        taken = Var("t1")
+        step = call(take, _KNOWN, _NEW, _OLD, _T, contents, taken)
         taking = Effect((self.delta(_NEW, _OLD), known), (self.selected(step),))
-        self.add("select", taking + reading)
+        last_event = reading(Arc("Ev", product(_I, Var("type"), taken, Var("e"))))
+        self.add("select", taking + looking + last_event)
         done = self.selected(product(_KNOWN, _RESULTS, _DUE))
         given = Effect((done,), (known, self.results(_RESULTS)))
         never = Apply("=", _DUE, _NEVER)
@@ -367,7 +369,7 @@ class Clauses:
             let_out = Function("letOut", self.selecting.let_out)
             step = call(let_out, _KNOWN, _T, contents)
             letting = self.woken("rate") + Effect((known,), (self.selected(step),))
-            self.add("let_out", letting + reading)
+            self.add("let_out", letting + looking)
 
     def results(self, rows: Term) -> Arc:
         return Arc(

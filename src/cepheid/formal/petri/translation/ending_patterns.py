@@ -49,6 +49,13 @@ class Part:
         return tuple(variable for variable, _ in self.state)
 
     @property
+    def forbidden(self) -> int:
+        """How many `not`s of an `and` it is in: the more there are, the earlier it hears an event."""
+        if self.parent is None:
+            return 0
+        return self.parent.forbidden + tree.forbids(self.parent.pattern, self.pattern)
+
+    @property
     def is_timed(self) -> bool:
         return isinstance(self.pattern, tree.Within | tree.Interval | tree.At)
 

@@ -11,7 +11,7 @@ from cepheid.core.time import Instant, Period
 from cepheid.formal.petri.nets.multiset import Colour
 from cepheid.formal.petri.nets.net import Arc, ColourSet, Place, Priority, ProductOf, Transition
 from cepheid.formal.petri.nets.terms import Apply, Const, Term
-from cepheid.pattern.tree import At, Interval, Within, walk
+from cepheid.pattern.tree import At, Interval, Pattern, Within, children, forbids, walk
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.tree import TimeBatch, TimeWindow
 
@@ -85,6 +85,13 @@ def has_schedules(program: ResolvedProgram) -> bool:
     return any(isinstance(part, At) for pattern in patterns for part in walk(pattern))
 
 
+def deepest_not(pattern: Pattern) -> int:
+    """How many `not`s of an `and` are in each other."""
+    return max(
+        (deepest_not(part) + forbids(pattern, part) for part in children(pattern)), default=0
+    )
+
+
 @dataclass(slots=True)
 class NetBuilder:
     """A net that is being drawn."""
@@ -101,7 +108,7 @@ class NetBuilder:
     @property
     def levels(self) -> int:
         """The priority after those of all statements."""
-        return Level.TIMERS + self.ranks + 3 * self.ranks
+        return Level.TIMERS + self.ranks + self.turns * self.ranks
 
     @property
     def statements(self) -> tuple[ResolvedStatement, ...]:
@@ -164,8 +171,17 @@ class NetBuilder:
 
     def partition_level(self, statement: ResolvedStatement) -> int:
         """The priority of what starts a partition of a statement with the event at hand."""
-        return Level.TIMERS + self.ranks + 3 * statement.rank
+        return Level.TIMERS + self.ranks + self.turns * statement.rank
 
-    def level(self, statement: ResolvedStatement, *, starts_runs: bool = False) -> int:
+    @property
+    def turns(self) -> int:
+        """How many priorities a statement has: new partitions, then two for each depth of `not`."""
+        patterns = (s.pattern for s in self.statements if s.pattern is not None)
+        return 3 + 2 * max(map(deepest_not, patterns), default=0)
+
+    def level(
+        self, statement: ResolvedStatement, *, starts_runs: bool = False, forbidden: int = 0
+    ) -> int:
         """The priority of what a statement does with the event at hand."""
-        return self.partition_level(statement) + (1 if starts_runs else 2)
+        turn = 2 * forbidden + starts_runs  # the greatest is the first
+        return self.partition_level(statement) + self.turns - 1 - turn

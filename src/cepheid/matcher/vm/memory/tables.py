@@ -55,8 +55,9 @@ class NodeRow(Declared):
     # what the event of a wait brings: COMES_TRUE, FAILS; NONE where it waits for none
     EVENT_DOES = auto()
     TIMER_DOES = auto()  # the same for its timer
-    # 1: its instances are the `a=A` of `every a=A -> ...` and hear an event first
-    STARTS_RUNS = auto()
+    # How early its instances hear an event: 2 for each `not` of an `and` that they are in, and 1 for
+    # the `a=A` of `every a=A -> ...`.
+    TURN = auto()
     TWIN = auto()  # where those wait for which nothing is bound yet, if that is not so for all
     WIDTH = auto()
 
@@ -269,6 +270,7 @@ class AggregateRow(Declared):
     NUMBER = auto()  # how a sum is rounded
     IS_REAL = auto()  # whether the argument is a float or a double
     OWNER = auto()  # of the entries of distinct values; NONE: they need not be
+    INDEX = auto()  # of NTH: so many places before the last
     WIDTH = auto()
 
 
@@ -287,6 +289,9 @@ class AggregateKind(Declared):
     FIRST = auto()
     FIRST_EVER = auto()
     LAST = auto()
+    MEAN_DEVIATION = auto()
+    NTH = auto()
+    NTH_EVER = auto()
 
 
 class Rounding(Declared):
@@ -540,7 +545,7 @@ MEMORY_HEAD = FREE_LISTS + 2 * REGIONS
 STATE_WIDTH = 4  # words of the state of an aggregate
 STEP_WIDTH = 6
 UNLISTED = -2  # in LiveRow.LIST
-HEARS_FIRST = 1 << 62  # what is taken off the order of those that hear an event first
+ONE_TURN = 1 << 50  # what is taken off the order of those that hear an event one turn earlier
 
 # Owners of entries are nodes, or below zero statements for their partitions, and from here on:
 GROUPS, DISTINCT_VALUES, DISTINCT_ROWS = -(1 << 40), -(1 << 41), -(1 << 42)

@@ -18,8 +18,8 @@ from cepheid.matcher.vm.memory.free_lists import (
 from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, Head, Region, at
 from cepheid.matcher.vm.memory.linked_lists import insert, remove
 from cepheid.matcher.vm.memory.tables import (
-    HEARS_FIRST,
     NEVER,
+    ONE_TURN,
     UNLISTED,
     DeadLive,
     EntryRow,
@@ -217,10 +217,8 @@ def append(memory, row, number, head, tail):
     """An instance waits behind all others of its node, so that each list is in the order of LiveRow.ORDER."""
     memory[Head.LISTENED] += 1
     live = live_at(memory, row)
-    order = memory[Head.LISTENED]
-    if memory[node_at(memory, number) + NodeRow.STARTS_RUNS] == 1:
-        order -= HEARS_FIRST
-    memory[live + LiveRow.ORDER] = order
+    turn = memory[node_at(memory, number) + NodeRow.TURN]
+    memory[live + LiveRow.ORDER] = memory[Head.LISTENED] - turn * ONE_TURN
     begin, before, after = memory[LIVES], LiveRow.BEFORE, LiveRow.AFTER
     insert(memory, begin, LiveRow.WIDTH, before, after, head, tail, row, memory[tail], NONE)
 

@@ -50,7 +50,10 @@ def begin_aggregate(memory, aggregate, state):
         AggregateKind.GREATEST,
         AggregateKind.MEDIAN,
         AggregateKind.DEVIATION,
+        AggregateKind.MEAN_DEVIATION,
         AggregateKind.FIRST,
+        AggregateKind.NTH,
+        AggregateKind.NTH_EVER,
     ) or (kind == AggregateKind.LAST and memory[aggregate + AggregateRow.OWNER] != NONE):
         memory[state + HEAD] = NONE
         memory[state + TAIL] = NONE
@@ -98,6 +101,7 @@ def leave_aggregate(memory, aggregate, group, number, value, is_null):
     elif is_null == 0 or memory[aggregate + AggregateRow.KIND] in (
         AggregateKind.FIRST,
         AggregateKind.LAST,
+        AggregateKind.NTH,
     ):
         memory[state + LEFT] += 1
         remove(memory, state, kept)
@@ -126,6 +130,12 @@ def enter_value(memory, aggregate, state, value, is_null):
             memory[state + VALUE] = value
             memory[state + IS_NULL] = is_null
         memory[state + IS_SET] += 1
+    elif kind in (AggregateKind.NTH, AggregateKind.NTH_EVER):
+        row = append(memory, state, value, is_null)
+        if kind == AggregateKind.NTH_EVER:
+            if memory[state + ENTERED] > memory[aggregate + AggregateRow.INDEX] + 1:
+                remove(memory, state, memory[state + HEAD])
+        return row
     elif is_null == 0:
         if kind in (AggregateKind.SUM, AggregateKind.AVERAGE):
             total = memory[state + TOTAL]
@@ -153,7 +163,7 @@ def leave_value(memory, aggregate, state, value, is_null):
         memory[state + COUNTED] -= 1 - is_null
     elif kind == AggregateKind.LAST:
         memory[state + IS_SET] -= 1
-    elif kind == AggregateKind.FIRST:
+    elif kind in (AggregateKind.FIRST, AggregateKind.NTH):
         remove(memory, state, memory[state + HEAD])
     elif is_null == 0:
         if kind in (AggregateKind.SUM, AggregateKind.AVERAGE):
@@ -316,7 +326,12 @@ def result(memory, aggregate, state):
         return median(memory, state, memory[aggregate + AggregateRow.IS_REAL])
     if kind == AggregateKind.DEVIATION:
         return deviation(memory, state, memory[aggregate + AggregateRow.IS_REAL])
-    row = memory[state + TAIL] if kind == AggregateKind.LAST else memory[state + HEAD]
+    if kind == AggregateKind.MEAN_DEVIATION:
+        return mean_deviation(memory, state, memory[aggregate + AggregateRow.IS_REAL])
+    if kind in (AggregateKind.NTH, AggregateKind.NTH_EVER):
+        row = from_last(memory, state, memory[aggregate + AggregateRow.INDEX])
+    else:
+        row = memory[state + TAIL] if kind == AggregateKind.LAST else memory[state + HEAD]
     if row == NONE:
         return 0, 1
     cell = at(memory, Region.CELL, row)
@@ -345,18 +360,49 @@ def median(memory, state, is_real):
 
 
 @part
-def deviation(memory, state, is_real):
-    """The mean first, then the squared differences."""
-    count = memory[state + ENTERED] - memory[state + LEFT]
-    if count < 2:
-        return 0, 1
+def from_last(memory, state, index):
+    """The cell so many places before the last; NONE if there is none."""
+    row = memory[state + TAIL]
+    while row != NONE and index > 0:
+        row = memory[at(memory, Region.CELL, row) + CellRow.BEFORE]
+        index -= 1
+    return row
+
+
+@part
+def mean_of(memory, state, is_real, count):
     total = 0.0
     row = memory[state + HEAD]
     while row != NONE:
         cell = at(memory, Region.CELL, row)
         total += as_double(memory[cell + CellRow.VALUE], is_real)
         row = memory[cell + CellRow.NEXT]
-    mean = total / np.float64(count)
+    return total / np.float64(count)
+
+
+@part
+def mean_deviation(memory, state, is_real):
+    """The mean first, then the distances from it."""
+    count = memory[state + ENTERED] - memory[state + LEFT]
+    if count == 0:
+        return 0, 1
+    mean = mean_of(memory, state, is_real, count)
+    distances = 0.0
+    row = memory[state + HEAD]
+    while row != NONE:
+        cell = at(memory, Region.CELL, row)
+        distances += abs(as_double(memory[cell + CellRow.VALUE], is_real) - mean)
+        row = memory[cell + CellRow.NEXT]
+    return word(distances / np.float64(count)), 0
+
+
+@part
+def deviation(memory, state, is_real):
+    """The mean first, then the squared differences."""
+    count = memory[state + ENTERED] - memory[state + LEFT]
+    if count < 2:
+        return 0, 1
+    mean = mean_of(memory, state, is_real, count)
     squares = 0.0
     row = memory[state + HEAD]
     while row != NONE:

@@ -214,8 +214,8 @@ def settle(memory, window):
         is_time = counters_hold(memory, window, place)
         if is_time < 0:
             return Status.ASK
-    gather(memory, window, place, is_past)
-    if is_past:
+    counts = gather(memory, window, place, is_past)
+    if is_past and counts:
         count_delta(memory, window, running, is_time == 1)
     return Status.DONE
 
@@ -231,14 +231,14 @@ def count_outputs(memory):
 
 @part
 def gather(memory, window, place, is_past):
-    """Takes the outputs of a delta into account."""
+    """Takes the outputs of a delta into account; gives whether it counts."""
     rate, shape = memory[window + WindowRow.RATE], memory[window + WindowRow.SHAPE]
     is_grouped = shape in (RowShape.BY_TOTAL, RowShape.BY_GROUP)
     if rate == RateKind.FIRST_ONLY:
         shows = memory[Head.D_SHOWN] != NONE or memory[Head.D_SHOWN_OLD] != NONE
         if is_past and shows and memory[place + RunningRow.IS_SILENT] == 0:
             memory[place + RunningRow.IS_SILENT] = 1
-            return
+            return True
     elif is_past or shape != RowShape.BY_ROW:
         if rate == RateKind.BUFFERED or (
             rate == RateKind.ALL_GROUPS and shape != RowShape.BY_GROUP
@@ -266,6 +266,7 @@ def gather(memory, window, place, is_past):
             gather_by_group(memory, Head.D_SHOWN_OLD, old, last, GroupRow.SHOWN_OLD, replaces)
     drop(memory, Head.D_SHOWN)
     drop(memory, Head.D_SHOWN_OLD)
+    return rate != RateKind.FIRST_ONLY or memory[place + RunningRow.IS_SILENT] == 1
 
 
 @part
@@ -280,20 +281,25 @@ def count_delta(memory, window, running, is_time):
     if count != NONE:
         is_time = max(memory[place + RunningRow.NEW], memory[place + RunningRow.OLD]) >= count
     elif memory[window + WindowRow.WHEN] == NONE:
-        arm_rate(memory, window, running)
+        arm_rate(memory, window, running, 1 if memory[Head.TIMER] != NONE else 0)
     if is_time:
         let_out(memory, window, running)
 
 
 @part
-def arm_rate(memory, window, running):
-    """Arms for the end of the running period, if that is not done."""
+def arm_rate(memory, window, running, is_due):
+    """Arms for the end of the running period, if that is not done.
+
+    `is_due` is 1 where a period that ends just now has not ended yet.
+    """
     place = at(memory, Region.RUNNING, running)
     if memory[place + RunningRow.RATE_ANCHOR] == START:
         memory[place + RunningRow.RATE_ANCHOR] = memory[CLOCK]
+        is_due = 0
     if memory[place + RunningRow.RATE_DUE] == NEVER:
         every, months = memory[window + WindowRow.EVERY], memory[window + WindowRow.EVERY_MONTHS]
-        due = next_boundary(memory[place + RunningRow.RATE_ANCHOR], every, months, memory[CLOCK])
+        now = memory[CLOCK] - is_due
+        due = next_boundary(memory[place + RunningRow.RATE_ANCHOR], every, months, now)
         arm_running(memory, window, running, due, TimerStage.RATE)
 
 

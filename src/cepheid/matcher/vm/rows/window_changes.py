@@ -137,7 +137,7 @@ def fire_rate(memory, running):
     """The timer of an output rate fires; it is disarmed already."""
     window = window_of(memory, running)
     if memory[window + WindowRow.SPEAKS_UNASKED] == 1:
-        arm_rate(memory, window, running)
+        arm_rate(memory, window, running, 0)
     clear(memory, running)
     memory[Head.D_NEW] = NONE
     let_out(memory, window, running)

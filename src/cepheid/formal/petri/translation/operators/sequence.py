@@ -58,7 +58,9 @@ def draw_atom(net: Instances, part: Part) -> None:
                         Arc(net.now, product(T, NUMBER, NUMBER)),
                     ),
                     both(Apply("<", SINCE, NUMBER), guard, holds),
-                    net.builder.level(net.statement, starts_runs=starts_runs),
+                    net.builder.level(
+                        net.statement, starts_runs=starts_runs, forbidden=part.forbidden
+                    ),
                 )
             )
 
