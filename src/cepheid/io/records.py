@@ -9,13 +9,22 @@ from decimal import Decimal
 from typing import cast
 
 from cepheid.core.event import Event, Value
-from cepheid.core.time import MICROSECONDS, Instant, TimeUnit, format_instant, parse_instant
+from cepheid.core.time import (
+    MICROSECONDS,
+    Instant,
+    TimeUnit,
+    format_instant,
+    parse_instant,
+    to_datetime,
+)
 from cepheid.core.types import (
     ANY,
     STRING,
+    TIMESTAMP,
     DataType,
     EventTime,
     EventType,
+    is_calendar,
     is_integral,
 )
 from cepheid.core.values import Coercions, is_null, native, number_from, shown
@@ -162,6 +171,9 @@ class _TypeDecoder:
         type = self._type.find(rule.attribute)
         if type == STRING:
             return format_instant(instant)
+        if type is not None and is_calendar(type):
+            moment = to_datetime(instant)
+            return moment if type == TIMESTAMP else moment.date()
         unit = MICROSECONDS[cast("TimeUnit", rule.unit)]
         return instant // unit if is_integral(type or ANY) else instant / unit
 

@@ -15,14 +15,16 @@ from cepheid.core.time import parse_instant, to_instant
 from cepheid.core.types import (
     DOUBLE,
     FLOAT,
+    STRING,
     ArrayType,
     Attribute,
     DataType,
     EventRef,
     EventType,
     RecordType,
+    is_scalar,
 )
-from cepheid.core.values import parse_json
+from cepheid.core.values import coerce, parse_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,6 +71,8 @@ class RowDecoder:
                 return self._members(_parsed(stored), attributes)
         if isinstance(stored, str) and type in (FLOAT, DOUBLE):  # in JSON
             return NOT_FINITE[stored]
+        if isinstance(stored, str) and type != STRING and is_scalar(type):
+            return coerce(stored, type, {})
         found: Value = stored
         return found
 
