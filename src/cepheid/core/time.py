@@ -148,7 +148,7 @@ def _parse_instant(value: object, unit: TimeUnit, zone: tzinfo) -> Instant:
     if isinstance(value, datetime):
         return to_instant(value, zone)
     if isinstance(value, date):
-        return to_instant(datetime(value.year, value.month, value.day), zone)
+        return to_instant(datetime(value.year, value.month, value.day, tzinfo=zone))
     if isinstance(value, bool):
         raise ValueError(f"{value!r} is not a time")
     if isinstance(value, int):

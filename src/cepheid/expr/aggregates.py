@@ -403,7 +403,7 @@ class _Distinct:
 
 _MAKERS: dict[str, Callable[[DataType], Aggregator]] = {
     "count": lambda _: _Count(),
-    "sum": lambda type: _DecimalSum(type) if isinstance(type, DecimalType) else _Sum(type),
+    "sum": lambda of: _DecimalSum(of) if isinstance(of, DecimalType) else _Sum(of),
     "avg": lambda _: _Average(),
     "min": lambda _: _Least(),
     "max": lambda _: _Greatest(),

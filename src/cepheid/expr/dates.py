@@ -6,6 +6,8 @@ would leave the years 1 to 9999, and a unit, pattern or zone that does not exist
 the letters that Java and Spark give them.
 """
 
+# ruff: noqa: DTZ001 - what clocks show has no zone
+
 from __future__ import annotations
 
 import re

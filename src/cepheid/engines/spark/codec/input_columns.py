@@ -18,8 +18,10 @@ from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
 
 from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, MICROSECONDS, SECOND
 from cepheid.core.types import (
+    DATE,
     LONG,
     STRING,
+    TIMESTAMP,
     Attribute,
     DataType,
     EventTime,
@@ -444,6 +446,12 @@ def convert(raw: Column, stored: T.DataType, target: T.DataType) -> Value | None
         return _to_struct(raw, stored, target)
     if isinstance(target, T.TimestampType) and isinstance(stored, T.TimestampNTZType | T.DateType):
         return Value(F.timestamp_micros(_micros(raw, stored)))
+    if isinstance(target, T.TimestampType) and isinstance(stored, T.StringType):
+        return _checked(raw, F.timestamp_micros(_parsed(raw)))
+    if isinstance(target, T.DateType):
+        return _to_date(raw, stored)
+    if isinstance(target, T.DecimalType) and isinstance(stored, T.NumericType | T.StringType):
+        return _to_decimal(raw, stored, target)
     if isinstance(stored, T.NumericType) and isinstance(target, T.NumericType):
         return _to_number(raw, stored, target)
     return None
@@ -467,6 +475,26 @@ def _to_number(raw: Column, stored: T.NumericType, target: T.NumericType) -> Val
         return _checked(raw, fitting) if is_wide else Value(raw.cast(target))
     is_whole = raw % 1 == 0 if isinstance(stored, T.DecimalType) else raw == F.rint(raw)
     return _checked(raw, F.when(is_whole, fitting))
+
+
+def _to_date(raw: Column, stored: T.DataType) -> Value | None:
+    """A day that a text writes, or that a time is the first moment of."""
+    if isinstance(stored, T.StringType):
+        text = F.trim(raw)
+        return _checked(raw, F.when(text.rlike(r"^\d{4}-\d{2}-\d{2}$"), text.try_cast("date")))
+    if not isinstance(stored, T.TimestampType | T.TimestampNTZType):
+        return None
+    micros, day = _micros(raw, stored), F.lit(MICROSECONDS["days"]).cast("bigint")
+    found = F.date_from_unix_date(F.floor(micros.cast(_EXACT) / day).cast("int"))
+    return _checked(raw, F.when(micros % day == 0, found))
+
+
+def _to_decimal(raw: Column, stored: T.DataType, target: T.DecimalType) -> Value:
+    """Numbers whose digits all have a place, as texts write them."""
+    written = raw if isinstance(stored, T.DecimalType) else F.trim(raw.cast("string"))
+    exact = written.try_cast("decimal(38,18)")
+    fitting = exact.try_cast(target)
+    return _checked(raw, F.when(fitting == exact, fitting))
 
 
 def _checked(raw: Column, value: Column) -> Value:
@@ -598,6 +626,11 @@ def _time_attribute(time: Column, rule: EventTime, type: DataType) -> Column:
     """What the attribute that holds the time would have said."""
     if type == STRING:
         return iso_text(time)
+    if type == TIMESTAMP:
+        return F.timestamp_micros(time)
+    if type == DATE:
+        days = F.floor(time.cast(_EXACT) / F.lit(MICROSECONDS["days"]).cast(_EXACT))
+        return F.date_from_unix_date(days.cast("int"))
     unit = F.lit(MICROSECONDS[rule.unit]).cast(_EXACT)  # type: ignore[index]
     return F.floor(time.cast(_EXACT) / unit) if is_integral(type) else time / unit.cast("double")
 
