@@ -11,7 +11,9 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import lru_cache
 from typing import Literal
+from zoneinfo import ZoneInfo
 
 Instant = int
 TimeUnit = Literal["microseconds", "milliseconds", "seconds", "minutes", "hours", "days", "weeks"]
@@ -90,6 +92,17 @@ def add_months(instant: Instant, months: int) -> Instant:
         return FIRST_INSTANT - 1
     day = min(moment.day, calendar.monthrange(year, month + 1)[1])
     return to_instant(moment.replace(year=year, month=month + 1, day=day))
+
+
+@lru_cache(maxsize=64)
+def zone_named(name: str) -> tzinfo:
+    """The zone of a name such as Europe/Berlin; ValueError with a fact where there is none."""
+    if name.upper() in ("UTC", "Z"):
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise ValueError(f"no time zone {name!r}") from None
 
 
 def to_instant(moment: datetime, zone: tzinfo = UTC) -> Instant:

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import cast
-from zoneinfo import ZoneInfo
 
 from cepheid.core.time import (
     FIRST_INSTANT,
@@ -25,6 +24,7 @@ from cepheid.core.time import (
     add_months,
     to_datetime,
     to_instant,
+    zone_named,
 )
 
 _PARTS: dict[str, Callable[[datetime], int]] = {
@@ -50,17 +50,6 @@ _EXACT = {
 }
 UNITS = (*_MONTHS, *_DAYS, *_EXACT)
 UNITS_OF_DAYS = (*_MONTHS, *_DAYS)  # what a date has
-
-
-@lru_cache(maxsize=64)
-def zone_named(name: str) -> tzinfo:
-    """The zone of a name such as Europe/Berlin; ValueError with a fact where there is none."""
-    if name.upper() in ("UTC", "Z"):
-        return UTC
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        raise ValueError(f"no time zone {name!r}") from None
 
 
 def _zone(name: str | None) -> tzinfo | None:

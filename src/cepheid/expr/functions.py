@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cepheid.core.event import Value
+from cepheid.core.time import zone_named
 from cepheid.core.types import (
     BOOLEAN,
     DATE,
@@ -154,7 +155,7 @@ def misfit(kind: Kind, call: Call, argument: Literal) -> tuple[str, str | None] 
         if is_day and value not in dates.UNITS_OF_DAYS and call.function != "date_diff":
             return f"a date has no {value}", "cast it to timestamp"
         return None
-    check = {Kind.PATTERN: dates.pattern_pieces, Kind.ZONE: dates.zone_named}.get(kind)
+    check = {Kind.PATTERN: dates.pattern_pieces, Kind.ZONE: zone_named}.get(kind)
     try:
         if check is not None:
             check(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -73,6 +73,8 @@ class RowDecoder:
             return NOT_FINITE[stored]
         if isinstance(stored, str) and type != STRING and is_scalar(type):
             return coerce(stored, type, {})
+        if isinstance(stored, datetime):
+            return stored.astimezone(UTC)  # Arrow has a UTC of its own
         found: Value = stored
         return found
 

@@ -144,11 +144,15 @@ def _static_type(stored: T.DataType) -> DataType | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Which columns hold the time and the sequence of an event; numbers count time in a unit."""
+    """Which columns hold the time and the sequence of an event; numbers count time in a unit.
+
+    Times that name no zone are of `zone`, or UTC.
+    """
 
     time: str | None = None
     unit: TimeUnit = "seconds"
     sequence: str | None = None
+    zone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +207,16 @@ def read(source: EventFrame, program: ResolvedProgram, options: Options) -> Read
 def time_of(source: EventFrame, program: ResolvedProgram, options: Options) -> Column:
     """The time of every row, be it an event of the program or not."""
     return _Reader(source, program, options).time()
+
+
+def zoneless_columns(source: EventFrame, program: ResolvedProgram, options: Options) -> list[str]:
+    """The columns of a frame that are used as times and name no zone."""
+    own = source.event_type
+    types = [t for n, t in program.types.items() if own in (None, n)]
+    times = {options.time or "@time"} | {t.time.attribute for t in types if t.time is not None}
+    stamps = {a.name for t in types for a in t.attributes if a.type == TIMESTAMP}
+    is_used = times | stamps
+    return [n for n, stored in source.fields.items() if n in is_used and is_zoneless(stored)]
 
 
 class _Reader:
@@ -300,7 +314,8 @@ class _Reader:
         return None
 
     def _instant(self, name: str, unit: str, type: str | None) -> Column:
-        converted = to_instant(named(name), self.fields[name], unit)
+        raw, stored = self._zoned(name)
+        converted = to_instant(raw, stored, unit)
         if converted is None:
             fact = f"column '{name}' of {self.source} is {_shown(self.fields[name])}, not a time"
             hint = "times are timestamps, dates, numbers with a unit, or ISO 8601 texts"
@@ -309,6 +324,18 @@ class _Reader:
             column = F.concat(F.lit("error[bad-time]: "), converted.misfit)
             self.bad_times.append(column if type is None else self._where((type,), column))
         return converted.column
+
+    def _zoned(self, name: str) -> tuple[Column, T.DataType]:
+        """A column, in UTC if its times name no zone; and its type."""
+        raw, stored = named(name), self.fields[name]
+        if not is_zoneless(stored) or self.options.zone is None:
+            return raw, stored
+        local = _local(raw) if isinstance(stored, T.StringType) else raw.cast("timestamp_ntz")
+        zone, utc = F.lit(self.options.zone), F.lit("UTC")
+        there = F.convert_timezone(zone, utc, local)
+        if not isinstance(stored, T.StringType):
+            return there, T.TimestampNTZType()
+        return F.coalesce(iso_text(_micros(there, T.TimestampNTZType())), raw), stored
 
     def _time_unit(self, column: operator.Column) -> int | None:
         """The microseconds that an attribute counts, if it holds the time of all events here."""
@@ -342,7 +369,7 @@ class _Reader:
     def _converted(
         self, name: str, stored: T.DataType, type: DataType, target: T.DataType, types: list[str]
     ) -> Column:
-        raw = named(name)
+        raw, stored = self._zoned(name) if type == TIMESTAMP else (named(name), stored)
         value = convert(raw, stored, target)
         if value is None:
             owner = types[0] if len(types) == 1 else "events"
@@ -600,6 +627,18 @@ def _micros(raw: Column, stored: T.DataType) -> Column:
             for part, unit in parts.items()
         ),
     )
+
+
+def is_zoneless(stored: T.DataType) -> bool:
+    """Whether times in such a column may name no zone."""
+    return isinstance(stored, T.TimestampNTZType | T.DateType | T.StringType)
+
+
+def _local(raw: Column) -> Column:
+    """What a text without a zone says; null for others."""
+    text = F.trim(raw)
+    is_zoned = text.rlike(r"\d:.*" + _ZONE) | ~text.rlike(r"^\d{4}-\d{2}-\d{2}")
+    return F.when(~is_zoned, text.try_cast("timestamp_ntz"))
 
 
 _ZONE = r"(Z|[+-]\d\d(:?\d\d)?)$"
