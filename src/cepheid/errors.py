@@ -100,6 +100,7 @@ CATALOGUE: dict[str, str] = {
     "bad-workers": "Spark's Python workers lack this Cepheid, or die",
     "no-key": "statements whose events no key splits, so that one task takes them all",
     "ties": "events of one time that nothing orders",
+    "zone": "times that name no zone, where another than UTC may be meant",
     "skew": "a key that has a very large share of the events",
     "bad-scenario": "a scenario that makes no sense",
     "unknown-property": "a property that the program does not have",

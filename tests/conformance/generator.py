@@ -30,6 +30,7 @@ from cepheid.core.types import (
     DataType,
     EventRef,
     EventType,
+    is_calendar,
     is_integral,
     is_numeric,
 )
@@ -40,8 +41,10 @@ from tests.conformance.scenarios import Example
 T = TypeVar("T")
 
 SCHEMAS = {
-    "A": "create schema A (id string, k string, v int, s string, w double);",
-    "B": "create schema B (id string, k string, v int, n long, t boolean, r R, i int[]);",
+    "A": "create schema A (id string, k string, v int, s string, w double, z timestamp, d date,"
+    " c decimal(6, 2));",
+    "B": "create schema B (id string, k string, v int, n long, t boolean, r R, i int[],"
+    " z timestamp, c decimal(8, 3));",
     "C": "create schema C (id string, k string, v int, f float, m M);",
     "D": "create schema D (id string, k string, v long, w double);",
 }
@@ -51,6 +54,7 @@ RECORDS = {
     "B": "create schema R (q int, p string);",
     "C": "create schema M (r R, v long, u double);",
 }
+COUNTED = re.compile(r", ?(z timestamp|d date|c decimal\(\d, \d\))")
 HELD = re.compile(r", (r R|i int\[\]|m M)")
 INPUTS = ("A", "B", "C")
 
@@ -59,6 +63,7 @@ INPUTS = ("A", "B", "C")
 COMPARISONS = ("=", "<", "<=", ">", ">=", "!=", "is", "is not")
 NUMBERS = ("1", "0", "2", "1L", "0.5", "1.5f")
 TEXTS = ("'x'", "'y'", "'b'", "''")
+TIMES = ("cast('2026-03-29T01:30:00Z', timestamp)", "cast('1970-01-01', date)")
 SCHEDULES = tuple(f"timer:at(*, *, *, *, *, {s})" for s in ("*/2", "3", "[0, 5, 7]"))
 PERIODS = ("1 sec", "2 sec", "3 sec", "500 msec")
 
@@ -71,6 +76,7 @@ class Names:
     texts: tuple[str, ...] = ()
     truths: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
+    times: tuple[str, ...] = ()
 
     def __add__(self, other: Names) -> Names:
         return Names(
@@ -78,11 +84,12 @@ class Names:
             self.texts + other.texts,
             self.truths + other.truths,
             self.events + other.events,
+            self.times + other.times,
         )
 
     @property
     def values(self) -> tuple[str, ...]:
-        return self.numbers + self.texts + self.truths
+        return self.numbers + self.texts + self.truths + self.times
 
 
 def names_of(prefix: str, type: EventType, types: Mapping[str, EventType], deep: int = 2) -> Names:
@@ -103,6 +110,8 @@ def _names_at(path: str, type: DataType, types: Mapping[str, EventType], deep: i
         return Names(texts=(path,))
     if type == BOOLEAN:
         return Names(truths=(path,))
+    if is_calendar(type):
+        return Names(times=(path,))
     return Names(numbers=(path,)) if is_numeric(type) else Names()
 
 
@@ -123,6 +132,22 @@ FORMS = {
         "nullif(<number>, <number>)",
         "instr(<text>, 'x')",
         "current_timestamp()",
+        "extract('hour', <time>)",
+        "date_diff('day', <time>, <time>)",
+        "round(<number>, 1)",
+        "cast(<number>, decimal(7, 1))",
+        "date_diff('minute', <time>, <time>)",
+    ),
+    "time": (
+        "date_trunc('day', <time>)",
+        "date_add('month', 1, <time>)",
+        "coalesce(<time>, <time>)",
+        "case when <truth> then <time> else <time> end",
+        "max(<time>, <time>)",
+        "nullif(<time>, <time>)",
+        "date_trunc('week', <time>, 'Europe/Berlin')",
+        "cast(<time>, date)",
+        "cast(<time>, timestamp)",
     ),
     "text": (
         "(<text> || <text>)",
@@ -134,6 +159,8 @@ FORMS = {
         "case when <truth> then <text> else <text> end",
         "cast(<number>, string)",
         "min(<text>, <text>)",
+        "cast(<time>, string)",
+        "date_format(<time>, 'yyyy-MM-dd HH:mm', 'America/New_York')",
     ),
     "truth": (
         *("<number> @ <number>", "<text> @ <text>") * 6,
@@ -147,6 +174,9 @@ FORMS = {
         "<text> regexp '[a-x]+'",
         "startswith(<text>, <text>)",
         "<text> between 'a' and <text>",
+        *("<time> @ <time>", "<time> > '2026-03-29T00:30:00Z'") * 2,
+        "<time> in ('2026-03-29', <time>)",
+        "<time> between '1970-01-01' and <time>",
         "(<truth> and <truth>)",
         "(<truth> or <truth>)",
         "not (<truth>)",
@@ -169,6 +199,8 @@ FORMS = {
         "avedev(<number>)",
         "nth(<value>, 1)",
         "sum(all <number>)",
+        "max(<time>)",
+        "min(<time>)",
     ),
 }
 
@@ -192,7 +224,12 @@ class Expressions:
 
     def expression(self, kind: str, names: Names, deep: int = 1) -> str:
         """One of a kind; where it may not go deeper, a name or a constant."""
-        makers = {"number": self.number, "text": self.text, "truth": self.truth}
+        makers = {
+            "number": self.number,
+            "text": self.text,
+            "truth": self.truth,
+            "time": self.time,
+        }
         return makers[kind](names, deep) if kind in makers else self.pick(*names.values, "1")
 
     def formed(self, form: str, names: Names, deep: int) -> str:
@@ -200,24 +237,33 @@ class Expressions:
         form = form.replace("@", self.pick(*COMPARISONS)) if "@" in form else form
         return re.sub("<([a-z]+)>", lambda kind: self.expression(kind[1], names, deep), form)
 
+    def forms(self, kind: str, names: Names) -> tuple[str, ...]:
+        """Those that the names can fill."""
+        return tuple(f for f in FORMS[kind] if names.times or "<time>" not in f)
+
+    def time(self, names: Names, deep: int = 1) -> str:
+        if deep and self.happens(4):
+            return self.formed(self.pick(*FORMS["time"]), names, deep - 1)
+        return self.pick(*names.times * 2, *TIMES[:1])
+
     def number(self, names: Names, deep: int = 1) -> str:
         if deep and self.happens(4):
-            return self.formed(self.pick(*FORMS["number"]), names, deep - 1)
+            return self.formed(self.pick(*self.forms("number", names)), names, deep - 1)
         return self.pick(*(names.numbers * 2 or NUMBERS), *NUMBERS[:1])
 
     def text(self, names: Names, deep: int = 1) -> str:
         if deep and self.happens(4):
-            return self.formed(self.pick(*FORMS["text"]), names, deep - 1)
+            return self.formed(self.pick(*self.forms("text", names)), names, deep - 1)
         return self.pick(*(names.texts * 2 or TEXTS), *TEXTS[:1])
 
     def truth(self, names: Names, deep: int = 1) -> str:
         if names.truths and self.happens(4):
             return self.pick(*names.truths, f"not {names.truths[0]}")
-        forms = FORMS["truth"] if deep else FORMS["truth"][:2]
+        forms = self.forms("truth", names) if deep else FORMS["truth"][:2]
         return self.formed(self.pick(*forms), names, max(deep - 1, 0))
 
     def aggregate(self, names: Names) -> str:
-        return self.formed(self.pick(*FORMS["aggregate"]), names, 1)
+        return self.formed(self.pick(*self.forms("aggregate", names)), names, 1)
 
 
 # Patterns -------------------------------------------------------------------------------------
@@ -585,6 +631,15 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "n": (1, 2, 0, 3_000_000_000, None),
     "t": (True, False, None),
     "f": (0.5, 1.5, 0.1, None),
+    "z": (
+        "2026-03-29T00:30:00Z",
+        "1970-01-01T00:00:00Z",
+        None,
+        "2026-03-29T01:30:00.25Z",
+        "1969-12-31T23:59:59.999999Z",
+    ),
+    "d": ("2026-03-29", "1970-01-01", None, "1969-12-31"),
+    "c": ("1.50", "0.00", None, "-2.25", "9999.99"),
     "r": (_record(1, "x"), None, _record(2, None), _record(None, "y"), _record(1, "")),
     "i": ([1, 2], [], None, [0], [None, 1]),
     "m": (
@@ -594,18 +649,21 @@ VALUES: Mapping[str, tuple[object, ...]] = {
         {"r": _record(2, "y"), "v": None, "u": 1.5},
     ),
 }
-ATTRIBUTES = {"A": "kvsw", "B": "kvntri", "C": "kvfm", "D": "kvw"}
+ATTRIBUTES = {"A": "kvswzdc", "B": "kvntrizc", "C": "kvfm", "D": "kvw"}
 GAPS = (1000, 0, 0, 0, 1000, 2000, 500, 3000)  # milliseconds between two events
 
 
-def stream(choice: Expressions, types: tuple[str, ...], *, is_child: bool, nested: bool) -> str:
+def stream(
+    choice: Expressions, types: tuple[str, ...], *, is_child: bool, nested: bool, counted: bool
+) -> str:
     """Events in the order of their times, and some time after the last, so that timers speak."""
     clock, items = 0, []
     for number in range(1, choice.pick(4, 2, 6, 8, 10, 12) + 1):
         type = choice.pick(*types)
         clock += choice.pick(*GAPS)
         names = ATTRIBUTES[type] + (ATTRIBUTES["A"][2:] if is_child and type == "C" else "")
-        names = names if nested else names.translate({ord(name): "" for name in "rim"})
+        left_out = ("" if nested else "rim") + ("" if counted else "zdc")
+        names = names.translate({ord(name): "" for name in left_out})
         values = {name: choice.pick(*VALUES[name]) for name in names}
         given = ",".join(f"{n}={_json(v)}" for n, v in values.items() if v is not None)
         items.append(f"{type}{number}@{clock}" + (f"{{{given}}}" if given else ""))
@@ -626,7 +684,7 @@ CYCLE = "insert into D select k, v + 1L as v from D(v < 3);"  # it ends
 def examples(draw: DrawFn, *, plain: bool = False, nested: bool = True) -> Example:
     """A program and a stream for it; plain ones have statements side by side, which run in lanes.
 
-    Nested are those whose events hold records and arrays.
+    Nested are those whose events hold records and arrays. Events of some hold times and decimals.
     """
     nested = nested and not plain
     choice = Expressions(draw)
@@ -639,6 +697,9 @@ def examples(draw: DrawFn, *, plain: bool = False, nested: bool = True) -> Examp
         texts = [*(RECORDS[name] for name in inputs if name in RECORDS), *texts]
     else:
         texts = [HELD.sub("", text) for text in texts]
+    counted = choice.happens(4)
+    if not counted:
+        texts = [COUNTED.sub("", text) for text in texts]
     derived: list[str] = []
     for number in range(1, choice.pick(1, 2, 2, 3, 4) + 1):
         types = _types("\n".join(texts))
@@ -653,7 +714,7 @@ def examples(draw: DrawFn, *, plain: bool = False, nested: bool = True) -> Examp
             derived.append(str(target))
     if has_declared and choice.happens(4):
         texts.append(CYCLE)
-    events = stream(choice, (*inputs, *known), is_child=is_child, nested=nested)
+    events = stream(choice, (*inputs, *known), is_child=is_child, nested=nested, counted=counted)
     return Example("\n".join(texts), events)
 
 

@@ -10,7 +10,7 @@ from cepheid.build.checks import name, refuse
 from cepheid.build.declarations import Declaration, DeclarationTree, event_time_annotation
 from cepheid.build.expressions import Operand, conjunction
 from cepheid.build.forms import Form, node, occurs
-from cepheid.core.types import SCALARS, STRING, Attribute, DataType, EventRef
+from cepheid.core.types import SCALARS, STRING, Attribute, DataType, EventRef, is_scalar
 from cepheid.core.values import shown
 from cepheid.errors import error, is_slip, suggest
 from cepheid.io.type_arguments import GivenAttribute, data_type
@@ -198,7 +198,7 @@ def _schema(type: str, given: Mapping[str, GivenAttribute]) -> Schema:
 def _type(parameter: str, given: GivenAttribute) -> DataType | str:
     """A type, or the name of a class of live models, whose objects go by their names."""
     found = data_type(given)
-    if found in SCALARS.values():
+    if is_scalar(found):
         return found
     hint = suggest(str(given), SCALARS, "types")
     fact = f"'{parameter}' has no type of parameters: {shown(given)}"

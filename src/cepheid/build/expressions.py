@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal as OneOf
 from typing import NoReturn, TypeAlias
 
@@ -20,12 +21,13 @@ from cepheid.core.types import (
     INT,
     LONG,
     NULL,
+    PLAIN_SCALARS,
     STRING,
     DataType,
     is_integral,
     is_numeric,
 )
-from cepheid.core.values import TYPE_NAMES, coerce, native, shown
+from cepheid.core.values import coerce, native, shown
 from cepheid.expr.printing import excess, print_expr
 from cepheid.expr.tree import (
     And,
@@ -285,11 +287,15 @@ def lit(value: object, type: str | None = None) -> Expression:
     """
     with refusing("usage"):
         value = native(value)
-    wanted = _type_of(value) if type is None else TYPE_NAMES.get(str(type).lower())
+    wanted = _type_of(value) if type is None else _LITERALS.get(str(type).lower())
     if wanted is None:
         what = f"{shown(value)} is no literal" if type is None else f"no literals of type {type!r}"
-        refuse("usage", what, f"a literal is null or of one of the types {', '.join(TYPE_NAMES)}")
+        refuse("usage", what, f"a literal is null or of one of the types {', '.join(_LITERALS)}")
     return Expression(_literal(value, wanted))
+
+
+# Times are texts, and decimals are numbers, that stand beside others.
+_LITERALS: dict[str, DataType] = {**PLAIN_SCALARS, "bool": BOOLEAN}
 
 
 def _literal(value: object, type: DataType) -> Literal:
@@ -308,7 +314,7 @@ def _type_of(value: object) -> DataType | None:
         return BOOLEAN
     if isinstance(value, int):
         return INT if fits_int(value) else LONG
-    if isinstance(value, float):
+    if isinstance(value, float | Decimal):
         return DOUBLE
     if isinstance(value, str):
         return STRING

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
-from typing import TypeAlias
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TypeAlias, Union
 
 from cepheid.core.time import Instant, format_instant, to_datetime
 
@@ -12,7 +13,9 @@ from cepheid.core.time import Instant, format_instant, to_datetime
 # `semantics.machine`.
 SortKey: TypeAlias = tuple[int, ...]
 # What an attribute may hold: a scalar, null, a list (array), a mapping (record) or an event.
-Value: TypeAlias = "str | bool | int | float | list[Value] | dict[str, Value] | Event | None"
+# A timestamp is a datetime in UTC, a decimal has the digits of its type after the point.
+Scalar: TypeAlias = str | bool | int | float | datetime | date | Decimal
+Value: TypeAlias = Union[Scalar, "list[Value]", "dict[str, Value]", "Event", None]
 
 
 class Event(Mapping[str, Value]):

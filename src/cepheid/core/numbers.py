@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from ctypes import c_float
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 INT_RANGE = (-(2**31), 2**31 - 1)
 LONG_RANGE = (-(2**63), 2**63 - 1)
@@ -40,3 +41,32 @@ def write_float(value: float) -> str:
         if round_float(short) == value:
             return write_double(short)
     return write_double(float(f"{value:.9g}"))
+
+
+# -- decimals ----------------------------------------------------------------------------------
+
+# More digits than any two decimals have together.
+_EXACTLY = Context(prec=80, Emax=10_000, Emin=-10_000)
+
+
+def scaled(number: Decimal, scale: int) -> Decimal | None:
+    """The number with so many digits after the point, halves away from zero; None if too large."""
+    if number and number.adjusted() > 40:
+        return None
+    found = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _EXACTLY)
+    return found or abs(found)  # there is one zero only
+
+
+def unscaled(number: Decimal) -> int:
+    """How many units of its last digit a number is: 250 of 2.50."""
+    return int(number.scaleb(-int(number.as_tuple().exponent), _EXACTLY))
+
+
+def decimal_of(units: int, scale: int) -> Decimal:
+    """The number of so many units of its last digit."""
+    return Decimal(units).scaleb(-scale, _EXACTLY)
+
+
+def fits_digits(number: Decimal, precision: int) -> bool:
+    """Whether a number with the digits of its type after the point has no more than these in all."""
+    return abs(unscaled(number)) < 10**precision

@@ -10,8 +10,10 @@ import calendar
 import math
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import lru_cache
 from typing import Literal
+from zoneinfo import ZoneInfo
 
 Instant = int
 TimeUnit = Literal["microseconds", "milliseconds", "seconds", "minutes", "hours", "days", "weeks"]
@@ -92,15 +94,42 @@ def add_months(instant: Instant, months: int) -> Instant:
     return to_instant(moment.replace(year=year, month=month + 1, day=day))
 
 
-def to_instant(moment: datetime) -> Instant:
-    """Microseconds since the epoch; a datetime without a zone is UTC."""
+@lru_cache(maxsize=64)
+def zone_named(name: str) -> tzinfo:
+    """The zone of a name such as Europe/Berlin; ValueError with a fact where there is none."""
+    if name.upper() in ("UTC", "Z"):
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise ValueError(f"no time zone {name!r}") from None
+
+
+def to_instant(moment: datetime, zone: tzinfo = UTC) -> Instant:
+    """Microseconds since the epoch; a datetime without a zone is one of the given.
+
+    Of two instants that a clock shows alike, the earlier is meant; what it skips is counted on from
+    before the gap.
+    """
     if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
+        moment = moment.replace(tzinfo=zone)
     return (moment - EPOCH) // MICROSECOND
 
 
 def to_datetime(instant: Instant) -> datetime:
     return EPOCH + instant * MICROSECOND
+
+
+_EPOCH_DAY = EPOCH.toordinal()
+
+
+def to_day(day: date) -> int:
+    """Days since the epoch."""
+    return day.toordinal() - _EPOCH_DAY
+
+
+def to_date(day: int) -> date:
+    return date.fromordinal(day + _EPOCH_DAY)
 
 
 def format_instant(instant: Instant) -> str:
@@ -116,20 +145,23 @@ _LONGEST_EXACT = len("2026-01-01T00:00:00.123456Z")
 _FRACTION = re.compile(r"\.(\d{6})\d+")
 
 
-def parse_instant(value: object, unit: TimeUnit = "seconds") -> Instant:
+def parse_instant(value: object, unit: TimeUnit = "seconds", zone: tzinfo = UTC) -> Instant:
     """An instant from what people write: a number of units, a datetime, an ISO 8601 text.
 
-    Raises ValueError with a fact; callers add the place.
+    Datetimes and texts without a zone are of the given one. Raises ValueError with a fact; callers
+    add the place.
     """
-    instant = _parse_instant(value, unit)
+    instant = _parse_instant(value, unit, zone)
     if not FIRST_INSTANT <= instant <= LAST_INSTANT:
         raise ValueError(f"time {value!r} is outside the years 1 to 9999")
     return instant
 
 
-def _parse_instant(value: object, unit: TimeUnit) -> Instant:
+def _parse_instant(value: object, unit: TimeUnit, zone: tzinfo) -> Instant:
     if isinstance(value, datetime):
-        return to_instant(value)
+        return to_instant(value, zone)
+    if isinstance(value, date):
+        return to_instant(datetime(value.year, value.month, value.day, tzinfo=zone))
     if isinstance(value, bool):
         raise ValueError(f"{value!r} is not a time")
     if isinstance(value, int):
@@ -143,7 +175,7 @@ def _parse_instant(value: object, unit: TimeUnit) -> Instant:
             text = value.strip()
             if len(text) > _LONGEST_EXACT:  # more than six fractional digits: the rest is dropped
                 text = _FRACTION.sub(r".\1", text)
-            return to_instant(datetime.fromisoformat(text))
+            return to_instant(datetime.fromisoformat(text), zone)
         except (ValueError, OverflowError):
             raise ValueError(f"{value!r} is not an ISO 8601 time") from None
     raise ValueError(f"{value!r} is not a time")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from cepheid.errors import Diagnostic, Span, error
+
+MOST_DIGITS = 18  # of a decimal: more are not to be had in 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,23 @@ class Scalar(DataType):
 
     def __str__(self) -> str:
         return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalType(DataType):
+    """Numbers of so many digits in all, `scale` of them after the point; a long counts their last."""
+
+    precision: int
+    scale: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.precision <= MOST_DIGITS:
+            raise ValueError(f"{self} has not 1 to {MOST_DIGITS} digits")
+        if not 0 <= self.scale <= self.precision:
+            raise ValueError(f"{self} has more digits after the point than in all")
+
+    def __str__(self) -> str:
+        return f"decimal({self.precision}, {self.scale})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +82,53 @@ INT = Scalar("int")  # 32 bit
 LONG = Scalar("long")  # 64 bit
 FLOAT = Scalar("float")  # 32 bit
 DOUBLE = Scalar("double")  # 64 bit
-TIMESTAMP = Scalar("timestamp")  # an instant; attributes of classes only
+TIMESTAMP = Scalar("timestamp")  # an instant, in microseconds
+DATE = Scalar("date")  # a day of the calendar, which has no zone
 NULL = Scalar("null")  # of what is always null: fits everything
 ANY = Scalar("any")  # of what nothing is known of yet: fits everything, and is null in a run
 
-SCALARS = {t.name: t for t in (STRING, BOOLEAN, INT, LONG, FLOAT, DOUBLE)} | {"integer": INT}
+PLAIN_SCALARS = {t.name: t for t in (STRING, BOOLEAN, INT, LONG, FLOAT, DOUBLE)} | {"integer": INT}
+SCALARS = PLAIN_SCALARS | {t.name: t for t in (TIMESTAMP, DATE)}
 _NUMERIC_RANK = {INT: 0, LONG: 1, FLOAT: 2, DOUBLE: 3}
+# What whole numbers are beside decimals; a long may have one digit more.
+_AS_DECIMALS = {INT: DecimalType(10, 0), LONG: DecimalType(MOST_DIGITS, 0)}
 
 
 def is_numeric(t: DataType) -> bool:
-    return t in _NUMERIC_RANK or is_open(t)
+    return t in _NUMERIC_RANK or isinstance(t, DecimalType) or is_open(t)
 
 
 def is_integral(t: DataType) -> bool:
     return t in (INT, LONG)
+
+
+def is_calendar(t: DataType) -> bool:
+    return t in (TIMESTAMP, DATE)
+
+
+def is_scalar(t: DataType) -> bool:
+    return t in SCALARS.values() or isinstance(t, DecimalType)
+
+
+def is_counted(t: DataType) -> bool:
+    """Whether values are whole numbers of something: of microseconds, of days, of a last digit."""
+    return is_calendar(t) or isinstance(t, DecimalType)
+
+
+def is_ordered(t: DataType) -> bool:
+    """Whether values of the type can be less than others."""
+    return is_numeric(t) or t == STRING or is_calendar(t)
+
+
+_DECIMAL = re.compile(r"decimal\s*\(\s*(\d{1,9})\s*(?:,\s*(\d{1,9})\s*)?\)", re.IGNORECASE)
+
+
+def scalar_named(text: str) -> DataType | None:
+    """The scalar type that a text names, `date` or `decimal(12, 2)`; ValueError with a fact."""
+    if found := SCALARS.get(text.lower()):
+        return found
+    match = _DECIMAL.fullmatch(text)
+    return DecimalType(int(match[1]), int(match[2] or 0)) if match else None
 
 
 def is_open(t: DataType) -> bool:
@@ -101,12 +154,33 @@ def wider(
         if {a, b} == {LONG, FLOAT}:
             return DOUBLE
         return a if _NUMERIC_RANK[a] > _NUMERIC_RANK[b] else b
+    if isinstance(a, DecimalType) or isinstance(b, DecimalType):
+        return _wider_decimal(a, b)
+    if {a, b} == {DATE, TIMESTAMP}:
+        return TIMESTAMP
     if isinstance(a, ArrayType) and isinstance(b, ArrayType):
         element = wider(a.element, b.element, types)
         return ArrayType(element) if element else None
     if isinstance(a, EventRef) and isinstance(b, EventRef):
         return _common_ancestor(a, b, types)
     return None
+
+
+def as_decimal(t: DataType) -> DecimalType | None:
+    """What an exact number is as a decimal."""
+    return t if isinstance(t, DecimalType) else _AS_DECIMALS.get(t)
+
+
+def _wider_decimal(a: DataType, b: DataType) -> DataType | None:
+    """With the digits of both before and after the point, as far as there are digits."""
+    if a in (FLOAT, DOUBLE) or b in (FLOAT, DOUBLE):
+        return DOUBLE
+    one, other = as_decimal(a), as_decimal(b)
+    if one is None or other is None:
+        return None
+    scale = max(one.scale, other.scale)
+    whole = max(one.precision - one.scale, other.precision - other.scale)
+    return DecimalType(min(whole + scale, MOST_DIGITS), scale)
 
 
 def _common_ancestor(a: EventRef, b: EventRef, types: Mapping[str, EventType]) -> EventRef | None:
@@ -128,8 +202,14 @@ def fits(
     """Whether every value of the source type is one of the target type, or easily becomes one."""
     if isinstance(source, ArrayType) and isinstance(target, ArrayType):
         # Numbers are widened one at a time, never inside an array.
-        is_exact = source.element == target.element or source.element not in _NUMERIC_RANK
+        is_plain = is_open(source.element) or not (
+            is_numeric(source.element) or is_calendar(source.element)
+        )
+        is_exact = source.element == target.element or is_plain
         return is_exact and fits(source.element, target.element, types)
+    if isinstance(source, DecimalType) and isinstance(target, DecimalType):
+        whole = target.precision - target.scale >= source.precision - source.scale
+        return whole and target.scale >= source.scale
     return is_open(source) or wider(source, target, types) == target
 
 

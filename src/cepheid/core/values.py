@@ -1,9 +1,9 @@
 """Raw values, from JSON, CSV cells, Python or Arrow, into the Python form of a static type.
 
 What comes out is what expressions compute with: `int` within 32 or 64 bits, `float` (rounded to
-32 bits for FLOAT), `str`, `bool`, lists, and dictionaries for nested records. Null fits every
-type. Dates and times are no static types; they become ISO 8601 texts. Decimals become doubles.
-A value that does not fit raises ValueError with a fact; callers add the place.
+32 bits for FLOAT), `str`, `bool`, datetimes in UTC, dates, decimals with the digits of their type,
+lists, and dictionaries for nested records. Null fits every type. Where a string is wanted, dates and
+times become ISO 8601 texts. A value that does not fit raises ValueError with a fact; callers add the place.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time, tzinfo
 from decimal import Decimal
 from functools import partial
 from typing import TypeAlias
 
 from cepheid.core.event import Event, Value
-from cepheid.core.numbers import NOT_FINITE, round_float
-from cepheid.core.time import format_instant, to_instant
+from cepheid.core.numbers import NOT_FINITE, fits_digits, round_float, scaled
+from cepheid.core.time import format_instant, parse_instant, to_datetime, to_instant
 from cepheid.core.types import (
     ANY,
     BOOLEAN,
+    DATE,
     DOUBLE,
     FLOAT,
     INT,
@@ -30,9 +31,11 @@ from cepheid.core.types import (
     NULL,
     SCALARS,
     STRING,
+    TIMESTAMP,
     ArrayType,
     Attribute,
     DataType,
+    DecimalType,
     EventRef,
     EventType,
     RecordType,
@@ -59,17 +62,21 @@ def coerce(value: object, type: DataType, types: Mapping[str, EventType]) -> Val
 class Coercions:
     """The conversions into the types of one program, each built once."""
 
-    def __init__(self, types: Mapping[str, EventType]) -> None:
+    def __init__(self, types: Mapping[str, EventType], zone: tzinfo = UTC) -> None:
         self._types = types
+        self._zone = zone  # of timestamps that name none
         self._members: dict[str, dict[str, Coercion]] = {}
 
     def of(self, type: DataType) -> Coercion:
-        return _SCALARS[type] if type in _SCALARS else partial(_guarded, self._inner(type))
+        if type in _SCALARS or type == TIMESTAMP or isinstance(type, DecimalType):
+            return self._inner(type)
+        return partial(_guarded, self._inner(type))
 
     def of_text(self, type: DataType) -> Coercion:
         """From a CSV cell: empty is null, nested values are JSON."""
         convert = self.of(type)
-        reader = _TEXT_READERS.get(type, parse_json)
+        is_written = isinstance(type, DecimalType)  # as JSON writes it, too
+        reader = str.strip if is_written else _TEXT_READERS.get(type, parse_json)
         return partial(_from_text, reader, convert)
 
     def _inner(self, type: DataType) -> Coercion:
@@ -81,6 +88,10 @@ class Coercions:
                 return partial(_record, str(type), self._coercions(attributes))
             case EventRef(name):
                 return partial(self._reference, name)
+            case DecimalType(precision, scale):
+                return partial(_decimal, precision, scale)
+        if type == TIMESTAMP:
+            return partial(_timestamp, self._zone)
         return _SCALARS.get(type, _null)  # of what nothing is known, only null is taken
 
     def _coercions(self, attributes: Iterable[Attribute]) -> dict[str, Coercion]:
@@ -240,6 +251,52 @@ def _boolean(value: object) -> Value:
     raise _misfit(plain, "boolean")
 
 
+def _timestamp(zone: tzinfo, value: object) -> Value:
+    if is_null(value):
+        return None
+    if not isinstance(value, str | date):
+        raise _misfit(value, "timestamp")
+    if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
+        raise _misfit(value, "timestamp")  # ISO 8601 has days that are numbers
+    return to_datetime(parse_instant(value, zone=zone))
+
+
+def _date(value: object) -> Value:
+    if is_null(value):
+        return None
+    if isinstance(value, str) and _DAY.fullmatch(value.strip()):
+        try:
+            return date.fromisoformat(value.strip())
+        except ValueError:
+            raise _misfit(value, "date") from None
+    if isinstance(value, datetime):
+        if value.time() != time():
+            raise _misfit(value, "date")
+        return value.date()
+    if isinstance(value, date):
+        return value
+    raise _misfit(value, "date")
+
+
+def _decimal(precision: int, scale: int, value: object) -> Value:
+    value = native(value)
+    if value is None:
+        return None
+    name = f"decimal({precision}, {scale})"
+    if isinstance(value, str) and _DECIMAL.fullmatch(value):
+        number = Decimal(value)
+    elif isinstance(value, float) and math.isfinite(value):
+        number = Decimal(repr(value))  # the digits that people read
+    elif isinstance(value, int | Decimal) and not isinstance(value, bool):
+        number = Decimal(value)
+    else:
+        raise _misfit(value, name)
+    found = scaled(number, scale) if number.is_finite() else None
+    if found is None or found != number or not fits_digits(found, precision):
+        raise ValueError(f"{shown(value)} does not fit {_article(name)}")
+    return found
+
+
 def _null(value: object) -> Value:
     if is_null(value):
         return None
@@ -332,6 +389,7 @@ _SCALARS: dict[DataType, Coercion] = {
     LONG: partial(_integer, "long", 64),
     FLOAT: _float,
     DOUBLE: _double,
+    DATE: _date,
     NULL: _null,
 }
 
@@ -339,6 +397,7 @@ _SCALARS: dict[DataType, Coercion] = {
 # Text -----------------------------------------------------------------------------------------
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BLANKS = frozenset(" \t\r\n")
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -422,6 +481,7 @@ _TEXT_READERS: dict[DataType, Callable[[str], object]] = {
     STRING: _string_cell,
     BOOLEAN: _boolean_cell,
     **dict.fromkeys((INT, LONG, FLOAT, DOUBLE), _number_cell),
+    **dict.fromkeys((TIMESTAMP, DATE), str.strip),
     **dict.fromkeys((ANY, NULL), any_cell),
 }
 

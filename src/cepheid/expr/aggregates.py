@@ -6,6 +6,7 @@
   entry and subtracted on leaving, in the order of the rows, by plain floating-point addition; when
   the last value leaves, the sum is exactly zero again. An infinity that has left leaves NaN behind
   until then.
+- A sum of decimals is exact. One that has more than 18 digits is null, until the last value leaves.
 - `avg` divides a running sum of doubles by the count.
 - `min`, `max` and `median` use the order of `values.sort_key` and know only one zero. `median` of
   an even number of values is half the sum of the two middle ones.
@@ -24,14 +25,31 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
+from decimal import Decimal
 from typing import Protocol, cast
 
 from cepheid.core.event import Value
-from cepheid.core.types import ANY, DOUBLE, FLOAT, LONG, DataType
+from cepheid.core.types import (
+    ANY,
+    DOUBLE,
+    FLOAT,
+    LONG,
+    MOST_DIGITS,
+    DataType,
+    DecimalType,
+)
 from cepheid.expr.functions import AGGREGATES, Kind
 from cepheid.expr.jsonvalue import JSON, decode_value, encode_value
 from cepheid.expr.tree import Aggregate
-from cepheid.expr.values import Number, SortKey, group_key, is_number, rounding, same, sort_key
+from cepheid.expr.values import (
+    Number,
+    SortKey,
+    group_key,
+    is_number,
+    rounding,
+    same,
+    sort_key,
+)
 
 
 class Aggregator(Protocol):
@@ -124,6 +142,32 @@ class _Sum:
     def load(self, state: JSON) -> None:
         count, total = cast("list[JSON]", state)
         self.count, self.total = cast("int", count), cast("Number", decode_value(total))
+
+
+class _DecimalSum(_Sum):
+    """A running sum, null from where it has too many digits until it begins again."""
+
+    __slots__ = ()
+
+    def __init__(self, type: DecimalType) -> None:
+        super().__init__(DecimalType(MOST_DIGITS, type.scale))
+        self.total = self.zero = Decimal(0)
+
+    def enter(self, value: Value) -> None:
+        if value is not None:
+            self._move(cast("Decimal", value))
+            self.count += 1
+
+    def leave(self, value: Value) -> None:
+        if value is not None:
+            self.count -= 1
+            self._move(-cast("Decimal", value))
+        if not self.count:
+            self.total = self.zero
+
+    def _move(self, change: Decimal) -> None:
+        if self.total is not None:  # which a sum of other numbers never is
+            self.total = self.fit(self.total + change)
 
 
 class _Average(_Sum):
@@ -398,7 +442,7 @@ class _Distinct:
 
 _MAKERS: dict[str, Callable[[DataType], Aggregator]] = {
     "count": lambda _: _Count(),
-    "sum": _Sum,
+    "sum": lambda of: _DecimalSum(of) if isinstance(of, DecimalType) else _Sum(of),
     "avg": lambda _: _Average(),
     "min": lambda _: _Least(),
     "max": lambda _: _Greatest(),

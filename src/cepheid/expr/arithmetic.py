@@ -2,7 +2,8 @@
 
 `+ - *` are exact and then rounded to their type (`values.rounding`). `/` converts both sides to
 double and follows IEEE 754, so dividing by zero gives an infinity or NaN. `%` has the sign of the
-dividend; on integers x % 0 is null, on floats it is NaN. Nothing here raises.
+dividend; on integers and decimals x % 0 is null, on floats it is NaN. On decimals `+ - * %` are exact
+and null where the result has more digits than its type. Nothing here raises.
 """
 
 from __future__ import annotations
@@ -11,13 +12,32 @@ import math
 import operator
 import re
 from collections.abc import Callable
+from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 from cepheid.core.event import Value
 from cepheid.core.numbers import round_float
-from cepheid.core.types import ANY, DOUBLE, FLOAT, INT, LONG, DataType
-from cepheid.expr.values import Number, is_number, rounding, wrap_int, wrap_long
+from cepheid.core.types import (
+    ANY,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    MOST_DIGITS,
+    DataType,
+    DecimalType,
+    as_decimal,
+    wider,
+)
+from cepheid.expr.values import (
+    Number,
+    is_number,
+    rounding,
+    to_decimal,
+    wrap_int,
+    wrap_long,
+)
 
 BinaryFunction: TypeAlias = Callable[..., Value]
 Exact: TypeAlias = Callable[..., Any]
@@ -47,7 +67,9 @@ def remainder_of_floats(left: float, right: float) -> float:
 
 
 def remainder(left: Number, right: Number) -> Number | None:
-    """`%` on values without a static type."""
+    """`%` on values without a static type, or of one type."""
+    if isinstance(left, Decimal) and isinstance(right, Decimal):
+        return _EXACTLY.remainder(left, right) if right else None
     if isinstance(left, int) and isinstance(right, int):
         return remainder_of_integers(left, right)
     return remainder_of_floats(float(left), float(right))
@@ -97,8 +119,49 @@ _MAKERS: dict[DataType, Callable[[Exact], BinaryFunction]] = {
 }
 
 
+# More digits than a product of two decimals has.
+_EXACTLY = Context(prec=80)
+
+
+def decimal_type(symbol: str, left: DataType, right: DataType) -> DecimalType | None:
+    """The type of `+ - * %` on exact numbers, one a decimal; None where too many digits follow the point."""
+    one, other = as_decimal(left), as_decimal(right)
+    if one is None or other is None:
+        return None
+    if symbol == "*":
+        scale = one.scale + other.scale
+        digits = one.precision + other.precision
+        return DecimalType(min(digits, MOST_DIGITS), scale) if scale <= MOST_DIGITS else None
+    common = wider(one, other)
+    assert isinstance(common, DecimalType)
+    more = common.precision if symbol == "%" else common.precision + 1
+    return DecimalType(min(more, MOST_DIGITS), common.scale)
+
+
+def _on_decimals(symbol: str, type: DecimalType) -> BinaryFunction:
+    fit = to_decimal(type)
+    compute: Callable[[Decimal, Decimal], Decimal] = {
+        "+": _EXACTLY.add,
+        "-": _EXACTLY.subtract,
+        "*": _EXACTLY.multiply,
+        "%": _EXACTLY.remainder,
+    }[symbol]
+
+    def apply(left: int | Decimal, right: int | Decimal) -> Decimal | None:
+        if symbol == "%" and not right:
+            return None
+        return fit(compute(Decimal(left), Decimal(right)))
+
+    return apply
+
+
 def arithmetic(symbol: str, type: DataType) -> BinaryFunction:
-    """The function of an operator on operands that were converted to a common type."""
+    """The function of an operator on operands that were converted to a common type.
+
+    Operands of decimals are as they are, and the type is that of the result.
+    """
+    if isinstance(type, DecimalType):
+        return _on_decimals(symbol, type)
     if symbol == "/":
         return divide if type == DOUBLE else _on_numbers_only(divide)
     if symbol == "%":

@@ -9,10 +9,21 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 from cepheid.core.event import Value
-from cepheid.core.types import BOOLEAN, INT, LONG, STRING, DataType, is_numeric, is_open
+from cepheid.core.types import (
+    BOOLEAN,
+    DATE,
+    INT,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    DataType,
+    is_numeric,
+    is_open,
+)
 from cepheid.expr.values import is_number, same
 
 Comparison = Callable[..., bool | None]
@@ -28,18 +39,21 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
+_PLAIN = (STRING, BOOLEAN, TIMESTAMP, DATE)
+
+
 def comparison(symbol: str, left: DataType, right: DataType) -> Comparison:
     """The function of `= != < <= > >=` for operands of these types."""
     if is_open(left) or is_open(right):
         return _dynamic(symbol)
-    if (is_numeric(left) and is_numeric(right)) or left in (STRING, BOOLEAN):
+    if (is_numeric(left) and is_numeric(right)) or left in _PLAIN:
         return OPERATORS[symbol]
     return same if symbol == "=" else _differ
 
 
 def identity(left: DataType, right: DataType) -> Callable[[Value, Value], bool]:
     """The function of `is`, which also takes nulls."""
-    plain = (STRING, BOOLEAN, INT, LONG)
+    plain = (*_PLAIN, INT, LONG)
     return operator.eq if left in plain and right in plain else same
 
 
@@ -55,6 +69,8 @@ def _dynamic(symbol: str) -> Comparison:
             return compare(left, right)
         if isinstance(left, str) and isinstance(right, str):
             return compare(left, right)
+        if isinstance(left, date) and type(left) is type(right):
+            return compare(left, right)
         if symbol not in ("=", "!=") or not _are_alike(left, right):
             return None
         return same(left, right) == (symbol == "=")
@@ -66,5 +82,5 @@ def _are_alike(left: Value, right: Value) -> bool:
     """Whether two values that have no order are of one kind: booleans, arrays, or records."""
     if isinstance(left, bool) or isinstance(right, bool):
         return isinstance(left, bool) and isinstance(right, bool)
-    plain = str | int | float
+    plain = str | int | float | date
     return not isinstance(left, plain) and not isinstance(right, plain)

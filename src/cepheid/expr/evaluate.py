@@ -17,7 +17,17 @@ from typing import TypeAlias, cast
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
-from cepheid.core.types import ANY, BOOLEAN, DOUBLE, FLOAT, NULL, STRING, DataType, is_open
+from cepheid.core.types import (
+    ANY,
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    NULL,
+    STRING,
+    DataType,
+    DecimalType,
+    is_open,
+)
 from cepheid.expr.arithmetic import arithmetic, like_pattern
 from cepheid.expr.compare import Comparison, comparison, identity
 from cepheid.expr.functions import FUNCTIONS, Function, Kind, Result, common_type
@@ -304,6 +314,9 @@ def _arithmetic(expr: Binary, slots: Slots) -> Evaluator:
     common = common_type((expr.left.type, expr.right.type)) or ANY
     if expr.operator == "/" and not is_open(common):
         common = DOUBLE
+    if isinstance(expr.type, DecimalType):
+        operands = _compile(expr.left, slots), _compile(expr.right, slots)
+        return _join(*operands, arithmetic(expr.operator, expr.type))
     function = arithmetic(expr.operator, common)
     left = _widened(_compile(expr.left, slots), expr.left, common)
     right = _widened(_compile(expr.right, slots), expr.right, common)

@@ -10,38 +10,54 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
 from enum import Enum
 from types import MappingProxyType
+from typing import Any
 
 from cepheid.core.event import Value
+from cepheid.core.time import zone_named
 from cepheid.core.types import (
     BOOLEAN,
+    DATE,
     DOUBLE,
     INT,
     LONG,
+    MOST_DIGITS,
     NULL,
     STRING,
+    TIMESTAMP,
     DataType,
+    DecimalType,
     EventType,
+    is_calendar,
     is_integral,
     is_numeric,
     is_open,
+    is_ordered,
     wider,
 )
+from cepheid.errors import suggest
+from cepheid.expr import dates
 from cepheid.expr.arithmetic import remainder
-from cepheid.expr.tree import Call, Expr, walk
+from cepheid.expr.tree import Call, Expr, Literal, walk
 from cepheid.expr.values import Number, can_convert, is_nan, is_number, same, sort_key
 
 
 class Kind(Enum):
-    """What an argument may be."""
+    """What an argument may be; of some, a literal must say something that exists."""
 
     NUMBER = "a number"
     WHOLE = "a whole number"
     STRING = "a string"
-    TEXT = "a string, number or boolean"  # turned into a string as `cast` does
-    ORDERED = "a number or a string"
+    TEXT = "a string, number, time or boolean"  # turned into a string as `cast` does
+    ORDERED = "a number, a string or a time"
+    TIME = "a timestamp or a date"
+    PART = "a part of a time, such as 'hour'"
+    UNIT = "a unit of time, such as 'day'"
+    PATTERN = "a pattern, such as 'yyyy-MM-dd'"
+    ZONE = "a time zone, such as 'Europe/Berlin'"
     VALUE = "a value"
 
     def accepts(self, type: DataType) -> bool:
@@ -57,15 +73,21 @@ _ACCEPTS: dict[Kind, Callable[[DataType], bool]] = {
     Kind.WHOLE: is_integral,
     Kind.STRING: lambda t: t == STRING,
     Kind.TEXT: lambda t: can_convert(t, STRING),
-    Kind.ORDERED: lambda t: is_numeric(t) or t == STRING,
+    Kind.ORDERED: is_ordered,
+    Kind.TIME: is_calendar,
+    **dict.fromkeys((Kind.PART, Kind.UNIT, Kind.PATTERN, Kind.ZONE), lambda t: t == STRING),
     Kind.VALUE: lambda _: True,
 }
 _ADMITS: dict[Kind, Callable[[Value], bool]] = {
     Kind.NUMBER: is_number,
     Kind.WHOLE: lambda value: isinstance(value, int) and is_number(value),
     Kind.STRING: lambda value: isinstance(value, str),
-    Kind.TEXT: lambda value: isinstance(value, str | int | float),
-    Kind.ORDERED: lambda value: isinstance(value, str) or is_number(value),
+    Kind.TEXT: lambda value: isinstance(value, str | int | float | Decimal | date),
+    Kind.ORDERED: lambda value: isinstance(value, str | date) or is_number(value),
+    Kind.TIME: lambda value: isinstance(value, date),
+    **dict.fromkeys(
+        (Kind.PART, Kind.UNIT, Kind.PATTERN, Kind.ZONE), lambda value: isinstance(value, str)
+    ),
     Kind.VALUE: lambda _: True,
 }
 
@@ -75,6 +97,7 @@ class Result(Enum):
 
     FIRST = "the type of the first argument"
     COMMON = "the type that holds all arguments, which are converted to it"
+    TIME = "the type of the argument that is a time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +128,41 @@ class Function:
         if self.result is Result.COMMON:
             return common_type(types, known)
         if self.result is Result.FIRST:
-            return types[0]
+            return _one_digit_more(types[0])
+        if self.result is Result.TIME:
+            return next((t for t in types if not is_open(t) and is_calendar(t)), TIMESTAMP)
         assert isinstance(self.result, DataType)
         return self.result
+
+
+def _one_digit_more(type: DataType) -> DataType:
+    """What rounding may need: 0.99 is nearly 1."""
+    if not isinstance(type, DecimalType):
+        return type
+    return DecimalType(min(type.precision + 1, MOST_DIGITS), type.scale)
+
+
+def misfit(kind: Kind, call: Call, argument: Literal) -> tuple[str, str | None] | None:
+    """What is wrong with a literal that says which part, unit, pattern or zone is meant, and a hint."""
+    value = argument.value
+    if not isinstance(value, str):
+        return None
+    if kind is Kind.PART or kind is Kind.UNIT:
+        is_day = call.arguments[-1].type == DATE and kind is Kind.UNIT
+        known = dates.PARTS if kind is Kind.PART else dates.UNITS
+        if value not in known:
+            return f"no {kind.name.lower()} of time {value!r}", suggest(value, known, "known")
+        if is_day and value not in dates.UNITS_OF_DAYS and call.function != "date_diff":
+            return f"a date has no {value}", "cast it to timestamp"
+        return None
+    check = {Kind.PATTERN: dates.pattern_pieces, Kind.ZONE: zone_named}.get(kind)
+    try:
+        if check is not None:
+            check(value)
+    except ValueError as problem:
+        fields = f"fields: {', '.join(dates.LETTERS)}; other letters in quotes"
+        return str(problem), fields if kind is Kind.PATTERN else "zones have names as Europe/Berlin"
+    return None
 
 
 def common_type(
@@ -159,16 +214,18 @@ def _power(base: Number, exponent: Number) -> float:
 
 
 def _sign(value: Number) -> Number:
-    if math.isnan(value) or value == 0:
+    if value == 0 or is_nan(value):
         return value
-    one = 1 if isinstance(value, int) else 1.0
+    one = type(value)(1)
     return one if value > 0 else -one
 
 
-def _towards(function: Callable[[float], int]) -> Callable[[Number], Number]:
+def _towards(function: Callable[..., int]) -> Callable[[Number], Number]:
     def apply(value: Number) -> Number:
         if isinstance(value, int) or not math.isfinite(value):
             return value
+        if isinstance(value, Decimal):
+            return Decimal(function(value))
         return math.copysign(function(value), value)
 
     return apply
@@ -178,6 +235,8 @@ def _round(value: Number, digits: int = 0) -> Number:
     """Half away from zero, of the shortest decimal that writes the number."""
     if isinstance(value, int):
         return _round_whole(value, -digits) if digits < 0 else value
+    if isinstance(value, Decimal):
+        return _round_decimal(value, digits)
     if not math.isfinite(value) or digits > 350:
         return value
     if digits < -310:
@@ -185,6 +244,14 @@ def _round(value: Number, digits: int = 0) -> Number:
     step = Decimal(1).scaleb(-digits)
     rounded = Decimal(repr(value)).quantize(step, ROUND_HALF_UP, Context(prec=800))
     return math.copysign(float(rounded), value)
+
+
+def _round_decimal(value: Decimal, digits: int) -> Decimal:
+    if digits >= MOST_DIGITS:
+        return value
+    if digits < -MOST_DIGITS:
+        return Decimal(0)
+    return value.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, Context(prec=80))
 
 
 def _round_whole(value: int, zeros: int) -> int:
@@ -247,6 +314,14 @@ _N, _W, _S, _T, _O, _V = (
     Kind.ORDERED,
     Kind.VALUE,
 )
+
+
+def _calendar(
+    usage: str, doc: str, parameters: tuple[Kind, ...], result: DataType | Result, apply: Any
+) -> Function:
+    """A function that may be given a zone."""
+    usage = f"{usage.removesuffix(')')}[, zone])"
+    return Function(usage, doc, (*parameters, Kind.ZONE), result, apply, optional=1)
 
 
 def _double(name: str, doc: str, apply: Callable[[Number], float]) -> Function:
@@ -367,6 +442,48 @@ FUNCTIONS: dict[str, Function] = {
         (_S, _S),
         INT,
         lambda part, text: text.find(part) + 1,
+    ),
+    "extract": _calendar(
+        "extract(part, time)",
+        "a number of its date or of its clock",
+        (Kind.PART, Kind.TIME),
+        INT,
+        dates.extract,
+    ),
+    "date_trunc": _calendar(
+        "date_trunc(unit, time)",
+        "when the unit around it began",
+        (Kind.UNIT, Kind.TIME),
+        Result.TIME,
+        dates.truncate,
+    ),
+    "date_add": _calendar(
+        "date_add(unit, count, time)",
+        "so many units later",
+        (Kind.UNIT, _W, Kind.TIME),
+        Result.TIME,
+        dates.add,
+    ),
+    "date_diff": _calendar(
+        "date_diff(unit, from, to)",
+        "how many whole units pass",
+        (Kind.UNIT, Kind.TIME, Kind.TIME),
+        LONG,
+        dates.difference,
+    ),
+    "date_format": _calendar(
+        "date_format(time, pattern)",
+        "as a text, UTC unless a zone is given",
+        (Kind.TIME, Kind.PATTERN),
+        STRING,
+        dates.formatted,
+    ),
+    "to_timestamp": _calendar(
+        "to_timestamp(text, pattern)",
+        "the time that a text says, else null",
+        (_S, Kind.PATTERN),
+        TIMESTAMP,
+        dates.parsed,
     ),
     "current_timestamp": Function(
         "current_timestamp()",

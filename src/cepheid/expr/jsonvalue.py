@@ -7,9 +7,13 @@ An event is kept without the events behind it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
 from typing import TypeAlias, cast
 
 from cepheid.core.event import Event, Value
+from cepheid.core.time import to_datetime, to_instant
 
 JSON: TypeAlias = "str | bool | int | float | list[JSON] | dict[str, JSON] | None"
 
@@ -23,6 +27,12 @@ def encode_value(value: Value) -> JSON:
         return {"record": _encode_record(value)}
     if isinstance(value, Event):
         return {"event": _encode_event(value)}
+    if isinstance(value, datetime):
+        return {"timestamp": to_instant(value)}
+    if isinstance(value, date):
+        return {"date": value.isoformat()}
+    if isinstance(value, Decimal):
+        return {"decimal": f"{value:f}"}
     return value
 
 
@@ -32,10 +42,18 @@ def decode_value(data: JSON) -> Value:
     if not isinstance(data, dict):
         return data
     [(kind, content)] = data.items()
-    if kind == "float":
-        return float(cast("str", content))
+    if kind in _SCALARS:
+        return _SCALARS[kind](content)
     record = cast("dict[str, JSON]", content)
     return _decode_record(record) if kind == "record" else _decode_event(record)
+
+
+_SCALARS: dict[str, Callable[..., Value]] = {
+    "float": float,
+    "timestamp": to_datetime,
+    "date": date.fromisoformat,
+    "decimal": Decimal,
+}
 
 
 def _encode_record(record: dict[str, Value]) -> dict[str, JSON]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 from cepheid.core.numbers import write_double, write_float
-from cepheid.core.types import DOUBLE, FLOAT, LONG, ArrayType, DataType, EventRef
+from cepheid.core.types import DOUBLE, FLOAT, LONG, STRING, ArrayType, DataType, EventRef
 from cepheid.core.values import TYPE_NAMES
 from cepheid.expr.notation import (
     AND,
@@ -42,6 +44,7 @@ from cepheid.expr.tree import (
     Regexp,
     children,
 )
+from cepheid.expr.values import conversion
 
 _PRIMARY = SIGN + 1
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b"}
@@ -99,6 +102,10 @@ def _literal(expr: Literal) -> str:
         return print_string(value)
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, date):  # as a text that the other side makes a time of
+        return print_string(str(conversion(expr.type, STRING)(value)))
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     if expr.type == FLOAT:
         return f"{write_float(value)}f"
     if expr.type == DOUBLE:

@@ -14,6 +14,7 @@ from typing import Any, TypeGuard
 from typing import Literal as OneOf
 
 from cepheid.core.checks import need
+from cepheid.core.event import Scalar
 from cepheid.core.types import ANY, DataType, is_numeric
 from cepheid.errors import Span
 
@@ -34,7 +35,7 @@ class Expr:
 class Literal(Expr):
     """A constant. Its type is part of it: 1, 1L and 1.0 are three literals; null has type NULL."""
 
-    value: str | bool | int | float | None
+    value: Scalar | None
     type: DataType = field(kw_only=True)
 
 

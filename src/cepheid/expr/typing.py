@@ -2,15 +2,17 @@
 
 The rules, decided once for all engines:
 
-- `+ - * %` give the wider type of their operands (`core.types.wider`), `/` always gives double;
+- `+ - * %` give the wider type of their operands (`core.types.wider`), beside a decimal one with the
+  digits of the result (`arithmetic.decimal_type`), `/` always gives double;
+- a text that is written beside a timestamp or a date is one, a number beside a decimal is a decimal;
 - strings are joined with `||`, which turns numbers and booleans into strings as `cast` does;
-- numbers compare with numbers, strings with strings; booleans, arrays, records and events have
+- numbers compare with numbers, strings with strings, timestamps with dates; booleans, arrays, records and events have
   no order and only compare with `=`, `!=`, `is`, `is not`; null compares with everything;
 - conditions, and the operands of `and`, `or`, `not`, are boolean;
 - branches of a `case` have a common type, and a missing `else` is null;
-- `cast` goes between strings and numbers or booleans, and between numbers;
-- `sum`, `min`, `max`, `first`, `last` have the type of their argument, `count` is long, `avg`,
-  `median` and `stddev` are double.
+- `cast` goes between strings and all others, between numbers, between timestamps and dates or longs;
+- `sum`, `min`, `max`, `first`, `last` have the type of their argument (a sum of decimals has all 18
+  digits), `count` is long, `avg`, `median` and `stddev` are double.
 
 A value whose schema is not known has type ANY: nothing is held against it before the run, in which
 it is null, since events of a type without a schema are never taken. A node with an error gets type
@@ -21,23 +23,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal
 from functools import singledispatch
 
 from cepheid.core.types import (
     ANY,
     BOOLEAN,
+    DATE,
     DOUBLE,
+    MOST_DIGITS,
     NULL,
     STRING,
+    TIMESTAMP,
     DataType,
+    DecimalType,
     EventRef,
     RecordType,
+    is_calendar,
+    is_integral,
     is_numeric,
     is_open,
+    is_ordered,
     wider,
 )
+from cepheid.core.values import coerce
 from cepheid.errors import Diagnostic, ProgramError, Span, error, suggest
-from cepheid.expr.functions import AGGREGATES, FUNCTIONS, Function, Result, common_type
+from cepheid.expr.arithmetic import decimal_type
+from cepheid.expr.functions import AGGREGATES, FUNCTIONS, Function, Result, common_type, misfit
 from cepheid.expr.regular import regular_expression
 from cepheid.expr.scope import Scope, resolve_name
 from cepheid.expr.tree import (
@@ -109,6 +121,14 @@ class _Place:
     def all(self, expressions: Sequence[Expr]) -> tuple[Expr, ...]:
         return tuple(_resolve(expr, self) for expr in expressions)
 
+    def alike(self, expressions: Sequence[Expr]) -> tuple[Expr, ...]:
+        """Resolved expressions whose values meet: what is written beside others is of their kind."""
+        return _literals_beside(self.all(expressions), self)
+
+    def compared(self, expressions: Sequence[Expr]) -> tuple[Expr, ...]:
+        """The same, where values are only compared."""
+        return _comparable_as(self.alike(expressions))
+
     def condition(self, expr: Expr, what: str) -> Expr:
         resolved = _resolve(expr, self)
         if not is_open(resolved.type) and resolved.type != BOOLEAN:
@@ -128,9 +148,65 @@ class _Place:
             self.report("type-mismatch", message, span or left.span)
 
     def check_order(self, what: str, expr: Expr, span: Span | None) -> None:
-        if not (is_numeric(expr.type) or expr.type == STRING):
-            message = f"{what} needs numbers or strings, not {expr.type}"
+        if not is_ordered(expr.type):
+            message = f"{what} needs numbers, strings or times, not {expr.type}"
             self.report("type-mismatch", message, expr.span or span)
+
+
+# -- what is written beside times and decimals ---------------------------------------------------
+
+
+def _literals_beside(expressions: tuple[Expr, ...], place: _Place) -> tuple[Expr, ...]:
+    """Literals as values of the kind of what stands beside them."""
+    types = {e.type for e in expressions}
+    if any(map(is_calendar, types)):
+        return tuple(_time_literal(e, DATE in types, place) for e in expressions)
+    if any(isinstance(t, DecimalType) for t in types):
+        return tuple(map(_decimal_literal, expressions))
+    return expressions
+
+
+def _time_literal(expr: Expr, is_day: bool, place: _Place) -> Expr:
+    """A text is a day where that is what it says and there are days, else a timestamp."""
+    if not (isinstance(expr, Literal) and isinstance(expr.value, str)):
+        return expr
+    for type in (DATE, TIMESTAMP) if is_day else (TIMESTAMP,):
+        try:
+            return replace(expr, value=coerce(expr.value, type, {}), type=type)
+        except ValueError as problem:
+            fact = str(problem)
+    hint = "write a time as '2026-01-31T12:00:00Z' or '2026-01-31'"
+    place.report("type-mismatch", fact, expr.span, hint)
+    return replace(expr, type=ANY, value=None)
+
+
+def _decimal_literal(expr: Expr) -> Expr:
+    """A number with as many digits as it is written with; a double where these are too many."""
+    if not (isinstance(expr, Literal) and (is_integral(expr.type) or expr.type == DOUBLE)):
+        return expr
+    number = Decimal(repr(expr.value))
+    if not number.is_finite():
+        return expr
+    exponent = int(number.normalize().as_tuple().exponent)
+    scale = max(-exponent, 0)
+    digits = max(len(f"{abs(number):f}".partition(".")[0].lstrip("0")) + scale, 1)
+    if digits > MOST_DIGITS:
+        return expr
+    type = DecimalType(digits, scale)
+    return replace(expr, value=coerce(expr.value, type, {}), type=type)
+
+
+def _comparable_as(expressions: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Days beside timestamps, and decimals beside floating-point numbers, are converted."""
+    common = common_type([e.type for e in expressions])
+    if common not in (TIMESTAMP, DOUBLE):
+        return expressions
+    return tuple(
+        Cast(e, common, type=common, span=e.span)
+        if e.type == DATE or isinstance(e.type, DecimalType)
+        else e
+        for e in expressions
+    )
 
 
 def _comparable(left: DataType, right: DataType, scope: Scope) -> bool:
@@ -195,12 +271,16 @@ def _or(expr: Or, place: _Place) -> Expr:
 
 @_resolve.register
 def _binary(expr: Binary, place: _Place) -> Expr:
-    left, right = _resolve(expr.left, place), _resolve(expr.right, place)
-    resolved = replace(expr, left=left, right=right)
-    if expr.operator in ARITHMETIC:
-        return replace(resolved, type=_arithmetic_type(resolved, place))
     if expr.operator == "||":
+        left, right = place.all((expr.left, expr.right))
+        resolved = replace(expr, left=left, right=right)
         return replace(resolved, type=_joined_type(resolved, place))
+    if expr.operator in ARITHMETIC:
+        left, right = place.alike((expr.left, expr.right))
+        resolved = replace(expr, left=left, right=right)
+        return replace(resolved, type=_arithmetic_type(resolved, place))
+    left, right = place.compared((expr.left, expr.right))
+    resolved = replace(expr, left=left, right=right)
     place.check_comparison(f"'{expr.operator}'", left, right, expr.span)
     if expr.operator in ("<", "<=", ">", ">="):
         _check_ordered(resolved, place)
@@ -212,19 +292,35 @@ def _arithmetic_type(expr: Binary, place: _Place) -> DataType:
     if not (is_numeric(left) and is_numeric(right)):
         wrong = left if not is_numeric(left) else right
         hint = "join strings with ||" if expr.operator == "+" and STRING in (left, right) else None
+        if is_calendar(wrong):
+            hint = "times have functions: date_add('hour', 1, at), date_diff('day', a, b)"
         message = f"'{expr.operator}' takes numbers, not {wrong}"
         place.report("type-mismatch", message, expr.span or expr.left.span, hint)
         return ANY
     if expr.operator == "/":
         return DOUBLE
+    if isinstance(left, DecimalType) or isinstance(right, DecimalType):
+        return _decimal_result(expr, place)
     # Null, or a mistake that was reported already.
     return ANY if ANY in (left, right) else common_type((left, right)) or ANY
+
+
+def _decimal_result(expr: Binary, place: _Place) -> DataType:
+    common = common_type((expr.left.type, expr.right.type))
+    if common == DOUBLE or is_open(expr.left.type) or is_open(expr.right.type):
+        return common or ANY
+    found = decimal_type(expr.operator, expr.left.type, expr.right.type)
+    if found is None:
+        fact = f"the product has more than {MOST_DIGITS} digits after the point"
+        hint = "cast one side to fewer digits, or to double"
+        place.report("type-mismatch", fact, expr.span or expr.left.span, hint)
+    return found or ANY
 
 
 def _joined_type(expr: Binary, place: _Place) -> DataType:
     for side in (expr.left, expr.right):
         if not can_convert(side.type, STRING):
-            message = f"'||' joins strings, numbers and booleans, not {side.type}"
+            message = f"'||' joins strings, numbers, times and booleans, not {side.type}"
             place.report("type-mismatch", message, side.span or expr.span)
     return STRING
 
@@ -238,15 +334,15 @@ def _check_ordered(expr: Binary, place: _Place) -> None:
 
 @_resolve.register
 def _in_list(expr: InList, place: _Place) -> Expr:
-    operand, items = _resolve(expr.operand, place), place.all(expr.items)
+    operand, *items = place.compared((expr.operand, *expr.items))
     for item in items:
         place.check_comparison("'in'", operand, item, item.span or expr.span)
-    return replace(expr, operand=operand, items=items, type=BOOLEAN)
+    return replace(expr, operand=operand, items=tuple(items), type=BOOLEAN)
 
 
 @_resolve.register
 def _in_range(expr: InRange, place: _Place) -> Expr:
-    operand, low, high = place.all((expr.operand, expr.low, expr.high))
+    operand, low, high = place.compared((expr.operand, expr.low, expr.high))
     place.check_order("a range", operand, expr.span)
     for end in (low, high):
         place.check_comparison("a range", operand, end, end.span or expr.span)
@@ -276,11 +372,12 @@ def _regexp(expr: Regexp, place: _Place) -> Expr:
 
 @_resolve.register
 def _case(expr: Case, place: _Place) -> Expr:
-    operand = None if expr.operand is None else _resolve(expr.operand, place)
-    tests = tuple(_case_test(test, operand, place) for test, _ in expr.branches)
-    values = place.all([value for _, value in expr.branches])
-    otherwise = None if expr.otherwise is None else _resolve(expr.otherwise, place)
-    results = values if otherwise is None else (*values, otherwise)
+    operand, tests = _case_tests(expr, place)
+    results = place.alike(
+        [*(value for _, value in expr.branches), *([expr.otherwise] if expr.otherwise else [])]
+    )
+    values = results[: len(expr.branches)]
+    otherwise = None if expr.otherwise is None else results[-1]
     return replace(
         expr,
         operand=operand,
@@ -290,12 +387,14 @@ def _case(expr: Case, place: _Place) -> Expr:
     )
 
 
-def _case_test(test: Expr, operand: Expr | None, place: _Place) -> Expr:
-    if operand is None:
-        return place.condition(test, "what follows 'when'")
-    resolved = _resolve(test, place)
-    place.check_comparison("'case'", operand, resolved, resolved.span)
-    return resolved
+def _case_tests(expr: Case, place: _Place) -> tuple[Expr | None, tuple[Expr, ...]]:
+    given = [test for test, _ in expr.branches]
+    if expr.operand is None:
+        return None, tuple(place.condition(test, "what follows 'when'") for test in given)
+    operand, *tests = place.compared((expr.operand, *given))
+    for test in tests:
+        place.check_comparison("'case'", operand, test, test.span)
+    return operand, tuple(tests)
 
 
 def _case_type(expr: Case, types: Sequence[DataType], place: _Place) -> DataType:
@@ -319,8 +418,10 @@ def _cast(expr: Cast, place: _Place) -> Expr:
 
 @_resolve.register
 def _call(expr: Call, place: _Place) -> Expr:
-    resolved = replace(expr, arguments=place.all(expr.arguments))
     function = FUNCTIONS.get(expr.function)
+    is_common = function is not None and function.result is Result.COMMON
+    arguments = place.alike(expr.arguments) if is_common else place.all(expr.arguments)
+    resolved = replace(expr, arguments=arguments)
     if function is None:
         hint = suggest(expr.function, {*FUNCTIONS, *AGGREGATES}, "functions")
         place.report("unknown-function", f"no function {expr.function!r}", expr.span, hint)
@@ -355,6 +456,9 @@ def _check_arguments(expr: Call, function: Function, place: _Place) -> bool:
             hint = f"usage: {function.usage}"
             place.report("wrong-arguments", message, argument.span or expr.span, hint)
             fine = False
+        elif isinstance(argument, Literal) and (fact := misfit(kind, expr, argument)):
+            place.report("wrong-arguments", fact[0], argument.span or expr.span, fact[1])
+            fine = False
     return fine
 
 
@@ -368,6 +472,10 @@ def _aggregate(expr: Aggregate, place: _Place) -> Expr:
         place.report("misplaced-aggregate", message, expr.span)
     inside = _Place(place.scope, place.problems, inside_aggregate=True)
     argument = None if expr.argument is None else _resolve(expr.argument, inside)
+    function = AGGREGATES.get(expr.function)
+    of_doubles = function is not None and function.result == DOUBLE
+    if of_doubles and argument is not None and isinstance(argument.type, DecimalType):
+        argument = Cast(argument, DOUBLE, type=DOUBLE, span=argument.span)
     resolved = replace(expr, argument=argument)
     return replace(resolved, type=_aggregate_type(resolved, place))
 
@@ -394,6 +502,8 @@ def _aggregate_type(expr: Aggregate, place: _Place) -> DataType:
         span = expr.argument.span if expr.argument else None
         place.report("wrong-arguments", message, span or expr.span)
         return ANY
+    if expr.function == "sum" and isinstance(argument, DecimalType):
+        return DecimalType(MOST_DIGITS, argument.scale)
     return argument if isinstance(function.result, Result) else function.result
 
 

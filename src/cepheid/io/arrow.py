@@ -16,14 +16,18 @@ from cepheid.core.event import Event, Value
 from cepheid.core.types import (
     ANY,
     BOOLEAN,
+    DATE,
     DOUBLE,
     FLOAT,
     INT,
     LONG,
+    MOST_DIGITS,
     STRING,
+    TIMESTAMP,
     ArrayType,
     Attribute,
     DataType,
+    DecimalType,
     EventRef,
     EventType,
     RecordType,
@@ -251,6 +255,9 @@ def data_type(type: Any) -> DataType | None:
         return ArrayType(element) if element else None
     if is_.is_struct(type):
         return _record_type(type)
+    if is_.is_decimal(type):  # with digits that a long does not hold, they are doubles
+        is_held = type.precision <= MOST_DIGITS and 0 <= type.scale <= type.precision
+        return DecimalType(type.precision, type.scale) if is_held else DOUBLE
     for test, result in (
         (is_.is_null, ANY),
         (is_.is_boolean, BOOLEAN),
@@ -260,11 +267,10 @@ def data_type(type: Any) -> DataType | None:
         (is_.is_integer, INT),
         (is_.is_float64, DOUBLE),
         (is_.is_floating, FLOAT),
-        (is_.is_decimal, DOUBLE),
         (is_.is_string, STRING),
         (is_.is_large_string, STRING),
-        (is_.is_timestamp, STRING),
-        (is_.is_date, STRING),
+        (is_.is_timestamp, TIMESTAMP),
+        (is_.is_date, DATE),
         (is_.is_time, STRING),
     ):
         if test(type):
@@ -304,6 +310,8 @@ class _ArrowTypes:
             LONG: pa.int64(),
             FLOAT: pa.float32(),
             DOUBLE: pa.float64(),
+            TIMESTAMP: _instant_type(),
+            DATE: pa.date32(),
         }
 
     def of(self, type: DataType) -> pa.DataType | None:
@@ -317,6 +325,8 @@ class _ArrowTypes:
                 return self._struct([], attributes)
             case EventRef(name):
                 return self._event(name)
+            case DecimalType(precision, scale):
+                return pa.decimal128(precision, scale)
         return self._scalars.get(type)
 
     def _event(self, name: str) -> pa.DataType | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable
+from datetime import date, datetime
+from decimal import Decimal
 from operator import attrgetter
 
 from cepheid.core.event import Event, Value
 from cepheid.core.numbers import write_double
-from cepheid.core.time import Instant, format_instant
+from cepheid.core.time import Instant, format_instant, to_instant
 from cepheid.core.values import string_to_cell
 
 # Rows that are marked are no events: a later program that reads them only lets time pass.
@@ -32,7 +34,10 @@ def encode(event: Event) -> dict[str, object]:
 
 
 def encode_value(value: Value) -> object:
-    """Nested events are objects with '@type' and '@time', NaN and the infinities are strings."""
+    """Nested events are objects with '@type' and '@time'; what JSON has not is a string.
+
+    These are NaN and the infinities, timestamps, dates, and decimals, whose digits no reader rounds then.
+    """
     if isinstance(value, float):
         return value if math.isfinite(value) else write_double(value)
     if isinstance(value, Event):
@@ -41,7 +46,16 @@ def encode_value(value: Value) -> object:
         return {name: encode_value(member) for name, member in value.items()}
     if isinstance(value, list):
         return [encode_value(item) for item in value]
-    return value
+    return written(value)
+
+
+def written(value: object) -> object:
+    """A time, a day or a decimal as text; anything else as it is."""
+    if isinstance(value, datetime):
+        return format_instant(to_instant(value))
+    if isinstance(value, date):
+        return value.isoformat()
+    return f"{value:f}" if isinstance(value, Decimal) else value
 
 
 def to_cell(value: Value) -> str:

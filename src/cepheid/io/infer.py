@@ -2,7 +2,7 @@
 
 Whole numbers are long, beside fractions double: a schema does not depend on how large the numbers
 happen to be. Objects become nested records, and an attribute that is always null says nothing about
-its type. Sources with declared columns (Arrow, Parquet, pandas) are believed. CSV cells are what
+its type. Datetimes, dates and decimals of Python are what they are. Sources with declared columns (Arrow, Parquet, pandas) are believed. CSV cells are what
 their text looks like, and strings where they look like different things.
 """
 
@@ -10,21 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
 from functools import reduce
 
 from cepheid.core.event import Event
-from cepheid.core.numbers import NOT_FINITE
+from cepheid.core.numbers import NOT_FINITE, fits_digits
 from cepheid.core.types import (
     ANY,
     BOOLEAN,
+    DATE,
     DOUBLE,
     LONG,
+    MOST_DIGITS,
     NULL,
     STRING,
+    TIMESTAMP,
     ArrayType,
     Attribute,
     DataType,
+    DecimalType,
     EventRef,
     EventType,
     RecordType,
@@ -34,7 +39,15 @@ from cepheid.core.types import (
     is_open,
     wider,
 )
-from cepheid.core.values import DEEPEST, META_KEYS, any_cell, is_too_deep, native, shown
+from cepheid.core.values import (
+    DEEPEST,
+    META_KEYS,
+    any_cell,
+    is_null,
+    is_too_deep,
+    native,
+    shown,
+)
 from cepheid.errors import Diagnostic, InputError, error
 from cepheid.io.records import Record
 
@@ -124,16 +137,20 @@ def type_of(value: object) -> DataType:
     """The static type that a raw value seems to have; ValueError where it can have none."""
     if isinstance(value, Event):
         return EventRef(value.type)
+    if isinstance(value, date) and not is_null(value):
+        return TIMESTAMP if isinstance(value, datetime) else DATE
     value = native(value)
     if value is None:
         return ANY
+    if isinstance(value, Decimal):
+        return _decimal_type(value)
     if isinstance(value, str):
         return _NOT_FINITE if value in NOT_FINITE else STRING
     if isinstance(value, bool):
         return BOOLEAN
     if isinstance(value, int):
         return LONG
-    if isinstance(value, float | Decimal):
+    if isinstance(value, float):
         return DOUBLE
     if isinstance(value, Mapping):
         members = {str(k): type_of(v) for k, v in value.items() if k not in META_KEYS}
@@ -142,6 +159,13 @@ def type_of(value: object) -> DataType:
         nothing: DataType = ANY
         return ArrayType(reduce(_element, map(type_of, value), nothing))
     raise ValueError(f"{shown(value)} is nothing that an event can hold")
+
+
+def _decimal_type(value: Decimal) -> DataType:
+    """With all digits before the point: the next value may have more of them."""
+    scale = -int(value.as_tuple().exponent) if value.is_finite() else MOST_DIGITS + 1
+    is_held = scale <= MOST_DIGITS and fits_digits(value, MOST_DIGITS)
+    return DecimalType(MOST_DIGITS, max(scale, 0)) if is_held else DOUBLE
 
 
 def _element(a: DataType, b: DataType) -> DataType:

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Literal, cast
 
 from cepheid.core.event import Event, Value
-from cepheid.core.time import MICROSECONDS, Instant, TimeUnit, format_instant, parse_instant
+from cepheid.core.time import (
+    MICROSECONDS,
+    Instant,
+    TimeUnit,
+    format_instant,
+    parse_instant,
+    to_datetime,
+)
 from cepheid.core.types import (
     ANY,
     STRING,
+    TIMESTAMP,
     DataType,
     EventTime,
     EventType,
+    is_calendar,
     is_integral,
 )
 from cepheid.core.values import Coercions, is_null, native, number_from, shown
@@ -126,14 +135,14 @@ class Decoder:
         self.ignored: dict[str, dict[str, None]] = {}  # by type, in the order of their first use
         self._extra = extra
         self._types = types
-        self._coercions = Coercions(types)
-        self._decoders: dict[str, _TypeDecoder] = {}
+        self._decoders: dict[tuple[str, str | None], _TypeDecoder] = {}  # by type and zone
 
     def decode(self, record: Record, sequence: int) -> Event | Instant:
         """The event, or for a record without a type the instant up to which time passes."""
         if record.type is None:
             return self._time_alone(record)
-        decoder = self._decoders.get(record.type) or self._compile(record.type, record.span)
+        zone = record.placement.zone
+        decoder = self._decoders.get((record.type, zone)) or self._compile(record.type, record)
         values = decoder.values(record)
         instant = decoder.instant(record, values)
         is_old, is_timeout = record.is_old, record.is_timeout
@@ -151,7 +160,8 @@ class Decoder:
             )
         return _instant(record, _time_value(record), record.placement.unit or "seconds")
 
-    def _compile(self, name: str, span: Span | None) -> _TypeDecoder:
+    def _compile(self, name: str, record: Record) -> _TypeDecoder:
+        span, place = record.span, record.placement
         if name not in self._types:
             hint = suggest(name, self._types, "event types")
             raise InputError(error("unknown-type", f"no event type {shown(name)}", span, hint))
@@ -159,8 +169,9 @@ class Decoder:
             fact = f"type {shown(name)} has no schema"
             raise InputError(error("no-schema", fact, span, f"create schema {name} (...)"))
         ignored = None if self._extra == "error" else self.ignored.setdefault(name, {})
-        decoder = _TypeDecoder(self._types[name], self._coercions, ignored)
-        self._decoders[name] = decoder
+        coercions = Coercions(self._types, place.tzinfo)
+        decoder = _TypeDecoder(self._types[name], coercions, ignored)
+        self._decoders[name, place.zone] = decoder
         return decoder
 
 
@@ -222,6 +233,9 @@ class _TypeDecoder:
         type = self._type.find(rule.attribute)
         if type == STRING:
             return format_instant(instant)
+        if type is not None and is_calendar(type):
+            moment = to_datetime(instant)
+            return moment if type == TIMESTAMP else moment.date()
         unit = MICROSECONDS[cast("TimeUnit", rule.unit)]
         return instant // unit if is_integral(type or ANY) else instant / unit
 
@@ -236,7 +250,7 @@ def _instant(record: Record, raw: object, unit: TimeUnit) -> Instant:
     try:
         if isinstance(raw, int) and abs(raw) > _FARTHEST:
             raise OverflowError
-        return int(parse_instant(raw, unit))
+        return int(parse_instant(raw, unit, record.placement.tzinfo))
     except OverflowError:
         fact = f"time {shown(raw)} is outside the years 1 to 9999"
     except ValueError as problem:
@@ -253,7 +267,7 @@ def _time_value(record: Record) -> object:
     if isinstance(raw, datetime) or (type(raw) is str and not record.is_text):
         return raw
     if isinstance(raw, date):
-        return datetime(raw.year, raw.month, raw.day, tzinfo=UTC)
+        return raw
     raw = native(raw)
     if isinstance(raw, Decimal):
         return float(raw)

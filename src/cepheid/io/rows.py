@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -15,14 +15,16 @@ from cepheid.core.time import parse_instant, to_instant
 from cepheid.core.types import (
     DOUBLE,
     FLOAT,
+    STRING,
     ArrayType,
     Attribute,
     DataType,
     EventRef,
     EventType,
     RecordType,
+    is_scalar,
 )
-from cepheid.core.values import parse_json
+from cepheid.core.values import coerce, parse_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,6 +71,10 @@ class RowDecoder:
                 return self._members(_parsed(stored), attributes)
         if isinstance(stored, str) and type in (FLOAT, DOUBLE):  # in JSON
             return NOT_FINITE[stored]
+        if isinstance(stored, str) and type != STRING and is_scalar(type):
+            return coerce(stored, type, {})
+        if isinstance(stored, datetime):
+            return stored.astimezone(UTC)  # Arrow has a UTC of its own
         found: Value = stored
         return found
 

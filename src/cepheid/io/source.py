@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from datetime import UTC, tzinfo
 from typing import TypeVar, get_args
 
-from cepheid.core.time import TimeUnit
+from cepheid.core.time import TimeUnit, zone_named
 from cepheid.core.types import EventTime
 from cepheid.core.values import shown
 from cepheid.errors import InputError, Span, UsageError, error, suggest
@@ -26,7 +27,7 @@ class Placement:
     A column that `time` names is the time: no other is asked for, be it null or not there. Without it
     the attribute is that `@EventTime` names, and where that is null '@time'. Numbers in `time` and
     '@time' count a `unit`, seconds unless it is said. `sequence` orders the events of one time;
-    `columns` says what columns are as attributes.
+    `columns` says what columns are as attributes. Times that name no zone are of `zone`, else UTC.
     """
 
     type: str | None = None
@@ -34,6 +35,11 @@ class Placement:
     unit: TimeUnit | None = None
     sequence: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+    zone: str | None = None
+
+    @property
+    def tzinfo(self) -> tzinfo:
+        return UTC if self.zone is None else zone_named(self.zone)
 
     def __bool__(self) -> bool:
         """Whether anything is said."""
@@ -113,14 +119,15 @@ def source(
     unit: TimeUnit | None = None,
     sequence: str | None = None,
     columns: Mapping[str, str] | None = None,
+    zone: str | None = None,
 ) -> Source:
     """Events whose columns have names of their own, for `cep.run` and `cep.spark.detect`.
 
     `time` names the column with the time, whose numbers count a `unit` (seconds); `type` the one
     with the event type, `sequence` the one that orders events of one time. `columns` says what columns are
-    as attributes: `{"card_no": "card"}`. What is said here wins over the options of the call.
+    as attributes: `{"card_no": "card"}`. Times without a zone are UTC, or of `zone`. What is said here wins over the options of the call.
     """
-    return Source(data, placement(type, time, unit, sequence, columns))
+    return Source(data, placement(type, time, unit, sequence, columns, zone))
 
 
 def placement(
@@ -129,6 +136,7 @@ def placement(
     unit: TimeUnit | None,
     sequence: str | None,
     columns: Mapping[str, str] | None,
+    zone: str | None = None,
 ) -> Placement:
     """What the options of a call say; UsageError where they make no sense."""
     for option, name in (("type", type), ("time", time), ("sequence", sequence)):
@@ -138,9 +146,19 @@ def placement(
         hint = suggest(str(unit), units, "units")
         raise UsageError(error("usage", f"no time unit {shown(unit)}", hint=hint))
     _check_renaming({} if columns is None else columns)
+    check_zone(zone)
     return Placement(
-        type=type, time=time, unit=unit, sequence=sequence, columns=dict(columns or {})
+        type=type, time=time, unit=unit, sequence=sequence, columns=dict(columns or {}), zone=zone
     )
+
+
+def check_zone(zone: str | None) -> None:
+    try:
+        if zone is not None:
+            zone_named(str(zone))
+    except ValueError as problem:
+        hint = "zones have names as in zone='Europe/Berlin'"
+        raise UsageError(error("usage", str(problem), hint=hint)) from None
 
 
 def _check_column(option: str, name: object) -> None:

@@ -140,6 +140,8 @@ def _tables(
 ) -> list[Table] | None:
     if isinstance(source, Source):
         return _tables(source.data, type, place.under(source.placement), default)
+    if place.zone is not None:
+        return None  # times of a zone are read one by one
     if isinstance(source, str | os.PathLike):
         return _files(os.fsdecode(source), place)
     if any(_is_a(source, module, name) for module, name in _TABLES):

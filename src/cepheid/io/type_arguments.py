@@ -18,6 +18,7 @@ from cepheid.core.types import (
     RecordType,
     bad_name,
     is_open,
+    scalar_named,
 )
 from cepheid.core.values import TYPE_NAMES
 from cepheid.errors import UsageError, error
@@ -31,7 +32,9 @@ GivenAttribute: TypeAlias = "str | DataType | Mapping[str, GivenAttribute]"
 GivenType: TypeAlias = Union[EventType, Mapping[str, GivenAttribute], "pa.Schema"]
 GivenTypes: TypeAlias = Mapping[str, GivenType]
 
-_TYPE_TEXT = re.compile(r"\s*(?:`([^`\n]+)`|([^\W\d][\w$]*))((?:\s*\[\s*\])*)\s*")
+_TYPE_TEXT = re.compile(
+    r"\s*(?:`([^`\n]+)`|([^\W\d][\w$]*(?:\s*\([\d\s,]*\))?))((?:\s*\[\s*\])*)\s*"
+)
 
 
 def event_types(given: GivenTypes | None) -> dict[str, EventType]:
@@ -75,7 +78,10 @@ def data_type(given: GivenAttribute) -> DataType:
     quoted, word, brackets = match.groups()
     found: DataType = EventRef(quoted or word)
     if word:
-        found = TYPE_NAMES.get(word.lower(), found)
+        try:
+            found = TYPE_NAMES.get(word.lower()) or scalar_named(word) or found
+        except ValueError as problem:
+            raise UsageError(error("unsupported", str(problem))) from None
     for _ in range(brackets.count("[")):
         found = ArrayType(found)
     return found

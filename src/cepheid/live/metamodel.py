@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from cepheid.core.event import Value
-from cepheid.core.types import SCALARS, STRING, DataType
+from cepheid.core.types import PLAIN_SCALARS, STRING, DataType
 from cepheid.core.values import Coercions
 from cepheid.errors import Diagnostic, ProgramError, error, suggest
 
@@ -311,8 +311,8 @@ def _broken_feature(
             hint = suggest(feature.target, classes, "classes")
             yield _wrong(f"{place} leads to '{feature.target}', which is no class", hint)
         return
-    if feature.type not in SCALARS.values():
-        yield _wrong(f"{place} has type {feature.type}", f"types: {', '.join(SCALARS)}")
+    if feature.type not in PLAIN_SCALARS.values():
+        yield _wrong(f"{place} has type {feature.type}", f"types: {', '.join(PLAIN_SCALARS)}")
         return
     if feature.literals and feature.type != STRING:
         yield _wrong(f"{place} has literals, but its values are {feature.type}")

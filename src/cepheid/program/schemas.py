@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import get_args
 
 from cepheid.core.time import TimeUnit
 from cepheid.core.types import (
-    INT,
-    LONG,
     SCALARS,
     STRING,
     ArrayType,
@@ -18,9 +17,10 @@ from cepheid.core.types import (
     EventTime,
     EventType,
     bad_name,
-    is_numeric,
+    is_calendar,
+    is_ordered,
 )
-from cepheid.errors import Diagnostic, Span, declared_twice, error, suggest
+from cepheid.errors import Diagnostic, Span, declared_twice, error, note, suggest
 from cepheid.program.tree import Annotation, Schema
 
 TIME_UNITS: tuple[str, ...] = get_args(TimeUnit)
@@ -31,7 +31,7 @@ def declared_types(
 ) -> dict[str, EventType]:
     """The event types that the schemas declare; `known` are those that exist besides."""
     by_name: dict[str, Schema] = {}
-    for schema in schemas:
+    for schema in _settled(tuple(schemas), problems):
         if schema.name in by_name:
             first = by_name[schema.name].span
             problems.append(declared_twice(f"type '{schema.name}'", schema.span, first))
@@ -42,6 +42,23 @@ def declared_types(
     for schema in by_name.values():
         _check_references(schema, types, problems)
     return {name: types[name] for name in by_name}
+
+
+def _settled(schemas: tuple[Schema, ...], problems: list[Diagnostic]) -> Iterable[Schema]:
+    """A schema that has the name of a type of times wins, so that old programs mean what they did."""
+    own = {s.name.lower(): s for s in schemas if is_calendar(SCALARS.get(s.name.lower(), STRING))}
+    for name, schema in own.items():
+        fact = f"'{schema.name}' is the schema here, not the type {name}"
+        problems.append(note("bad-name", fact, schema.span, "rename it to use the type"))
+
+    def settled(type: DataType) -> DataType:
+        if isinstance(type, ArrayType):
+            return ArrayType(settled(type.element))
+        return EventRef(own[str(type)].name) if is_calendar(type) and str(type) in own else type
+
+    for schema in schemas:
+        attributes = tuple(replace(a, type=settled(a.type)) for a in schema.attributes)
+        yield replace(schema, attributes=attributes) if own else schema
 
 
 def _parents_first(schemas: Mapping[str, Schema], problems: list[Diagnostic]) -> Iterable[str]:
@@ -149,9 +166,11 @@ def _check_references(
 _FOREIGN_TYPES = {
     **dict.fromkeys(("varchar", "char", "text", "str", "uuid"), "string"),
     **dict.fromkeys(("smallint", "tinyint", "short", "byte", "int32"), "int"),
-    **dict.fromkeys(("bigint", "int64", "timestamp", "datetime", "date"), "long"),
+    **dict.fromkeys(("bigint", "int64"), "long"),
+    **dict.fromkeys(("datetime", "instant"), "timestamp"),
     **dict.fromkeys(("real", "float32"), "float"),
-    **dict.fromkeys(("decimal", "numeric", "number", "float64"), "double"),
+    **dict.fromkeys(("number", "float64"), "double"),
+    **dict.fromkeys(("decimal", "numeric", "money"), "decimal(12, 2)"),
 }
 
 
@@ -199,7 +218,7 @@ def _read_event_time(
         complain(f"no time unit '{unit}'", suggest(str(unit), TIME_UNITS, "units"))
         return None
     type = attributes[name].type
-    if not (is_numeric(type) or type == STRING):
-        complain(f"the time attribute '{name}' is {type}", f"use {INT}, {LONG} or ISO text")
+    if not is_ordered(type):
+        complain(f"the time attribute '{name}' is {type}", "use timestamp, int, long or ISO text")
         return None
     return EventTime(name, str(unit))

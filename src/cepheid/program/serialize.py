@@ -26,13 +26,14 @@ from cepheid.core.types import (
     NULL,
     SCALARS,
     STRING,
-    TIMESTAMP,
     ArrayType,
     Attribute,
     DataType,
+    DecimalType,
     EventRef,
     RecordType,
     Scalar,
+    scalar_named,
 )
 from cepheid.errors import ProgramError, error, suggest
 from cepheid.expr import tree as expr_tree
@@ -48,12 +49,12 @@ from cepheid.sql.text import Sql
 
 FORMAT = 1
 _ARRAY = "[]"  # what follows the type of the elements
+_DECIMAL = "decimal("  # what its digits follow
 _NODE = "node"  # the key under which an object names its class
 _SCALAR_TYPES: dict[str, DataType] = {
     **SCALARS,
     ANY.name: ANY,
     NULL.name: NULL,
-    TIMESTAMP.name: TIMESTAMP,
 }
 
 
@@ -110,8 +111,8 @@ def _encoded_fields(node: Any) -> Iterator[tuple[str, object]]:
 
 
 def _encode_type(value: DataType) -> object:
-    if isinstance(value, Scalar):
-        return value.name
+    if isinstance(value, Scalar | DecimalType):
+        return str(value)
     if isinstance(value, EventRef):
         return {"event": value.name} if _is_ambiguous(value.name) else value.name
     if isinstance(value, ArrayType):
@@ -123,7 +124,7 @@ def _encode_type(value: DataType) -> object:
 
 def _is_ambiguous(name: str) -> bool:
     """Whether the name of an event type, as a text, would stand for another type."""
-    return name in _SCALAR_TYPES or name.endswith(_ARRAY)
+    return name in _SCALAR_TYPES or name.endswith(_ARRAY) or name.startswith(_DECIMAL)
 
 
 @cache
@@ -268,7 +269,7 @@ _LITERAL_VALUES: dict[DataType, type | UnionType] = {
     FLOAT: int | float,
     DOUBLE: int | float,
     NULL: type(None),
-}
+}  # times and decimals are found out where names are resolved
 
 
 def _is_of_type(value: object, type: DataType) -> bool:
@@ -288,7 +289,11 @@ def _decode_type(data: object, path: str) -> DataType:
     if isinstance(data, str):
         if data.endswith(_ARRAY):
             return ArrayType(_decode_type(data.removesuffix(_ARRAY), path))
-        return _SCALAR_TYPES.get(data) or EventRef(data)
+        try:
+            decimal = scalar_named(data) if data.startswith(_DECIMAL) else None
+            return _SCALAR_TYPES.get(data) or decimal or EventRef(data)
+        except ValueError as problem:
+            raise _problem(path, str(problem)) from None
     if isinstance(data, dict) and len(data) == 1:
         [(kind, content)] = data.items()
         if kind == "event" and isinstance(content, str):

@@ -28,6 +28,7 @@ def detect(
     time: str | None = None,
     unit: TimeUnit | None = None,
     sequence: str | None = None,
+    zone: str | None = None,
     start: Time | None = None,
     watermark: str | Period | None = None,
     grace: str | Period | None = None,
@@ -42,7 +43,7 @@ def detect(
 
     A frame has the columns '@time' (or the one that `time` names: timestamps, dates, texts, numbers
     of a `unit`), the attributes of its events, and '@type' unless it stands under the name of its
-    type. Events of one time are ordered by `sequence`; without it by type and then by all
+    type. Times without a zone are UTC, or of `zone`. Events of one time are ordered by `sequence`; without it by type and then by all
     attributes. `output` asks for the rows of one type: '@time', '@kind' ('match', 'old',
     'timeout') and its attributes. Otherwise rows have '@type' too, and each type is a struct.
     '@rejects' asks for rows that are no events of the program, with what is wrong with them.
@@ -70,6 +71,7 @@ def detect(
             time=time,
             unit=unit,
             sequence=sequence,
+            zone=zone,
             start=start,
             watermark=watermark,
             grace=grace,
@@ -81,7 +83,7 @@ def detect(
     from cepheid.engines.spark.batch.file_scan import Files
 
     timers = {"watermark": watermark, "grace": grace, "idle": idle, "timed_out": timed_out or None}
-    _refuse(timers, "the program has classes, and goes in rounds")
+    _refuse(timers | {"zone": zone}, "the program has classes, and goes in rounds")
     if isinstance(events, Files):
         raise UsageError(
             error("unsupported", "histories are frames", hint="spark.read.parquet(...)")

@@ -38,6 +38,7 @@ def run(
     unit: TimeUnit | None = None,
     sequence: str | None = None,
     columns: Mapping[str, str] | None = None,
+    zone: str | None = None,
     optional: Collection[str] = (),
     extra: Extra = "ignore",
     start: Time | None = None,
@@ -60,7 +61,8 @@ def run(
     `spark` is the running Spark session or a new one, which takes 'table:NAME', too.
     Columns (or keys) that have other names are named by `type`, `time` (whose numbers count a `unit`),
     `sequence` (which orders events of one time) and `columns` (`{"card_no": "card"}`), for all
-    sources but those that say it themselves (`cep.source`). An attribute that the program uses and no
+    sources but those that say it themselves (`cep.source`). Times that name no zone are UTC, or of
+    `zone` ('Europe/Berlin'). An attribute that the program uses and no
     event has is an error unless it is `optional`; a column that no schema has is ignored, with a
     note in `result.notes`, or with `extra="error"` refused.
     The clock starts at `start`, else at the smallest time of the input, and ends at `end`, else at its
@@ -103,7 +105,7 @@ def run(
     request = RunRequest(
         program=resolved,
         sources=events,
-        placement=placement(type, time, unit, sequence, columns),
+        placement=placement(type, time, unit, sequence, columns, zone),
         rules=rules_for(resolved, optional, extra),
         start=None if start is None else instant_of(start),
         end=None if end is None else instant_of(end),

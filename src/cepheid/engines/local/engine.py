@@ -28,7 +28,7 @@ def open_runner(program: ResolvedProgram, *, timed_out: bool = False, why: bool 
 
 def run(request: RunRequest) -> Outcome:
     """By columns where that is possible, else by records."""
-    is_plain = not (request.timed_out or request.why)
+    is_plain = not (request.timed_out or request.why or request.placement.zone)
     outcome = _in_columns(request) if is_plain else None
     return run_through(open_runner, request) if outcome is None else outcome
 

@@ -30,6 +30,7 @@ from cepheid.engines.spark.session.spark_session import session as _session
 from cepheid.engines.spark.session.workers import check_other_machines
 from cepheid.engines.spark.stream.query import stream_late, stream_rejects, stream_rows
 from cepheid.errors import UsageError, error, suggest
+from cepheid.io.source import check_zone
 from cepheid.program.graph import part_behind
 from cepheid.program.resolved import ResolvedProgram
 
@@ -50,6 +51,7 @@ def detect(
     time: str | None = None,
     unit: TimeUnit | None = None,
     sequence: str | None = None,
+    zone: str | None = None,
     start: Time | None = None,
     watermark: str | Period | None = None,
     grace: str | Period | None = None,
@@ -58,8 +60,14 @@ def detect(
 ) -> DataFrame:
     """The statements of a program over frames, or `files`; `verbs.detection` says what all this is."""
     resolved = program if isinstance(program, ResolvedProgram) else program.resolve()
+    check_zone(zone)
     if isinstance(events, Files):
-        for name, given in (("time", time), ("unit", unit), ("sequence", sequence)):
+        for name, given in (
+            ("time", time),
+            ("unit", unit),
+            ("sequence", sequence),
+            ("zone", zone),
+        ):
             if given is not None:
                 hint = "'@time' or @EventTime says when events of files happen; lines are in order"
                 raise UsageError(error("usage", f"files take no {name}=", hint=hint))
@@ -75,7 +83,7 @@ def detect(
     request = SparkRequest(
         program=resolved,
         sources=sources,
-        options=Options(time=time, unit=_unit(unit), sequence=sequence),
+        options=Options(time=time, unit=_unit(unit), sequence=sequence, zone=zone),
         start=None if start is None else instant_of(start),
         timed_out=timed_out,
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from cepheid.core.types import ANY, FLOAT, DataType, EventRef, RecordType
+from cepheid.core.types import ANY, FLOAT, DataType, EventRef, RecordType, is_counted
 from cepheid.errors import Diagnostic, Span, error
-from cepheid.expr.tree import Aggregate
+from cepheid.expr.tree import Aggregate, walk
 from cepheid.expr.typing import aggregates_in
 from cepheid.pattern import tree as patterns
 from cepheid.pattern.algebra import Occurrence
@@ -90,10 +90,21 @@ def _gaps_of_types(
         for attribute in program.types[name].attributes:
             if name not in derived and _is_record(attribute.type):
                 yield f"the record '{name}.{attribute.name}'", None
+            if is_counted(_element(attribute.type)):
+                yield f"the {attribute.type} '{name}.{attribute.name}'", None
+    for span, expr in statement.expressions:
+        if any(is_counted(node.type) for node in walk(expr)):
+            yield "a time or a decimal", expr.span or span
+            return
+
+
+def _element(type: DataType) -> DataType:
+    found: DataType = getattr(type, "element", type)
+    return found
 
 
 def _is_record(type: DataType) -> bool:
-    return isinstance(getattr(type, "element", type), RecordType | EventRef)
+    return isinstance(_element(type), RecordType | EventRef)
 
 
 def _gaps_of_clauses(statement: ResolvedStatement) -> Iterator[tuple[str, Span | None]]:

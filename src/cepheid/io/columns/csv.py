@@ -12,7 +12,18 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from cepheid.core.time import SECOND
-from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
+from cepheid.core.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    DataType,
+    DecimalType,
+)
 from cepheid.core.values import number_from
 from cepheid.io.columns.exact import EXACT, INSTANT, Array, refuse, stored, timestamp_type
 from cepheid.io.encode import MARKS
@@ -170,6 +181,8 @@ def _column_type(name: str, type: DataType | None) -> pa.DataType:
         return pa.bool_()
     if type in (FLOAT, DOUBLE):
         return pa.float64()  # a float is the one next to the double
+    if type in (TIMESTAMP, DATE) or isinstance(type, DecimalType):
+        refuse(f"cells of type {type}")  # Arrow reads other texts than the decoder
     return pa.string() if type is None else stored(type)
 
 

@@ -16,7 +16,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, MICROSECONDS, TimeUnit
-from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
+from cepheid.core.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    DataType,
+    DecimalType,
+)
 from cepheid.io.arrow import arrow_type
 
 Array: TypeAlias = Any  # of Arrow, whose stubs know less than it does
@@ -44,12 +55,16 @@ def attribute(array: Array, type: DataType) -> Array:
         array = array.dictionary_decode()
     if pa.types.is_null(array.type):
         return array.cast(wanted)
-    return _CONVERSIONS[type](array, wanted)
+    convert = _conversion(type)
+    assert convert is not None
+    return convert(array, wanted)
 
 
 def stored(type: DataType) -> pa.DataType:
     """As which Arrow type a scalar is held; nested values are not to be had in columns."""
-    return arrow_type(type, {}) if type in _CONVERSIONS else refuse(f"attributes of type {type}")
+    if _conversion(type) is None:
+        refuse(f"attributes of type {type}")
+    return arrow_type(type, {})
 
 
 def _whole(array: Array, wanted: pa.DataType) -> Array:
@@ -95,6 +110,32 @@ def is_text(type: pa.DataType) -> bool:
     return pa.types.is_string(type) or pa.types.is_large_string(type)
 
 
+def _timestamp(array: Array, wanted: pa.DataType) -> Array:
+    if not pa.types.is_timestamp(array.type):
+        refuse(f"timestamps from {array.type}")
+    return pa.array(of_timestamps(array), mask=_mask(array)).cast(wanted)
+
+
+def _date(array: Array, wanted: pa.DataType) -> Array:
+    if array.type != wanted:
+        refuse(f"dates from {array.type}")
+    return array
+
+
+def _decimal(array: Array, wanted: pa.DataType) -> Array:
+    if not (pa.types.is_decimal(array.type) or pa.types.is_integer(array.type)):
+        refuse(f"decimals from {array.type}")
+    return array.cast(wanted)  # refuses digits that would be lost
+
+
+def _mask(array: Array) -> Any:
+    return array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+
+
+def _conversion(type: DataType) -> Callable[[Array, pa.DataType], Array] | None:
+    return _decimal if isinstance(type, DecimalType) else _CONVERSIONS.get(type)
+
+
 _CONVERSIONS: dict[DataType, Callable[[Array, pa.DataType], Array]] = {
     INT: _whole,
     LONG: _whole,
@@ -102,6 +143,8 @@ _CONVERSIONS: dict[DataType, Callable[[Array, pa.DataType], Array]] = {
     DOUBLE: _double,
     STRING: _string,
     BOOLEAN: _boolean,
+    TIMESTAMP: _timestamp,
+    DATE: _date,
 }
 
 
@@ -115,13 +158,13 @@ def instants(array: Array, unit: TimeUnit = "seconds") -> Words:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pa.types.is_timestamp(array.type):
-        found = _of_timestamps(array)
+        found = of_timestamps(array)
     elif pa.types.is_integer(array.type):
         found = _of_integers(array, MICROSECONDS[unit])
     elif pa.types.is_floating(array.type):
         found = _of_doubles(array, MICROSECONDS[unit])
     elif is_text(array.type):
-        found = _of_timestamps(array.cast(timestamp_type(array[0].as_py() if len(array) else "")))
+        found = of_timestamps(array.cast(timestamp_type(array[0].as_py() if len(array) else "")))
     else:
         refuse(f"times from {array.type}")
     return found
@@ -143,11 +186,12 @@ def timestamp_type(text: str) -> pa.DataType:
     return INSTANT if has_zone else pa.timestamp("us")
 
 
-def _of_timestamps(array: Array) -> Words:
+def of_timestamps(array: Array) -> Words:
+    """Timestamps as microseconds since the epoch; those of nulls mean nothing."""
     # Finer than a microsecond is dropped, as where datetimes are made of them.
     is_finer = array.type.unit == "ns"
     exact = array.cast(pa.timestamp("us", array.type.tz), safe=not is_finer)
-    micros = _words(exact.cast(pa.int64()))
+    micros = _words(exact.cast(pa.int64()).fill_null(0))
     check_calendar(micros)
     return micros
 

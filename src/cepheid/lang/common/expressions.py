@@ -9,6 +9,7 @@ from typing import cast
 
 from cepheid.core.numbers import fits_int, fits_long, round_float
 from cepheid.core.types import (
+    ANY,
     BOOLEAN,
     DOUBLE,
     FLOAT,
@@ -18,6 +19,7 @@ from cepheid.core.types import (
     STRING,
     ArrayType,
     DataType,
+    DecimalType,
     EventRef,
     is_integral,
 )
@@ -95,10 +97,26 @@ def data_type(cursor: Cursor) -> DataType:
     found: DataType = EventRef(str(token.value) if token.kind is Kind.QUOTED else token.text)
     if token.kind is Kind.WORD:
         found = TYPE_NAMES.get(str(token.value), found)
+    if token.is_word("decimal") and cursor.token.is_symbol("("):
+        found = _decimal_type(cursor, token)
     while cursor.take_symbol("["):
         cursor.expect_symbol("]")
         found = ArrayType(found)
     return found
+
+
+def _decimal_type(cursor: Cursor, start: Token) -> DataType:
+    """The digits of `decimal(12, 2)`."""
+    opened = cursor.advance()
+    precision = cursor.whole_number("how many digits it has")
+    scale = cursor.whole_number("how many follow the point") if cursor.take_symbol(",") else 0
+    cursor.close(")", opened, "type")
+    try:
+        return DecimalType(precision, scale)
+    except ValueError as problem:
+        hint = "as a double it is rounded, as a string it keeps its digits"
+        cursor.report("unsupported", str(problem), cursor.span_from(start), hint)
+        return ANY
 
 
 def name_text(token: Token) -> str:
@@ -422,7 +440,7 @@ def _call(cursor: Cursor) -> Expr:
     opened = cursor.advance()
     distinct = name in AGGREGATES and _takes_each_once(cursor)
     counts_rows = name == "count" and not distinct and cursor.take_symbol("*") is not None
-    arguments = () if counts_rows else _arguments(cursor)
+    arguments = () if counts_rows else _part_of(cursor, name) + _arguments(cursor)
     cursor.close(")", opened, f"argument list of {name}")
     span = cursor.span_from(start)
     if name not in AGGREGATES or (name in ("min", "max") and len(arguments) > 1 and not distinct):
@@ -448,6 +466,15 @@ def _takes_each_once(cursor: Cursor) -> bool:
     if begins and not following.is_word(*_OPERATOR_WORDS):
         cursor.take_word("all")
     return cursor.take_word("distinct") is not None
+
+
+def _part_of(cursor: Cursor, name: str) -> tuple[Expr, ...]:
+    """The part that SQL's `extract(hour from at)` names."""
+    if name != "extract" or cursor.token.kind is not Kind.WORD or not cursor.next.is_word("from"):
+        return ()
+    token = cursor.advance()
+    cursor.advance()
+    return (Literal(str(token.value), type=STRING, span=token.span),)
 
 
 def _arguments(cursor: Cursor) -> tuple[Expr, ...]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from cepheid.core.types import SCALARS, DataType, wider
-from cepheid.core.values import TYPE_NAMES
+from cepheid.core.types import BOOLEAN, PLAIN_SCALARS, DataType, wider
 from cepheid.errors import (
     Diagnostic,
     ProgramError,
@@ -29,6 +28,8 @@ from cepheid.live.queries.resolved import (
     VariableType,
 )
 from cepheid.query.tree import Find, Query, QueryTree, found_by
+
+_TYPES: dict[str, DataType] = {**PLAIN_SCALARS, "bool": BOOLEAN}
 
 
 def load_queries(path: str | Path, metamodel: Metamodel) -> Queries:
@@ -129,9 +130,9 @@ class _Resolver:
             return None
         if name in self.schema.kinds:
             return ObjectType(frozenset({name}))
-        if name.lower() in TYPE_NAMES:
-            return TYPE_NAMES[name.lower()]
-        hint = self.schema.suggest(name, SCALARS, "classes and types")
+        if name.lower() in _TYPES:
+            return _TYPES[name.lower()]
+        hint = self.schema.suggest(name, _TYPES, "classes and types")
         span = getattr(place, "span", None)
         self.problems.append(error("unknown-class", f"no class '{name}'", span, hint))
         return None

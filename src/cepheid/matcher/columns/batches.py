@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cepheid.core.time import Instant
-from cepheid.core.types import STRING, DataType
+from cepheid.core.types import STRING, DataType, is_counted
 from cepheid.errors import LateEvent
 from cepheid.io.arrow import arrow_type
-from cepheid.matcher.columns.interning import Pool, Words
+from cepheid.matcher.columns.interning import Pool, Words, array_of_counts, counts_in
 from cepheid.matcher.columns.texts import encoded
 from cepheid.matcher.columns.typed_columns import Array, TypedColumns, in_one_piece, missing
 from cepheid.matcher.lanes.predicates import Values
@@ -59,6 +59,8 @@ class Batch:
         nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
         if column.data_type == STRING:
             return Values(pool.intern_array(array), nulls)
+        if is_counted(column.data_type):
+            return Values(counts_in(array, column.data_type), nulls)
         filled = array if nulls is None else array.fill_null(array.type.to_pandas_dtype()(0))
         return Values(filled.to_numpy(zero_copy_only=False), nulls)
 
@@ -76,6 +78,8 @@ def as_arrow(values: Values, type: DataType, pool: Pool) -> Array:
 
     if type == STRING:
         return pool.texts(values.words, values.nulls)
+    if is_counted(type):
+        return array_of_counts(values.words, values.nulls, arrow_type(type, {}))
     return pa.array(values.words, arrow_type(type, {}), mask=values.nulls)
 
 

@@ -11,12 +11,16 @@ import json
 import struct
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.core.event import Event, Value
+from cepheid.core.numbers import decimal_of, scaled, unscaled
+from cepheid.core.time import to_date, to_datetime, to_day, to_instant
 from cepheid.core.types import (
     BOOLEAN,
     DOUBLE,
@@ -24,8 +28,11 @@ from cepheid.core.types import (
     INT,
     LONG,
     STRING,
+    TIMESTAMP,
     DataType,
+    DecimalType,
     EventRef,
+    is_counted,
 )
 from cepheid.expr.jsonvalue import decode_value, encode_value
 from cepheid.expr.values import group_key
@@ -140,6 +147,8 @@ class Pool:
             return int(cast("int", value)), False
         if type in _REAL:
             return double_bits(cast("float", value)), False
+        if is_counted(type):
+            return count_of(value, type), False
         return ~self._number(("exactly", _exact_key(value)), value), False
 
     def decode(self, bits: int, type: DataType, rows: EventReader | None = None) -> Value:
@@ -152,6 +161,8 @@ class Pool:
             return int(bits)
         if type in _REAL:
             return bits_double(bits)
+        if is_counted(type):
+            return counted(bits, type)
         if bits < 0:
             return self._values[~bits]
         assert rows is not None, "only the memory knows its events"
@@ -206,6 +217,53 @@ def _exact_key(value: Value) -> Hashable:
         head = (value.type, value.instant, value.sequence, value.is_old, value.is_timeout)
         return ("event", *head, _exact_key(value.values_))
     return value
+
+
+# -- counted values ----------------------------------------------------------------------------
+
+
+def count_of(value: Value, type: DataType) -> int:
+    """How many microseconds, days or units of its last digit a value is."""
+    if isinstance(value, datetime):
+        return to_instant(value)
+    if isinstance(value, date):
+        return to_day(value)
+    assert isinstance(value, Decimal), value
+    assert isinstance(type, DecimalType), type
+    return unscaled(scaled(value, type.scale) or value)
+
+
+def counted(count: int, type: DataType) -> Value:
+    if isinstance(type, DecimalType):
+        return decimal_of(count, type.scale)
+    return to_datetime(count) if type == TIMESTAMP else to_date(count)
+
+
+def counts_in(array: Any, type: DataType) -> Words:
+    """The counts of an Arrow array of the type; those of nulls are zero."""
+    if isinstance(type, DecimalType):
+        # Eighteen digits are in the lower of two words.
+        words = np.frombuffer(array.buffers()[1], dtype=np.int64)
+        lower = words[2 * array.offset : 2 * (array.offset + len(array)) : 2]
+        nulls = array.is_null().to_numpy(zero_copy_only=False)
+        return np.where(nulls, 0, lower)
+    held = array.cast("int64" if type == TIMESTAMP else "int32")
+    filled = held.fill_null(0) if held.null_count else held
+    return np.require(filled.to_numpy(zero_copy_only=False), np.int64, "C")
+
+
+def array_of_counts(counts: Words, nulls: NDArray[np.bool_] | None, type: Any) -> Any:
+    """An Arrow array of the given type of Arrow."""
+    import pyarrow as pa
+
+    if not pa.types.is_decimal(type):
+        held: Any = pa.array(
+            counts if pa.types.is_timestamp(type) else counts.astype(np.int32), mask=nulls
+        )
+        return held.cast(type)
+    plain: Any = pa.array(counts, mask=nulls)
+    words = np.stack((counts, counts >> 63), axis=1)  # the upper word has the sign
+    return pa.Array.from_buffers(type, len(counts), [plain.buffers()[0], pa.py_buffer(words)])
 
 
 # -- words of several values -------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from cepheid.core.event import Value
-from cepheid.core.types import DataType
+from cepheid.core.types import TIMESTAMP, DataType
 from cepheid.core.values import Coercions
 from cepheid.errors import InputError, error
 from cepheid.io.arrow import arrow_type, to_column
@@ -33,6 +33,8 @@ class TypedColumns:
         """A column of scalars as an array of the attribute's type."""
         if self.is_exact(array, column.data_type):
             return array
+        if column.data_type == TIMESTAMP and _is_instant(array.type):
+            return array.cast(arrow_type(TIMESTAMP, self._types))  # in another zone
         values = self.values(array, column, column.types[0])
         return to_column(values, column.data_type, self._types)
 
@@ -46,6 +48,12 @@ class TypedColumns:
         except ValueError as problem:
             fact = f"attribute '{column.attribute}' of {name}: {problem}"
             raise InputError(error("bad-value", fact)) from None
+
+
+def _is_instant(type: Any) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_timestamp(type) and type.unit == "us" and type.tz is not None
 
 
 def in_one_piece(column: Array) -> Array:

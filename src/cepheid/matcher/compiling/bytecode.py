@@ -10,24 +10,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from decimal import Decimal
 from functools import cached_property, singledispatchmethod
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from cepheid.core.event import Event, Value
 from cepheid.core.numbers import fits_long
+from cepheid.core.time import MICROSECONDS
 from cepheid.core.types import (
     BOOLEAN,
+    DATE,
     DOUBLE,
     FLOAT,
     INT,
     LONG,
     NULL,
     STRING,
+    TIMESTAMP,
     ArrayType,
     DataType,
+    DecimalType,
     EventRef,
     RecordType,
+    is_counted,
     is_open,
 )
 from cepheid.expr.evaluate import Evaluator, Frame, compile_expr
@@ -54,7 +60,8 @@ from cepheid.expr.tree import (
     children,
     walk,
 )
-from cepheid.matcher.columns.interning import Pool
+from cepheid.matcher.columns.interning import Pool, double_bits
+from cepheid.matcher.compiling.counted import are_scaled, is_converted, is_within, scale_of
 from cepheid.matcher.vm.expressions.instructions import (
     GREATER,
     HIGH_DOUBLE,
@@ -193,12 +200,32 @@ class _Compiler:
         raise TypeError(f"{type(expr).__name__} has no code; resolve the expression first")
 
     def _widened(self, expr: Expr, target: DataType) -> None:
-        """The value as a number of a wider type."""
+        """The value as one of a wider type."""
+        if is_counted(expr.type) or is_counted(target):
+            self.emit(Cast(expr, target, type=target))
+        else:
+            self.emit(expr)
+            self._convert(expr.type, target)
+
+    def _scaled(self, expr: Expr, scale: int) -> None:
+        """An exact number, counted in units of so many digits after the point."""
         self.emit(expr)
-        self._convert(expr.type, target)
+        power = scale - scale_of(expr.type)
+        if power:
+            self.add(Op.CONSTANT, 10**power)
+            self.add(Op.MULTIPLY_LONG)
 
     def _convert(self, source: DataType, target: DataType) -> None:
-        """As `cast` does, between numbers."""
+        """As `cast` does, between what is `is_converted`."""
+        if (source, target) == (DATE, TIMESTAMP):
+            self.add(Op.CONSTANT, MICROSECONDS["days"])
+            self.add(Op.MULTIPLY_LONG)
+        if isinstance(source, DecimalType) and target == DOUBLE:
+            # Both are exact as doubles, and so is the one rounding.
+            self.add(Op.INTEGER_TO_DOUBLE)
+            self.add(Op.CONSTANT, double_bits(10.0**source.scale))
+            self.add(Op.DIVIDE)
+            return
         if source in _INTEGERS and target in _REALS:
             self.add(Op.INTEGER_TO_DOUBLE)
         if source != FLOAT and target == FLOAT:
@@ -363,7 +390,7 @@ class _Compiler:
     @_emit.register
     def _negate(self, expr: Negate) -> None:
         self.emit(expr.operand)
-        name = "DOUBLE" if expr.type in _REALS else _TYPE_NAMES[expr.type]
+        name = "DOUBLE" if expr.type in _REALS else _TYPE_NAMES.get(expr.type, "LONG")
         self.add(Op[f"NEGATE_{name}"])
 
     @_emit.register
@@ -373,11 +400,29 @@ class _Compiler:
         elif expr.operator in ("is", "is not"):
             self._identity(expr)
         elif not self._joined_comparison(expr):
-            self.emit(expr.left)
-            self.emit(expr.right)
+            scale = max(scale_of(expr.left.type), scale_of(expr.right.type))
+            if are_scaled(expr.left.type, expr.right.type):
+                self._scaled(expr.left, scale)
+                self._scaled(expr.right, scale)
+            else:
+                self.emit(expr.left)
+                self.emit(expr.right)
             self._compare(expr.operator, expr.left.type, expr.right.type)
 
+    def _decimal_arithmetic(self, expr: Binary) -> None:
+        sides = expr.left, expr.right
+        scale = max(scale_of(side.type) for side in sides)
+        for side in sides:
+            self._scaled(side, scale_of(side.type) if expr.operator == "*" else scale)
+        if expr.operator == "%":
+            self._remainder(LONG)
+        else:
+            self.add(Op[f"{_OPERATIONS[expr.operator]}_LONG"])
+
     def _arithmetic(self, expr: Binary) -> None:
+        if isinstance(expr.type, DecimalType):
+            self._decimal_arithmetic(expr)
+            return
         common = common_type((expr.left.type, expr.right.type))
         assert common is not None
         if expr.operator == "/":
@@ -398,8 +443,9 @@ class _Compiler:
         """`is`; what is always null has no type to compare."""
         kind = _kind(expr.operator, expr.left.type, expr.right.type)
         if kind is not None and not _is_null(expr.left) and not _is_null(expr.right):
-            self.emit(expr.left)
-            self.emit(expr.right)
+            scale = max(scale_of(expr.left.type), scale_of(expr.right.type))
+            self._scaled(expr.left, scale)
+            self._scaled(expr.right, scale)
             self.add(Op.SAME, kind, RELATIONS[expr.operator])
             return
         self.emit(expr.left if _is_null(expr.right) else expr.right)
@@ -411,15 +457,18 @@ class _Compiler:
         """Compares the two values on the stack."""
         kind = _kind(symbol, left, right)
         if kind is None:
-            template = Binary(
-                symbol,  # type: ignore[arg-type]
-                _argument(0, left),
-                _argument(1, right),
-                type=BOOLEAN,
-            )
-            self._ask_site(Site(template, (left, right), BOOLEAN, is_strict=True))
+            self._compare_by_python(symbol, left, right)
         else:
             self.add(Op.COMPARE, kind, RELATIONS[symbol])
+
+    def _compare_by_python(self, symbol: str, left: DataType, right: DataType) -> None:
+        template = Binary(
+            symbol,  # type: ignore[arg-type]
+            _argument(0, left),
+            _argument(1, right),
+            type=BOOLEAN,
+        )
+        self._ask_site(Site(template, (left, right), BOOLEAN, is_strict=True))
 
     def _joined_comparison(self, expr: Binary) -> bool:
         """The two most frequent comparisons in one instruction; false where it is another."""
@@ -430,16 +479,26 @@ class _Compiler:
             if not (isinstance(left, Column) and left.tag is None and left.is_attribute):
                 continue
             slot, kind = self._slot(left), _kind(expr.operator, left.type, right.type)
-            if slot is None or kind is None:
+            if slot is None or kind is None or scale_of(left.type) < scale_of(right.type):
                 continue
             relation = RELATIONS[expr.operator]
             head = (kind, _swapped(relation) if is_swapped else relation, slot)
             if _is_constant(right):
-                bits, is_null = self._pool.encode(_constant_value(right), right.type)
+                # A constant of fewer digits is one of the attribute's, too.
+                type = left.type if isinstance(left.type, DecimalType) else right.type
+                constant = _constant_value(right)
+                if isinstance(type, DecimalType) and isinstance(constant, int):
+                    constant = Decimal(constant)
+                bits, is_null = self._pool.encode(constant, type)
                 if not is_null:
                     self.add(Op.EVENT_CONSTANT, *head, bits)
                     return True
-            elif isinstance(right, Column) and right.tag is not None and right.is_attribute:
+            elif (
+                isinstance(right, Column)
+                and right.tag is not None
+                and right.is_attribute
+                and scale_of(left.type) == scale_of(right.type)
+            ):
                 other = self._slot(right)
                 if other is not None:
                     self.add(Op.EVENT_BOUND, *head, self._tags[right.tag], other)
@@ -457,6 +516,8 @@ class _Compiler:
     def _among_constants(self, expr: InList) -> bool:
         type = expr.operand.type
         if isinstance(type, _NESTED) or not all(map(_is_constant, expr.items)):
+            return False
+        if is_counted(type) and any(item.type != type for item in expr.items):
             return False
         values = [_constant_value(item) for item in expr.items]
         if None in values:
@@ -483,7 +544,10 @@ class _Compiler:
             return
         self.add(Op.PICK, depth)
         self.emit(item)
-        self._compare("=", operand.type, item.type)
+        if operand.type != item.type and (is_counted(operand.type) or is_counted(item.type)):
+            self._compare_by_python("=", operand.type, item.type)
+        else:
+            self._compare("=", operand.type, item.type)
 
     @_emit.register
     def _in_range(self, expr: InRange) -> None:
@@ -522,8 +586,11 @@ class _Compiler:
 
     @_emit.register
     def _cast(self, expr: Cast) -> None:
-        self.emit(expr.operand)
-        self._convert(expr.operand.type, expr.target)
+        if isinstance(expr.target, DecimalType):
+            self._scaled(expr.operand, expr.target.scale)
+        else:
+            self.emit(expr.operand)
+            self._convert(expr.operand.type, expr.target)
 
     @_emit.register
     def _call(self, expr: Call) -> None:
@@ -649,22 +716,28 @@ def _is_native(expr: Expr) -> bool:
             return False
         case Binary(operator=operator, left=left, right=right):
             if operator in ARITHMETIC:
-                return True
+                return not isinstance(expr.type, DecimalType) or is_within(operator, left, right)
             is_null = _is_null(left) or _is_null(right)
             return is_null or _kind(operator, left.type, right.type) is not None
         case InRange(operand=operand):
-            return operand.type in _NUMBERS
+            types = {operand.type, expr.low.type, expr.high.type}
+            is_one = len(types) == 1 and all(map(is_counted, types))
+            return is_one or types <= {*_NUMBERS}
         case Cast(operand=operand, target=target):
-            return operand.type == target or {operand.type, target} <= {*_NUMBERS}
+            return is_converted(operand.type, target)
         case Call(function=name):
+            if is_counted(expr.type) and name in ("abs", "sign", "floor", "ceil", "ceiling", "mod"):
+                return False
             if name in ("min", "max"):
-                return expr.type in _NUMBERS
+                return expr.type in _NUMBERS or is_counted(expr.type)
             return name in _CALLS and not (name == "nullif" and isinstance(expr.type, _NESTED))
     return type(expr) in _WRITTEN
 
 
 def _kind(symbol: str, left: DataType, right: DataType) -> int | None:
     """Which sides of a comparison are doubles; None where Python must compare."""
+    if are_scaled(left, right) or (left == right and is_counted(left)):
+        return 0
     if left in _NUMBERS and right in _NUMBERS:
         return LEFT_DOUBLE * (left in _REALS) | RIGHT_DOUBLE * (right in _REALS)
     is_equality = symbol in ("=", "!=", "is", "is not")

@@ -13,11 +13,12 @@ from cepheid.core.types import (
     FLOAT,
     INT,
     LONG,
-    SCALARS,
     STRING,
     ArrayType,
     DataType,
     EventRef,
+    is_counted,
+    is_scalar,
     lineage,
 )
 from cepheid.expr.tree import Aggregate, Column, Expr, Part
@@ -94,7 +95,7 @@ def _gaps_of_distinct(node: nodes.EveryDistinct) -> Iterator[str]:
         yield "every-distinct with months"
     if _stays(node.child):  # each of its instances remembers keys of its own
         yield "every or not below every-distinct"
-    if any(key.type not in SCALARS.values() for key in node.keys):
+    if any(not is_scalar(key.type) for key in node.keys):
         yield "every-distinct by nested values"
 
 
@@ -444,7 +445,8 @@ _KEY_TYPES = ({INT, LONG}, {FLOAT, DOUBLE}, {STRING}, {BOOLEAN})
 def _can_be_looked_up(equality: nodes.Equality) -> bool:
     """Whether values are equal if the words are by which the machine finds who waits for them."""
     both = {equality.event.type, equality.bound.type}
-    return any(both <= types for types in _KEY_TYPES)
+    is_one = len(both) == 1 and all(map(is_counted, both))
+    return is_one or any(both <= types for types in _KEY_TYPES)
 
 
 _STREAMS = {"istream": 1, "rstream": 2, "irstream": 3, None: 0}

@@ -7,7 +7,19 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from cepheid.core.time import Period
-from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType, is_open
+from cepheid.core.types import (
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    STRING,
+    DataType,
+    DecimalType,
+    is_counted,
+    is_open,
+    is_scalar,
+)
 from cepheid.errors import Span
 from cepheid.expr.functions import reads_clock
 from cepheid.expr.tree import Aggregate, Column, Expr, children
@@ -41,7 +53,6 @@ from cepheid.program.tree import (
 MOST_KEYS = 62  # a word has a bit for each
 _MOST_AGGREGATES = 30  # a row enters all of them in one step
 _REALS = (FLOAT, DOUBLE)
-_SCALARS = (INT, LONG, FLOAT, DOUBLE, STRING, BOOLEAN)
 SHAPES = {
     Shape.ROW: RowShape.BY_ROW,
     Shape.TOTAL: RowShape.BY_TOTAL,
@@ -151,12 +162,12 @@ def _gaps_of_aggregates(statement: ResolvedStatement) -> Gaps:
 
 
 def _is_scalar(type: DataType) -> bool:
-    return type in _SCALARS or is_open(type)
+    return is_scalar(type) or is_open(type)
 
 
 def _has_order(type: DataType) -> bool:
     """Whether words of the type have the order of the values."""
-    return type in (*_NUMBERS, BOOLEAN) or is_open(type)
+    return type in (*_NUMBERS, BOOLEAN) or is_counted(type) or is_open(type)
 
 
 def _unknown(aggregate: Aggregate) -> str | None:
@@ -167,7 +178,7 @@ def _unknown(aggregate: Aggregate) -> str | None:
         return None
     if argument.type == STRING and aggregate.function in ("min", "max"):
         return "min and max of strings"
-    return None if argument.type in _SCALARS else "aggregates of nested values"
+    return None if is_scalar(argument.type) else "aggregates of nested values"
 
 
 def _entering(statement: ResolvedStatement) -> Iterable[Expr]:
@@ -336,14 +347,16 @@ def aggregate_words(
     type = LONG if aggregate.argument is None else aggregate.argument.type
     row[AggregateRow.KIND] = kind
     row[AggregateRow.CODE] = argument
-    row[AggregateRow.NUMBER] = (
-        Rounding.DOUBLE if kind == AggregateKind.AVERAGE else _NUMBERS.get(type, Rounding.LONG)
-    )
+    row[AggregateRow.NUMBER] = Rounding.DOUBLE if kind == AggregateKind.AVERAGE else _rounding(type)
     row[AggregateRow.IS_REAL] = int(type in _REALS)
     row[AggregateRow.INDEX] = NONE if aggregate.index is None else aggregate.index
     if aggregate.distinct and kind not in _NEVER_DISTINCT:
         row[AggregateRow.OWNER] = owner
     return row
+
+
+def _rounding(type: DataType) -> int:
+    return Rounding.DECIMAL if isinstance(type, DecimalType) else _NUMBERS.get(type, Rounding.LONG)
 
 
 def describe_window(row: list[int], window: Window | None) -> None:

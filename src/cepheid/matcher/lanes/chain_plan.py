@@ -16,7 +16,7 @@ from cepheid.core.types import INT, LONG, DataType
 from cepheid.expr import tree as expr_tree
 from cepheid.expr.tree import Expr, conjuncts
 from cepheid.matcher.columns.lookup import ColumnLookup
-from cepheid.matcher.lanes.eligibility import KEYS, SHOWN, names_in, tells_at_once
+from cepheid.matcher.lanes.eligibility import is_key, is_shown, names_in, tells_at_once
 from cepheid.matcher.lanes.predicates import can_test
 from cepheid.pattern.algebra import Follows, Occurrence, Taken, common_parameters
 from cepheid.pattern.policy import Policy
@@ -158,7 +158,7 @@ def _has_one_key(links: Sequence[Link], key: tuple[str, ...], places: ColumnLook
     if len(owns) < len(links) or not all(places.has_one(name, own) for name, own in owns):
         return False
     columns = [places.column(name, own) for name, own in owns]
-    return len({column.name for column in columns}) == 1 and columns[0].data_type in KEYS
+    return len({column.name for column in columns}) == 1 and is_key(columns[0].data_type)
 
 
 def _parameters(
@@ -177,7 +177,7 @@ def _parameters(
         expr = column.expr
         if not isinstance(expr, expr_tree.Column) or expr.tag not in places:
             return None
-        if expr.path or expr.type != types[column.name] or expr.type not in SHOWN:
+        if expr.path or expr.type != types[column.name] or not is_shown(expr.type):
             return None
         found.append((column.name, expr.type, places[expr.tag]))
     return tuple(found)
@@ -269,7 +269,7 @@ def _attributes(equality: Equality) -> tuple[expr_tree.Column, expr_tree.Column]
 
 
 def _is_key(column: expr_tree.Column) -> bool:
-    return column.is_attribute and column.type in KEYS
+    return column.is_attribute and is_key(column.type)
 
 
 def _compare(one: DataType, other: DataType) -> bool:
@@ -297,7 +297,7 @@ def _columns(
             return None
         if expr.tag not in places or expr.type != types[column.name]:
             return None
-        if expr.type not in SHOWN:
+        if not is_shown(expr.type):
             return None
         found.append((column.name, expr.type, Attribute(places[expr.tag], expr.path[0].name)))
     names = [name for name, _, _ in found]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING
+from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType, is_counted
 from cepheid.expr import tree as expr_tree
 from cepheid.expr.tree import Expr, walk
 from cepheid.matcher.columns.batches import Batch
@@ -15,8 +15,16 @@ from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.lanes.predicates import Bits, Values, truth_of
 from cepheid.program.resolved import ResolvedStatement
 
-KEYS = (INT, LONG, STRING, BOOLEAN)  # equal if their words are
-SHOWN = (*KEYS, FLOAT, DOUBLE)
+_KEYS = (INT, LONG, STRING, BOOLEAN)
+
+
+def is_key(type: DataType) -> bool:
+    """Whether values of the type are equal if their words are."""
+    return type in _KEYS or is_counted(type)
+
+
+def is_shown(type: DataType) -> bool:
+    return is_key(type) or type in (FLOAT, DOUBLE)
 
 
 def tells_at_once(statement: ResolvedStatement) -> bool:

@@ -7,15 +7,30 @@ attribute with a constant, and what `and`, `or` and `not` make of them, with thr
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
 from functools import reduce
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
+from cepheid.core.numbers import scaled, unscaled
+from cepheid.core.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    DataType,
+    DecimalType,
+)
 from cepheid.expr.compare import MIRRORED, OPERATORS
 from cepheid.expr.tree import And, Binary, Column, Expr, Literal, Not, Or
+from cepheid.matcher.columns.interning import count_of
 
 Bits: TypeAlias = NDArray[np.bool_]
 _EXACT = 1 << 53  # integers up to here are doubles, too
@@ -105,9 +120,21 @@ def _sides(expr: Binary) -> tuple[Column, Callable[[Any, Any], Any], Any] | None
             return None
     if sign not in OPERATORS or not _is_own(column):
         return None
+    if isinstance(value, date | Decimal):
+        count = _count(value, column.type)
+        return None if count is None else (column, OPERATORS[sign], count)
     if not _is_comparable(column.type, value, is_equality=sign in ("=", "!=")):
         return None
     return column, OPERATORS[sign], value
+
+
+def _count(value: date | Decimal, type: DataType) -> int | None:
+    """A constant as values of a type are counted; None where no value of the type can be it."""
+    if isinstance(type, DecimalType) and isinstance(value, Decimal):
+        found = scaled(value, type.scale)
+        return unscaled(found) if found is not None and found == value else None
+    is_one = type == (TIMESTAMP if isinstance(value, datetime) else DATE)
+    return count_of(value, type) if is_one else None
 
 
 def _is_comparable(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cepheid.core.time import Instant
-from cepheid.core.types import DOUBLE, FLOAT, STRING, DataType
+from cepheid.core.types import DOUBLE, FLOAT, STRING, DataType, is_counted
 from cepheid.io.arrow import arrow_type
 from cepheid.matcher.columns.batches import Batch, as_arrow, equal_lists
 from cepheid.matcher.columns.interning import Pool, Words
@@ -197,7 +197,7 @@ class _Rows:
         nulls = ((self._matches[:, vm.MatchRow.NULLS] >> slot) & 1).astype(bool)
         if type in (FLOAT, DOUBLE):
             words = words.view(np.float64)
-        if type != STRING:
+        if type != STRING and not is_counted(type):
             words = np.where(nulls, 0, words).astype(arrow_type(type, {}).to_pandas_dtype())
         return as_arrow(Values(words, nulls if nulls.any() else None), type, pool)
 

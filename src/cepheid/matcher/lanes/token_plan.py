@@ -16,7 +16,7 @@ from cepheid.expr.tree import Expr, conjuncts
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.gaps import NotCompiled, TokenGap
 from cepheid.matcher.lanes.chain_plan import is_plain
-from cepheid.matcher.lanes.eligibility import KEYS, SHOWN, names_in
+from cepheid.matcher.lanes.eligibility import is_key, is_shown, names_in
 from cepheid.matcher.lanes.predicates import can_test
 from cepheid.matcher.lanes.subsets import TokenState, Ways, deterministic
 from cepheid.pattern.algebra import Occurrence, Taken, common_parameters, walk_taken
@@ -133,7 +133,7 @@ def _need_one(places: ColumnLookup, event_type: str, attribute: str) -> None:
 def _are_comparable(types: Sequence[DataType]) -> bool:
     """Whether values are equal if their words are."""
     is_one = len(set(types)) <= 1 or all(type in _INTEGRAL for type in types)
-    return is_one and all(type in KEYS for type in types)
+    return is_one and all(map(is_key, types))
 
 
 # The values that tokens carry -----------------------------------------------------------------
@@ -188,7 +188,7 @@ def _shown(
         expr, type = column.expr, types[column.name]
         if isinstance(expr, expr_tree.Cast):
             expr = expr.operand
-        if type not in SHOWN or not (expr.type == type or _are_comparable([expr.type, type])):
+        if not is_shown(type) or not (expr.type == type or _are_comparable([expr.type, type])):
             raise NotCompiled(TokenGap.VALUES, subject=column.name)
         match expr:
             case expr_tree.Column(tag=str(parameter), path=()):

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from cepheid.core.types import DOUBLE, FLOAT, INT, LONG, DataType
+from cepheid.core.types import DOUBLE, FLOAT, INT, LONG, DataType, is_counted
 from cepheid.expr.tree import Aggregate, Column, Expr
 from cepheid.matcher.columns.lookup import ColumnLookup
-from cepheid.matcher.lanes.eligibility import KEYS, SHOWN, names_in, tells_at_once
+from cepheid.matcher.lanes.eligibility import is_key, is_shown, names_in, tells_at_once
 from cepheid.matcher.lanes.predicates import can_test
 from cepheid.program.normal import NormalStatement
 from cepheid.program.resolved import ResolvedStatement
@@ -70,7 +70,7 @@ def _window(normal: NormalStatement, places: ColumnLookup) -> Window | None:
     statement, events = normal.resolved, normal.stream
     if events is None or not (tells_at_once(statement) and _is_steady(statement)):
         return None
-    keys = dict.fromkeys(_attribute(e) if e.type in KEYS else None for e in statement.group_by)
+    keys = dict.fromkeys(_attribute(e) if is_key(e.type) else None for e in statement.group_by)
     columns = _columns(statement, places)
     if None in keys or columns is None or events.rest or not all(map(can_test, events.own)):
         return None
@@ -112,13 +112,13 @@ def _shown(expr: Expr) -> Shown | None:
         case Aggregate("count", Expr() as argument, distinct=False):
             return None if _attribute(argument) is None else expr
         case Aggregate(function, Expr() as argument, distinct=False) if function in _OF_NUMBERS:
-            is_number = argument.type in _NUMBERS and _attribute(argument) is not None
-            return expr if is_number else None
+            is_number = argument.type in _NUMBERS or is_counted(argument.type)
+            return expr if is_number and _attribute(argument) is not None else None
     return _attribute(expr)
 
 
 def _attribute(expr: Expr) -> str | None:
     """The attribute of the event at hand that an expression is, if it has a scalar type."""
-    if isinstance(expr, Column) and expr.tag is None and expr.is_attribute and expr.type in SHOWN:
+    if isinstance(expr, Column) and expr.tag is None and expr.is_attribute and is_shown(expr.type):
         return expr.path[0].name
     return None

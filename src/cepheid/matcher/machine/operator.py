@@ -9,7 +9,17 @@ import numpy as np
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant, format_instant
-from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
+from cepheid.core.types import (
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    STRING,
+    DataType,
+    is_counted,
+    is_scalar,
+)
 from cepheid.errors import Diagnostic, LateEvent, RunError, error
 from cepheid.io.arrow import arrow_type, to_column
 from cepheid.matcher.columns.batches import (
@@ -20,7 +30,7 @@ from cepheid.matcher.columns.batches import (
     type_names,
     words_of_types,
 )
-from cepheid.matcher.columns.interning import EventReader
+from cepheid.matcher.columns.interning import EventReader, array_of_counts, counts_in
 from cepheid.matcher.columns.typed_columns import TypedColumns
 from cepheid.matcher.compiling.lowering import lower
 from cepheid.matcher.compiling.machine_program import MachineProgram
@@ -62,7 +72,6 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 14  # events that lie in the memory at once
 Array: TypeAlias = Any  # of Arrow, whose stubs know less than it does
-_SCALARS = (STRING, INT, LONG, FLOAT, DOUBLE, BOOLEAN)
 KINDS = ("match", "old", "timeout")
 
 
@@ -170,7 +179,7 @@ class MachineOperator(Operator):
             else:
                 slot = self._form.slots[column.attribute, column.data_type]
                 array = events[column.name].combine_chunks()
-                if column.data_type in _SCALARS:
+                if is_scalar(column.data_type):
                     array = self._inputs.exact(array, column)
                 if slot in found:
                     array = pc.coalesce(found[slot][1], array)
@@ -194,6 +203,8 @@ class MachineOperator(Operator):
             return np.ascontiguousarray(values, np.float64).view(np.int64)
         if type == BOOLEAN:
             return integers(array.cast("int8"))
+        if is_counted(type):
+            return counts_in(array, type)
         encoded = (self._pool.encode(value, type)[0] for value in array.to_pylist())
         return np.fromiter(encoded, dtype=np.int64, count=len(array))
 
@@ -366,6 +377,8 @@ class MachineOperator(Operator):
             return pa.array(words != 0, mask=mask)
         if type == STRING:
             return self._pool.texts(words, mask)
+        if is_counted(type):
+            return array_of_counts(words, mask, arrow)
         values = [
             None if null else self._pool.decode(word, type, self._rows)
             for word, null in zip(words.tolist(), nulls.tolist(), strict=True)

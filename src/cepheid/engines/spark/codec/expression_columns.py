@@ -16,7 +16,18 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
 from cepheid.core.numbers import fits_long
-from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
+from cepheid.core.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    DataType,
+    is_calendar,
+)
 from cepheid.expr import tree
 from cepheid.expr.compare import MIRRORED, OPERATORS
 from cepheid.expr.functions import common_type
@@ -31,6 +42,8 @@ SPARK_TYPES: dict[DataType, str] = {
     LONG: "bigint",
     FLOAT: "float",
     DOUBLE: "double",
+    TIMESTAMP: "timestamp",
+    DATE: "date",
 }
 _WHOLE = (INT, LONG)
 _NUMBERS = (INT, LONG, FLOAT, DOUBLE)
@@ -119,7 +132,8 @@ def _negated_if(negated: bool, column: Column) -> Column:
 def _compare(symbol: str, left: tree.Expr, right: tree.Expr, read: Read) -> Column:
     if left.type in _NUMBERS and right.type in _NUMBERS:
         return _compare_numbers(symbol, left, right, read)
-    if left.type != right.type or left.type not in (STRING, BOOLEAN):
+    has_words = left.type in (STRING, BOOLEAN) or is_calendar(left.type)
+    if left.type != right.type or not has_words:
         raise Untranslatable
     if left.type == BOOLEAN and symbol not in ("=", "!="):
         raise Untranslatable
@@ -274,7 +288,7 @@ def _divided(expr: tree.Binary, common: DataType | None, read: Read) -> Column:
         raise Untranslatable
     if expr.operator == "/":
         common = DOUBLE
-    if common is None or common == FLOAT:
+    if common not in SPARK_TYPES or common == FLOAT:
         raise Untranslatable
     type = SPARK_TYPES[common]
     left, right = translate(expr.left, read).cast(type), translate(expr.right, read).cast(type)

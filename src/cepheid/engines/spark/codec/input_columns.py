@@ -18,8 +18,10 @@ from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
 
 from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, MICROSECONDS, SECOND
 from cepheid.core.types import (
+    DATE,
     LONG,
     STRING,
+    TIMESTAMP,
     Attribute,
     DataType,
     EventTime,
@@ -142,11 +144,15 @@ def _static_type(stored: T.DataType) -> DataType | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Which columns hold the time and the sequence of an event; numbers count time in a unit."""
+    """Which columns hold the time and the sequence of an event; numbers count time in a unit.
+
+    Times that name no zone are of `zone`, or UTC.
+    """
 
     time: str | None = None
     unit: TimeUnit = "seconds"
     sequence: str | None = None
+    zone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +207,16 @@ def read(source: EventFrame, program: ResolvedProgram, options: Options) -> Read
 def time_of(source: EventFrame, program: ResolvedProgram, options: Options) -> Column:
     """The time of every row, be it an event of the program or not."""
     return _Reader(source, program, options).time()
+
+
+def zoneless_columns(source: EventFrame, program: ResolvedProgram, options: Options) -> list[str]:
+    """The columns of a frame that are used as times and name no zone."""
+    own = source.event_type
+    types = [t for n, t in program.types.items() if own in (None, n)]
+    times = {options.time or "@time"} | {t.time.attribute for t in types if t.time is not None}
+    stamps = {a.name for t in types for a in t.attributes if a.type == TIMESTAMP}
+    is_used = times | stamps
+    return [n for n, stored in source.fields.items() if n in is_used and is_zoneless(stored)]
 
 
 class _Reader:
@@ -298,7 +314,8 @@ class _Reader:
         return None
 
     def _instant(self, name: str, unit: str, type: str | None) -> Column:
-        converted = to_instant(named(name), self.fields[name], unit)
+        raw, stored = self._zoned(name)
+        converted = to_instant(raw, stored, unit)
         if converted is None:
             fact = f"column '{name}' of {self.source} is {_shown(self.fields[name])}, not a time"
             hint = "times are timestamps, dates, numbers with a unit, or ISO 8601 texts"
@@ -307,6 +324,18 @@ class _Reader:
             column = F.concat(F.lit("error[bad-time]: "), converted.misfit)
             self.bad_times.append(column if type is None else self._where((type,), column))
         return converted.column
+
+    def _zoned(self, name: str) -> tuple[Column, T.DataType]:
+        """A column, in UTC if its times name no zone; and its type."""
+        raw, stored = named(name), self.fields[name]
+        if not is_zoneless(stored) or self.options.zone is None:
+            return raw, stored
+        local = _local(raw) if isinstance(stored, T.StringType) else raw.cast("timestamp_ntz")
+        zone, utc = F.lit(self.options.zone), F.lit("UTC")
+        there = F.convert_timezone(zone, utc, local)
+        if not isinstance(stored, T.StringType):
+            return there, T.TimestampNTZType()
+        return F.coalesce(iso_text(_micros(there, T.TimestampNTZType())), raw), stored
 
     def _time_unit(self, column: operator.Column) -> int | None:
         """The microseconds that an attribute counts, if it holds the time of all events here."""
@@ -340,7 +369,7 @@ class _Reader:
     def _converted(
         self, name: str, stored: T.DataType, type: DataType, target: T.DataType, types: list[str]
     ) -> Column:
-        raw = named(name)
+        raw, stored = self._zoned(name) if type == TIMESTAMP else (named(name), stored)
         value = convert(raw, stored, target)
         if value is None:
             owner = types[0] if len(types) == 1 else "events"
@@ -444,6 +473,12 @@ def convert(raw: Column, stored: T.DataType, target: T.DataType) -> Value | None
         return _to_struct(raw, stored, target)
     if isinstance(target, T.TimestampType) and isinstance(stored, T.TimestampNTZType | T.DateType):
         return Value(F.timestamp_micros(_micros(raw, stored)))
+    if isinstance(target, T.TimestampType) and isinstance(stored, T.StringType):
+        return _checked(raw, F.timestamp_micros(_parsed(raw)))
+    if isinstance(target, T.DateType):
+        return _to_date(raw, stored)
+    if isinstance(target, T.DecimalType) and isinstance(stored, T.NumericType | T.StringType):
+        return _to_decimal(raw, stored, target)
     if isinstance(stored, T.NumericType) and isinstance(target, T.NumericType):
         return _to_number(raw, stored, target)
     return None
@@ -467,6 +502,26 @@ def _to_number(raw: Column, stored: T.NumericType, target: T.NumericType) -> Val
         return _checked(raw, fitting) if is_wide else Value(raw.cast(target))
     is_whole = raw % 1 == 0 if isinstance(stored, T.DecimalType) else raw == F.rint(raw)
     return _checked(raw, F.when(is_whole, fitting))
+
+
+def _to_date(raw: Column, stored: T.DataType) -> Value | None:
+    """A day that a text writes, or that a time is the first moment of."""
+    if isinstance(stored, T.StringType):
+        text = F.trim(raw)
+        return _checked(raw, F.when(text.rlike(r"^\d{4}-\d{2}-\d{2}$"), text.try_cast("date")))
+    if not isinstance(stored, T.TimestampType | T.TimestampNTZType):
+        return None
+    micros, day = _micros(raw, stored), F.lit(MICROSECONDS["days"]).cast("bigint")
+    found = F.date_from_unix_date(F.floor(micros.cast(_EXACT) / day).cast("int"))
+    return _checked(raw, F.when(micros % day == 0, found))
+
+
+def _to_decimal(raw: Column, stored: T.DataType, target: T.DecimalType) -> Value:
+    """Numbers whose digits all have a place, as texts write them."""
+    written = raw if isinstance(stored, T.DecimalType) else F.trim(raw.cast("string"))
+    exact = written.try_cast("decimal(38,18)")
+    fitting = exact.try_cast(target)
+    return _checked(raw, F.when(fitting == exact, fitting))
 
 
 def _checked(raw: Column, value: Column) -> Value:
@@ -574,6 +629,18 @@ def _micros(raw: Column, stored: T.DataType) -> Column:
     )
 
 
+def is_zoneless(stored: T.DataType) -> bool:
+    """Whether times in such a column may name no zone."""
+    return isinstance(stored, T.TimestampNTZType | T.DateType | T.StringType)
+
+
+def _local(raw: Column) -> Column:
+    """What a text without a zone says; null for others."""
+    text = F.trim(raw)
+    is_zoned = text.rlike(r"\d:.*" + _ZONE) | ~text.rlike(r"^\d{4}-\d{2}-\d{2}")
+    return F.when(~is_zoned, text.try_cast("timestamp_ntz"))
+
+
 _ZONE = r"(Z|[+-]\d\d(:?\d\d)?)$"
 
 
@@ -598,6 +665,11 @@ def _time_attribute(time: Column, rule: EventTime, type: DataType) -> Column:
     """What the attribute that holds the time would have said."""
     if type == STRING:
         return iso_text(time)
+    if type == TIMESTAMP:
+        return F.timestamp_micros(time)
+    if type == DATE:
+        days = F.floor(time.cast(_EXACT) / F.lit(MICROSECONDS["days"]).cast(_EXACT))
+        return F.date_from_unix_date(days.cast("int"))
     unit = F.lit(MICROSECONDS[rule.unit]).cast(_EXACT)  # type: ignore[index]
     return F.floor(time.cast(_EXACT) / unit) if is_integral(type) else time / unit.cast("double")
 

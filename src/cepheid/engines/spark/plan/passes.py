@@ -22,6 +22,7 @@ from cepheid.core.types import (
     DataType,
     EventType,
     RecordType,
+    is_scalar,
     lineage,
 )
 from cepheid.expr.tree import Column, Expr
@@ -204,4 +205,4 @@ def _can_travel(type: DataType) -> bool:
             return _can_travel(element)
         case RecordType(attributes):
             return all(_can_travel(attribute.type) for attribute in attributes)
-    return type in _SCALARS
+    return is_scalar(type)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from cepheid.engines.spark.codec.event_encoder import EventEncoder
 from cepheid.engines.spark.codec.event_layout import TIME
-from cepheid.engines.spark.codec.input_columns import named
+from cepheid.engines.spark.codec.input_columns import named, zoneless_columns
 from cepheid.engines.spark.plan.plan import Plan
 from cepheid.errors import Diagnostic, note, warning
 
@@ -22,6 +22,7 @@ _LARGE = 0.5
 
 def warnings_on(plan: Plan) -> Iterator[Diagnostic]:
     """What is worth knowing about a request before it runs; of a stream no row is looked at."""
+    yield from _other_zone(plan)
     for one in plan.passes:
         if one.logical.key is None:
             fact = f"one task takes all events of {', '.join(one.names)}"
@@ -34,6 +35,25 @@ def warnings_on(plan: Plan) -> Iterator[Diagnostic]:
         if key or order_matters:
             rows = list(_sample(one.encoder))
             yield from _warnings_on_rows(rows, is_keyed=bool(key), order_matters=order_matters)
+
+
+_UTC = frozenset({"UTC", "ETC/UTC", "GMT", "ETC/GMT", "Z", "+00:00", "UTC+0", "ZULU"})
+
+
+def _other_zone(plan: Plan) -> Iterator[Diagnostic]:
+    """Whoever works in another zone may mean it where a time names none."""
+    request = plan.request
+    if request.options.zone is not None:
+        return
+    for source in request.sources:
+        columns = zoneless_columns(source, request.program, request.options)
+        if source.files is not None or not columns:
+            continue
+        zone = source.frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+        if zone.upper() not in _UTC:
+            fact = f"times in '{columns[0]}' of {source} name no zone and are taken as UTC"
+            hint = f"the session's zone is {zone}: say zone='{zone}', or zone='UTC'"
+            yield warning("zone", fact, hint=hint)
 
 
 def _sample(encoder: EventEncoder) -> Iterator[tuple[object, ...]]:

@@ -84,6 +84,8 @@ def _hashes(values: Any) -> Hashes:
             values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False) + 0.0
         )  # zero has no sign
         return _mixed(np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64))
+    if pa.types.is_date(values.type):
+        values = values.cast(pa.int32())
     return _mixed(
         values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64)
     )

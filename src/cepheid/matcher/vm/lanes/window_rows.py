@@ -26,7 +26,7 @@ from cepheid.matcher.vm.memory.tables import (
     TimerStage,
     WindowKind,
 )
-from cepheid.matcher.vm.rows.aggregates import is_before, moved, shown
+from cepheid.matcher.vm.rows.aggregates import is_before, is_too_large, moved, shown
 
 
 class WindowHead(Declared):
@@ -250,7 +250,7 @@ def result(head, rows, groups, aggregate, state):
     counted, total = groups[state + AggregateState.COUNTED], groups[state + AggregateState.TOTAL]
     if kind == AggregateKind.COUNT:
         return counted, 0
-    if counted == 0:
+    if counted == 0 or is_too_large(head, aggregate, total):
         return 0, 1
     return (word(real(total) / np.float64(counted)) if kind == AggregateKind.AVERAGE else total), 0
 

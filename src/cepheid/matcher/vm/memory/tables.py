@@ -301,6 +301,7 @@ class Rounding(Declared):
     LONG = auto()
     FLOAT = auto()
     DOUBLE = auto()
+    DECIMAL = auto()  # counted in units of the last digit
 
 
 class ItemRow(Declared):

@@ -33,6 +33,8 @@ COUNTED, TOTAL = 0, 1
 HEAD, TAIL, ENTERED, LEFT = 0, 1, 2, 3
 CELLS = TABLE + 4 * Region.CELL + BEGIN  # where cells begin
 IS_SET, VALUE, IS_NULL = 0, 1, 2
+# Sums of decimals: where digits end, and what stands for a sum that has more.
+MOST_UNITS, TOO_LARGE = 10**18, -(2**63)
 
 
 @part
@@ -194,9 +196,25 @@ def moved(memory, aggregate, total, value, sign):
         return wrap_int(total + sign * value)
     if number == Rounding.LONG:
         return total + value if sign == 1 else total - value
+    if number == Rounding.DECIMAL:
+        return decimal_sum(total, value if sign == 1 else -value)
     change = real(value) if memory[aggregate + AggregateRow.IS_REAL] == 1 else np.float64(value)
     result = real(total) + change if sign == 1 else real(total) - change
     return to_float(result) if number == Rounding.FLOAT else word(result)
+
+
+@part
+def decimal_sum(total, change):
+    """A sum with too many digits stays what it is."""
+    result = total + change
+    if total == TOO_LARGE or result >= MOST_UNITS or result <= -MOST_UNITS:
+        return TOO_LARGE
+    return result
+
+
+@part
+def is_too_large(memory, aggregate, total):
+    return total == TOO_LARGE and memory[aggregate + AggregateRow.NUMBER] == Rounding.DECIMAL
 
 
 @part
@@ -313,7 +331,7 @@ def result(memory, aggregate, state):
         return memory[state + COUNTED], 0
     if kind in (AggregateKind.SUM, AggregateKind.AVERAGE):
         count, total = memory[state + COUNTED], memory[state + TOTAL]
-        if count == 0:
+        if count == 0 or is_too_large(memory, aggregate, total):
             return 0, 1
         return (total if kind == AggregateKind.SUM else word(real(total) / np.float64(count))), 0
     if kind in (AggregateKind.LEAST_EVER, AggregateKind.GREATEST_EVER):
