@@ -35,7 +35,7 @@ from cepheid.core.types import (
 )
 from cepheid.errors import Severity
 from tests import effort
-from tests.conformance.scenarios import Example
+from tests.conformance.scenarios import FUNCTIONS, Example
 
 T = TypeVar("T")
 
@@ -123,6 +123,8 @@ FORMS = {
         "nullif(<number>, <number>)",
         "instr(<text>, 'x')",
         "current_timestamp()",
+        "py_half(<number>)",
+        "py_shift(length(<text>), py_one())",
     ),
     "text": (
         "(<text> || <text>)",
@@ -134,6 +136,7 @@ FORMS = {
         "case when <truth> then <text> else <text> end",
         "cast(<number>, string)",
         "min(<text>, <text>)",
+        "py_mark(<text>)",
     ),
     "truth": (
         *("<number> @ <number>", "<text> @ <text>") * 6,
@@ -150,6 +153,7 @@ FORMS = {
         "(<truth> and <truth>)",
         "(<truth> or <truth>)",
         "not (<truth>)",
+        "py_both(<truth>, <truth>)",
     ),
     "aggregate": (
         "count(*)",
@@ -655,7 +659,7 @@ def examples(draw: DrawFn, *, plain: bool = False, nested: bool = True) -> Examp
 
 @lru_cache(10_000)
 def _types(text: str) -> Mapping[str, EventType]:
-    program = cep.parse(text).resolve()
+    program = cep.parse(text, functions=FUNCTIONS).resolve()
     wrong = [p for p in program.problems if p.severity is Severity.ERROR]
     assert not wrong, (text, wrong)
     return program.types

@@ -32,6 +32,7 @@ from cepheid.core.types import (
     DataType,
     EventRef,
     RecordType,
+    fits,
     is_numeric,
     is_open,
     wider,
@@ -39,6 +40,7 @@ from cepheid.core.types import (
 from cepheid.errors import Diagnostic, ProgramError, Span, error, suggest
 from cepheid.expr.arithmetic import regular_expression
 from cepheid.expr.functions import AGGREGATES, FUNCTIONS, Function, Result, common_type
+from cepheid.expr.python import PythonFunction
 from cepheid.expr.scope import Scope, resolve_name
 from cepheid.expr.tree import (
     ARITHMETIC,
@@ -320,6 +322,8 @@ def _cast(expr: Cast, place: _Place) -> Expr:
 @_resolve.register
 def _call(expr: Call, place: _Place) -> Expr:
     resolved = replace(expr, arguments=place.all(expr.arguments))
+    if expr.python is not None:
+        return replace(resolved, type=_python_type(resolved, expr.python, place))
     function = FUNCTIONS.get(expr.function)
     if function is None:
         hint = suggest(expr.function, {*FUNCTIONS, *AGGREGATES}, "functions")
@@ -343,6 +347,22 @@ def _call_type(expr: Call, function: Function, place: _Place) -> DataType:
     message = f"the arguments of {expr.function} have no common type: {shown}"
     place.report("wrong-arguments", message, expr.span, f"usage: {function.usage}")
     return ANY
+
+
+def _python_type(expr: Call, function: PythonFunction, place: _Place) -> DataType:
+    hint = f"usage: {function.usage}"
+    if len(expr.arguments) != len(function.arguments):
+        message = f"{expr.function} does not take {_count(len(expr.arguments), 'argument')}"
+        place.report("wrong-arguments", message, expr.span, hint)
+        return ANY
+    for position, (given, wanted) in enumerate(
+        zip(expr.arguments, function.arguments, strict=True)
+    ):
+        if not fits(given.type, wanted):
+            what = f"argument {position + 1} of {expr.function}"
+            message = f"{what} must be {wanted}, not {given.type}"
+            place.report("wrong-arguments", message, given.span or expr.span, hint)
+    return function.returns
 
 
 def _check_arguments(expr: Call, function: Function, place: _Place) -> bool:
