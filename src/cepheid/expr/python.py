@@ -2,7 +2,8 @@
 
 A call is as any other: arguments are converted to the declared types, a null among them gives null
 without a call, and the result must be of the declared type. Engines may call a function as often as
-they like, on any machine, and keep what it gave: equal arguments must give equal results.
+they like, on any machine, also for events that no pattern waits for, and keep what it gave: equal
+arguments must give equal results, and none may raise.
 """
 
 from __future__ import annotations
