@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from cepheid.build.functions import call as call
     from cepheid.build.functions import case as case
     from cepheid.build.functions import fn as fn
+    from cepheid.build.functions import function as function
     from cepheid.build.patterns import Pattern as Pattern
     from cepheid.build.patterns import all_of as all_of
     from cepheid.build.patterns import any_of as any_of
@@ -120,6 +121,7 @@ _HOMES = {
     "every_distinct": "cepheid.build.patterns",
     "fix": "cepheid.build.rules",
     "fn": "cepheid.build.functions",
+    "function": "cepheid.build.functions",
     "interval": "cepheid.build.patterns",
     "lit": "cepheid.build.expressions",
     "load": "cepheid.verbs.loading",

@@ -166,6 +166,7 @@ CATALOGUE: dict[str, str] = {
     "unused-node": "a part of an operator graph that no consumer gets anything of",
     "uneven-rates": "an operator that waits for a slow source and leaves out events of a fast one",
     "shared-work": "operators that do the same, so that one of them runs",
+    "function-failed": "a Python function that raises, or returns what it should not",
     "operator-failed": "an operator of a graph that raises on an event",
     "reused-nonce": "operators that encrypt different events with one key and equal nonces",
     "missed-deadline": "a consumer that may get events too late",

@@ -282,7 +282,8 @@ def program_of(node: program.ProgramTree) -> cep.Program:
             else declaration(one)
             for one in node.declarations
             if one not in schemas.values()
-        )
+        ),
+        *node.functions,
     )
 
 

@@ -135,6 +135,17 @@ GAPS = (
         "its terms have scalars, events and arrays of them",
         "create schema R (q int);\ncreate schema A (id string, r R);\nselect r.q as q from A;",
     ),
+    Gap(
+        ("petri",),
+        r"the Python function '\w+' of '\w+' is not drawn as a net",
+        "what an inscription does can be read, and written as CPN ML",
+        "select py_half(v) as h from A;",
+    ),
+    _maude(
+        r"the Python function '\w+'",
+        "it is not known to be the same in each step of a search",
+        "select py_half(v) as h from A;",
+    ),
     _maude("'(min|max)' of events", "the same", _PAIRS + "select max(a) as a from P;"),
 )
 

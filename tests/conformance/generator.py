@@ -36,7 +36,7 @@ from cepheid.core.types import (
 )
 from cepheid.errors import Severity
 from tests import effort
-from tests.conformance.scenarios import Example
+from tests.conformance.scenarios import FUNCTIONS, Example
 
 T = TypeVar("T")
 
@@ -137,6 +137,8 @@ FORMS = {
         "round(<number>, 1)",
         "cast(<number>, decimal(7, 1))",
         "date_diff('minute', <time>, <time>)",
+        "py_half(<number>)",
+        "py_shift(length(<text>), py_one())",
     ),
     "time": (
         "date_trunc('day', <time>)",
@@ -161,6 +163,7 @@ FORMS = {
         "min(<text>, <text>)",
         "cast(<time>, string)",
         "date_format(<time>, 'yyyy-MM-dd HH:mm', 'America/New_York')",
+        "py_mark(<text>)",
     ),
     "truth": (
         *("<number> @ <number>", "<text> @ <text>") * 6,
@@ -180,6 +183,7 @@ FORMS = {
         "(<truth> and <truth>)",
         "(<truth> or <truth>)",
         "not (<truth>)",
+        "py_both(<truth>, <truth>)",
     ),
     "aggregate": (
         "count(*)",
@@ -720,7 +724,7 @@ def examples(draw: DrawFn, *, plain: bool = False, nested: bool = True) -> Examp
 
 @lru_cache(10_000)
 def _types(text: str) -> Mapping[str, EventType]:
-    program = cep.parse(text).resolve()
+    program = cep.parse(text, functions=FUNCTIONS).resolve()
     wrong = [p for p in program.problems if p.severity is Severity.ERROR]
     assert not wrong, (text, wrong)
     return program.types

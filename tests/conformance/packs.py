@@ -114,7 +114,7 @@ def _complete(example: Example) -> ProgramTree:
         for d in tree.declarations
         if not isinstance(d, ReactiveRule | QuickFix)  # which take no part in recorded runs
     )
-    return ProgramTree((*schemas, *declarations))
+    return ProgramTree((*schemas, *declarations), tree.functions)
 
 
 def _with_name(statement: Statement, name: str) -> Statement:

@@ -40,6 +40,14 @@ ATTRIBUTES = tuple(
     for name, type in {"id": STRING, "k": STRING, "v": INT, "ts": LONG}.items()
 )
 TYPES = {letter: EventType(letter, ATTRIBUTES) for letter in "ABCDEFG"}
+# What programs may call; as they have no names of their own, they go to Spark's workers whole.
+FUNCTIONS = (
+    cep.function("py_half", lambda number: number / 2, ["double"], "double"),
+    cep.function("py_shift", lambda n, by: (n + by) % 7, ["long", "int"], "int"),
+    cep.function("py_mark", lambda text: text + "!" if text else None, ["string"], "string"),
+    cep.function("py_both", lambda a, b: a and b, ["boolean", "boolean"], "boolean"),
+    cep.function("py_one", lambda: 1, [], "int"),
+)
 _EVENT = re.compile(r"([A-Z]\w*)?@(\d+)(?:\{(.*)\})?")
 _JSON = json.JSONDecoder()
 _CASE = re.compile(r"\[(\w+)\] (\w+)")
@@ -47,7 +55,7 @@ _CASE = re.compile(r"\[(\w+)\] (\w+)")
 
 @lru_cache(1000)  # each program runs on many engines
 def _parsed(text: str, language: str) -> cep.Program:
-    return cep.parse(text, types=TYPES, language=language)
+    return cep.parse(text, types=TYPES, language=language, functions=FUNCTIONS)
 
 
 @lru_cache(1000)
@@ -215,7 +223,7 @@ def outcome(text: str, sequence: str, *, engine: str = "local", restart: bool = 
     With `restart`, the program is saved and opened again after every event.
     """
     try:
-        program = cep.parse(text, types=TYPES)
+        program = cep.parse(text, types=TYPES, functions=FUNCTIONS)
         session = cep.open(program, start=0, engine=engine)
     except cep.ProgramError as wrong:
         return ["=> error " + " ".join(sorted({d.code for d in wrong.diagnostics}))]

@@ -103,7 +103,7 @@ def _parts(tree: ProgramTree) -> list[ProgramTree]:
     for declaration in tree.declarations:
         file = declaration.span.file if declaration.span else None
         parts.setdefault(file, []).append(declaration)
-    return [ProgramTree(tuple(declarations)) for declarations in parts.values()]
+    return [ProgramTree(tuple(declarations), tree.functions) for declarations in parts.values()]
 
 
 def _what(finding: Diagnostic) -> tuple[str, Severity, Span | None]:

@@ -8,13 +8,18 @@ from cepheid.build.declarations import Declaration
 from cepheid.build.forms import Form
 from cepheid.build.patterns import Pattern
 from cepheid.core.values import shown
+from cepheid.expr.python import PythonFunction
 from cepheid.io.type_arguments import GivenTypes, event_types
 from cepheid.program.tree import ProgramTree
 from cepheid.verbs import Program
 
 
-def compose(*parts: Declaration | EventClass | Program, types: GivenTypes | None = None) -> Program:
+def compose(
+    *parts: Declaration | EventClass | PythonFunction | Program, types: GivenTypes | None = None
+) -> Program:
     """A program of schemas, contexts, statements, events, classes and other programs, in their order.
+
+    So are functions of Python, by `function`, that others of the parts call.
 
     `types` describes event types that no schema declares; other types take theirs from the events.
 
@@ -42,6 +47,8 @@ def compose(*parts: Declaration | EventClass | Program, types: GivenTypes | None
 def _program(part: object) -> Program:
     if isinstance(part, Declaration | EventClass):
         return Program(ProgramTree(part.trees))
+    if isinstance(part, PythonFunction):
+        return Program(ProgramTree(), functions=[part])
     if not isinstance(part, Program):
         refuse("usage", f"{shown(part)} is no part of a program", _around(part))
     return part

@@ -31,6 +31,7 @@ from cepheid.core.types import (
 from cepheid.expr.arithmetic import arithmetic, like_pattern
 from cepheid.expr.compare import Comparison, comparison, identity
 from cepheid.expr.functions import FUNCTIONS, Function, Kind, Result, common_type
+from cepheid.expr.python import PythonFunction
 from cepheid.expr.regular import regular_expression
 from cepheid.expr.tree import (
     ARITHMETIC,
@@ -466,6 +467,8 @@ def _cast(expr: Cast, slots: Slots) -> Evaluator:
 
 @_compile.register
 def _call(expr: Call, slots: Slots) -> Evaluator:
+    if expr.python is not None:
+        return _python_call(expr, expr.python, slots)
     function = FUNCTIONS[expr.function]
     if function.of_frame:
         return function.apply
@@ -480,6 +483,14 @@ def _call(expr: Call, slots: Slots) -> Evaluator:
     if function.result is Result.FIRST:
         return _after(result, rounding(expr.type))
     return result
+
+
+def _python_call(expr: Call, function: PythonFunction, slots: Slots) -> Evaluator:
+    arguments = [
+        _widened(_compile(argument, slots), argument, type)
+        for argument, type in zip(expr.arguments, function.arguments, strict=True)
+    ]
+    return _strict_call(lambda *values: function.value(values, expr.span), arguments)
 
 
 def _argument(

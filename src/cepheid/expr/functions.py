@@ -509,8 +509,15 @@ def reads_clock(expr: Expr) -> bool:
     return any(isinstance(node, Call) and _is_of_frame(node) for node in walk(expr))
 
 
+def calls_python(expr: Expr) -> bool:
+    """Whether it calls functions of users, which may fail."""
+    return any(isinstance(node, Call) and node.python is not None for node in walk(expr))
+
+
 def _is_of_frame(call: Call) -> bool:
     known = FUNCTIONS.get(call.function)
+    if call.python is not None:
+        return False
     return known is None or known.of_frame  # of what does not exist, everything may be true
 
 

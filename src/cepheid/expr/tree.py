@@ -17,6 +17,7 @@ from cepheid.core.checks import need
 from cepheid.core.event import Scalar
 from cepheid.core.types import ANY, DataType, is_numeric
 from cepheid.errors import Span
+from cepheid.expr.python import PythonFunction
 
 BinaryOperator = OneOf[
     "+", "-", "*", "/", "%", "||", "=", "!=", "<", "<=", ">", ">=", "is", "is not"
@@ -177,6 +178,7 @@ class Call(Expr):
 
     function: str
     arguments: tuple[Expr, ...]
+    python: PythonFunction | None = field(default=None, kw_only=True)  # set by resolving
 
     def __post_init__(self) -> None:
         is_aggregate = self.function in ("min", "max") and len(self.arguments) < 2

@@ -39,6 +39,7 @@ from cepheid.core.types import (
     DecimalType,
     EventRef,
     RecordType,
+    fits,
     is_calendar,
     is_integral,
     is_numeric,
@@ -50,6 +51,7 @@ from cepheid.core.values import coerce
 from cepheid.errors import Diagnostic, ProgramError, Span, error, suggest
 from cepheid.expr.arithmetic import decimal_type
 from cepheid.expr.functions import AGGREGATES, FUNCTIONS, Function, Result, common_type, misfit
+from cepheid.expr.python import PythonFunction
 from cepheid.expr.regular import regular_expression
 from cepheid.expr.scope import Scope, resolve_name
 from cepheid.expr.tree import (
@@ -418,6 +420,9 @@ def _cast(expr: Cast, place: _Place) -> Expr:
 
 @_resolve.register
 def _call(expr: Call, place: _Place) -> Expr:
+    if expr.python is not None:
+        called = replace(expr, arguments=place.all(expr.arguments))
+        return replace(called, type=_python_type(called, expr.python, place))
     function = FUNCTIONS.get(expr.function)
     is_common = function is not None and function.result is Result.COMMON
     arguments = place.alike(expr.arguments) if is_common else place.all(expr.arguments)
@@ -444,6 +449,22 @@ def _call_type(expr: Call, function: Function, place: _Place) -> DataType:
     message = f"the arguments of {expr.function} have no common type: {shown}"
     place.report("wrong-arguments", message, expr.span, f"usage: {function.usage}")
     return ANY
+
+
+def _python_type(expr: Call, function: PythonFunction, place: _Place) -> DataType:
+    hint = f"usage: {function.usage}"
+    if len(expr.arguments) != len(function.arguments):
+        message = f"{expr.function} does not take {_count(len(expr.arguments), 'argument')}"
+        place.report("wrong-arguments", message, expr.span, hint)
+        return ANY
+    for position, (given, wanted) in enumerate(
+        zip(expr.arguments, function.arguments, strict=True)
+    ):
+        if not fits(given.type, wanted):
+            what = f"argument {position + 1} of {expr.function}"
+            message = f"{what} must be {wanted}, not {given.type}"
+            place.report("wrong-arguments", message, given.span or expr.span, hint)
+    return function.returns
 
 
 def _check_arguments(expr: Call, function: Function, place: _Place) -> bool:

@@ -65,24 +65,30 @@ class Operator(ABC):
 
 
 def open_operator(
-    program: ResolvedProgram, *, timed_out: bool = False, is_fed: bool = False, keyed: bool = True
+    program: ResolvedProgram,
+    *,
+    timed_out: bool = False,
+    why: bool = False,
+    is_fed: bool = False,
+    keyed: bool = True,
 ) -> Operator:
     """An operator for a program that can run; `timed_out` asks for rows of kind 'timeout'.
 
-    It is the compiled matcher, or the reference semantics where that does not know all that is
+    `why` asks for the causes of rows. It is the compiled matcher, or the reference semantics where that does not know all that is
     asked for. `is_fed` says that others derive some of its events, so that these have keys. Where
     it alone takes the whole input, its rows are in order and may do without: not `keyed`.
     """
     from cepheid.matcher.lanes.operator import LanesOperator, lanes_of
     from cepheid.matcher.machine.operator import MachineOperator
 
-    lanes = None if is_fed or timed_out else lanes_of(program)
+    lanes = None if is_fed or timed_out or why else lanes_of(program)
     if lanes is not None:
         return LanesOperator(program, lanes, keyed=keyed)
-    if timed_out or left_to_reference(program) or (is_fed and takes_own_rows(program)):
+    is_asked_more = timed_out or why or (is_fed and takes_own_rows(program))
+    if is_asked_more or left_to_reference(program):
         from cepheid.matcher.reference import ReferenceOperator
 
-        return ReferenceOperator(program, timed_out=timed_out)
+        return ReferenceOperator(program, timed_out=timed_out, why=why)
     return MachineOperator(program, keyed=keyed)
 
 
@@ -95,8 +101,14 @@ def takes_own_rows(program: ResolvedProgram) -> bool:
 # Rows -----------------------------------------------------------------------------------------
 
 
-def rows_schema(program: ResolvedProgram) -> pa.Schema:
-    """What rows look like: one struct column for each derived type, null in rows of the others."""
+CAUSES = "@causes"
+
+
+def rows_schema(program: ResolvedProgram, *, why: bool = False) -> pa.Schema:
+    """What rows look like: one struct column for each derived type, null in rows of the others.
+
+    With `why`, rows name the events that led to them, in their order; derived ones have no sequence.
+    """
     import pyarrow as pa
 
     fields: list[pa.Field[Any]] = [
@@ -105,6 +117,10 @@ def rows_schema(program: ResolvedProgram) -> pa.Schema:
         pa.field("@kind", pa.string()),
         pa.field("@key", pa.list_(pa.int64())),
     ]
+    if why:
+        time = pa.timestamp("us", "UTC")
+        cause = {"type": pa.string(), "time": time, "sequence": pa.int64()}
+        fields.append(pa.field(CAUSES, pa.list_(pa.struct(cause))))
     for name, attributes in derived_types(program).items():
         members = [pa.field(a, arrow_type(t, program.types)) for a, t in attributes.items()]
         fields.append(pa.field(name, pa.struct(members)))

@@ -10,6 +10,7 @@ from cepheid.core.time import Instant
 from cepheid.io.arrow import to_column
 from cepheid.matcher.columns.typed_columns import TypedColumns, missing
 from cepheid.matcher.operator import (
+    CAUSES,
     Operator,
     columns_of,
     derived_types,
@@ -26,11 +27,13 @@ if TYPE_CHECKING:
 class ReferenceOperator(Operator):
     """Runs whatever the reference semantics runs."""
 
-    def __init__(self, program: ResolvedProgram, *, timed_out: bool = False) -> None:
+    def __init__(
+        self, program: ResolvedProgram, *, timed_out: bool = False, why: bool = False
+    ) -> None:
         self.program = program
         self._machine = Machine(program, timed_out=timed_out)
         self._decoder = _Decoder(program)
-        self._encoder = _Encoder(program)
+        self._encoder = _Encoder(program, why=why)
 
     @property
     def clock(self) -> Instant | None:
@@ -111,10 +114,11 @@ class _Decoder:
 class _Encoder:
     """Makes a table of rows."""
 
-    def __init__(self, program: ResolvedProgram) -> None:
+    def __init__(self, program: ResolvedProgram, *, why: bool) -> None:
         self._types = program.types
         self._derived = derived_types(program)
-        self._schema = rows_schema(program)
+        self._schema = rows_schema(program, why=why)
+        self._why = why
 
     def encode(self, rows: Sequence[Event]) -> pa.Table:
         import pyarrow as pa
@@ -124,9 +128,18 @@ class _Encoder:
             pa.array([row.instant for row in rows], self._schema.field("@time").type),
             pa.array(map(_kind, rows), pa.string(), size=len(rows)),
             pa.array([row.key for row in rows], self._schema.field("@key").type),
+            *self._causes(rows),
             *(self._struct(name, rows) for name in self._derived),
         ]
         return pa.Table.from_arrays(columns, schema=self._schema)
+
+    def _causes(self, rows: Sequence[Event]) -> Iterable[Any]:
+        """What led to each row, where that is asked for."""
+        import pyarrow as pa
+
+        if self._why:
+            named = [[_cause(event) for event in row.causes] for row in rows]
+            yield pa.array(named, self._schema.field(CAUSES).type)
 
     def _struct(self, name: str, rows: Sequence[Event]) -> Any:
         """The attributes of the rows of one type, null at the places of the others."""
@@ -143,6 +156,13 @@ class _Encoder:
         return packed.take(
             pa.array([next(numbers) if row.type == name else None for row in rows], pa.int64())
         )
+
+
+def _cause(event: Event) -> dict[str, object]:
+    """An event in few words; only those of the input, whose keys have no depth, have a sequence."""
+    is_input = event.key[3] == 0
+    sequence = event.sequence if is_input else None
+    return {"type": event.type, "time": event.instant, "sequence": sequence}
 
 
 def _kind(row: Event) -> str:

@@ -17,6 +17,7 @@ from cepheid.program.class_resolution import (
 )
 from cepheid.program.contexts import declared_contexts
 from cepheid.program.derive import Named, derive_types
+from cepheid.program.functions import bound, twice_named
 from cepheid.program.occurrences import checked_types, occurrence_forms
 from cepheid.program.properties import property_problem
 from cepheid.program.reactions import reaction_problems
@@ -35,9 +36,14 @@ def resolve_program(
     tree: ProgramTree, given: Mapping[str, EventType] = MappingProxyType({})
 ) -> ResolvedProgram:
     """Resolves a program; `given` are the types known from files or frames."""
-    problems: list[Diagnostic] = []
+    problems: list[Diagnostic] = twice_named(tree.functions)
     named = list(zip(statement_names(tree.statements), tree.statements, strict=True))
-    declared = declared_types(tree.schemas, given, problems)
+    schemas = tree.schemas
+    if tree.functions:
+        functions = {function.name: function for function in tree.functions}
+        named = [(name, bound(statement, functions, name)) for name, statement in named]
+        schemas = bound(schemas, functions)
+    declared = declared_types(schemas, given, problems)
     classes = resolve_classes(tree, problems)
     known = {**given, **class_types(tree.classes), **declared}
     _check_names(named, known, problems)
@@ -48,13 +54,16 @@ def resolve_program(
         contexts,
         problems,
         occurrence_forms(named),
-        checked_types(tree.schemas, types, problems),
-        tuple(schema.name for schema in tree.schemas if schema.disturbs),
+        checked_types(schemas, types, problems),
+        tuple(schema.name for schema in schemas if schema.disturbs),
     )
     statements = tuple(resolver.resolve(name, statement) for name, statement in named)
     problems += reaction_problems(tree, types)
     problems += wrongly_told(statements, tree.classes)
-    conformed = tuple(conform(s, types, s.target in known, problems) for s in statements)
+    conformed = tuple(
+        replace(conform(s, types, s.target in known, problems), tree=written)
+        for s, written in zip(statements, tree.statements, strict=True)
+    )
     problems += recursions(conformed, classes, types)
     problems += misplaced_actions(tree)
     is_sound = all(problem.severity is not Severity.ERROR for problem in problems)

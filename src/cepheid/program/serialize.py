@@ -7,7 +7,7 @@ are text (`int`, `int[]`, `Position`), nested records without a name are objects
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -37,12 +37,14 @@ from cepheid.core.types import (
 )
 from cepheid.errors import ProgramError, error, suggest
 from cepheid.expr import tree as expr_tree
+from cepheid.expr.python import PythonFunction
 from cepheid.pattern import algebra
 from cepheid.pattern import tree as pattern_tree
 from cepheid.pattern.policy import Policy
 from cepheid.pattern.schedule import Schedule
 from cepheid.program import actions, classes
 from cepheid.program import tree as program_tree
+from cepheid.program.functions import given
 from cepheid.program.tree import ProgramTree
 from cepheid.query import tree as query_tree
 from cepheid.sql.text import Sql
@@ -61,11 +63,15 @@ _SCALAR_TYPES: dict[str, DataType] = {
 def to_json(tree: ProgramTree) -> dict[str, object]:
     """The program as what `json.dumps` takes."""
     declarations = [_encode(declaration) for declaration in tree.declarations]
-    return {"format": FORMAT, "declarations": declarations}
+    found: dict[str, object] = {"format": FORMAT, "declarations": declarations}
+    return {**found, "functions": [str(f) for f in tree.functions]} if tree.functions else found
 
 
-def from_json(data: object) -> ProgramTree:
-    """The program that `to_json` described; ProgramError where the data describes none."""
+def from_json(data: object, functions: Iterable[PythonFunction] = ()) -> ProgramTree:
+    """The program that `to_json` described; ProgramError where the data describes none.
+
+    Python functions are named there with their types and versions, and must be `given`.
+    """
     if not isinstance(data, Mapping):
         raise _problem("program", "the JSON form of a program is an object")
     if data.get("format") != FORMAT:
@@ -73,11 +79,13 @@ def from_json(data: object) -> ProgramTree:
         raise ProgramError(
             error("unsupported", f"program format {shown!r}", hint=f"known formats: {FORMAT}")
         )
-    _refuse_unknown(set(data) - {"format"}, {"declarations"}, "program")
+    _refuse_unknown(set(data) - {"format"}, {"declarations", "functions"}, "program")
     if "declarations" not in data:
         raise _problem("program", "the field 'declarations' is missing")
     hint = tuple[program_tree.Declaration, ...]
-    return ProgramTree(_decode(data["declarations"], hint, "declarations"))
+    declarations = _decode(data["declarations"], hint, "declarations")
+    wanted = _decode(data.get("functions", []), tuple[str, ...], "functions")
+    return ProgramTree(declarations, given(wanted, functions))
 
 
 def _problem(path: str, fact: str, hint: str | None = None) -> ProgramError:
@@ -130,7 +138,7 @@ def _is_ambiguous(name: str) -> bool:
 @cache
 def _kept_fields(cls: type) -> dict[str, Field[Any]]:
     """The fields that make the node; a literal's type is part of it, others are inferred."""
-    inferred = {"span", "places", "written"}
+    inferred = {"span", "places", "written", "python"}
     if issubclass(cls, expr_tree.Expr) and cls is not expr_tree.Literal:
         inferred.add("type")
     return {field.name: field for field in fields(cls) if field.name not in inferred}

@@ -13,6 +13,7 @@ from cepheid.core.numbers import fits_long
 from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Period
 from cepheid.core.types import Attribute
 from cepheid.errors import Span
+from cepheid.expr.python import PythonFunction
 from cepheid.expr.tree import Expr
 from cepheid.pattern.algebra import Occurrence
 from cepheid.pattern.policy import EVERY, Policy
@@ -344,6 +345,7 @@ class ProgramTree:
     """What the texts of a program say, in their order."""
 
     declarations: tuple[Declaration, ...] = ()
+    functions: tuple[PythonFunction, ...] = ()  # that it may call by name, beside those that exist
 
     @property
     def schemas(self) -> tuple[Schema, ...]:
@@ -374,4 +376,5 @@ class ProgramTree:
         return tuple(d for d in self.declarations if isinstance(d, SubscribedClass | ComplexClass))
 
     def __add__(self, other: ProgramTree) -> ProgramTree:
-        return ProgramTree(self.declarations + other.declarations)
+        new = (f for f in other.functions if not any(f is known for known in self.functions))
+        return ProgramTree(self.declarations + other.declarations, (*self.functions, *new))

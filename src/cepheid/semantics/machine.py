@@ -27,10 +27,12 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
+from typing import NoReturn
 
 from cepheid.core.event import Event, SortKey, Value
 from cepheid.core.time import Instant, format_instant
 from cepheid.errors import Diagnostic, LateEvent, RunError, UsageError, error
+from cepheid.expr.python import FunctionFailed
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics.contexts import Follow
 from cepheid.semantics.pattern import Node
@@ -131,6 +133,10 @@ class Machine:
         if self.ended is not None:
             raise RunError(self.ended)
 
+    def end(self, problem: Diagnostic, cause: Exception | None = None) -> NoReturn:
+        self.ended = problem
+        raise RunError(problem) from cause
+
     def tick(self, instant: Instant) -> None:
         """All timers of an instant fire, then what they derived is taken."""
         self.fire_due(instant)
@@ -148,7 +154,10 @@ class Machine:
         self.cause = Cause(armed.led_to)
         self.key = armed.key
         self.firing = armed.timer
-        armed.timer.fire()
+        try:
+            armed.timer.fire()
+        except FunctionFailed as failed:
+            self.end(failed.at(self.clock), failed)
         self.firing = None
 
     def arm(self, timer: Timer, due: Instant, rank: int, origin: SortKey) -> None:
@@ -212,9 +221,12 @@ class Machine:
 
     def dispatch(self, event: Event) -> None:
         self.key = event.key
-        for plan in self.consumers.get(event.type, ()):
-            key = plan.key(event) if plan.statement.context is not None else ()
-            self.partition(plan, key).take(event)
+        try:
+            for plan in self.consumers.get(event.type, ()):
+                key = plan.key(event) if plan.statement.context is not None else ()
+                self.partition(plan, key).take(event)
+        except FunctionFailed as failed:
+            self.end(failed.at(event.instant, event.type), failed)
 
     def partition(self, plan: CompiledStatement, key: Key) -> Running:
         """The running statement for a key; a key's first event starts it."""
@@ -283,8 +295,7 @@ class Machine:
         if self.cause.derived > RUNAWAY:
             fact = f"more than {RUNAWAY:,} events were derived from one cause"
             hint = f"the last came from '{plan.name}' at {format_instant(self.clock)}"
-            self.ended = error("runaway", fact, plan.statement.tree.span, hint)
-            self.check_running()
+            self.end(error("runaway", fact, plan.statement.tree.span, hint))
         # Without a trace, an event in the state must not keep its whole past alive.
         causes = event.causes if self.trace else ()
         queued = Event(

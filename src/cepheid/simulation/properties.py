@@ -49,7 +49,8 @@ def property_of(program: ResolvedProgram, name: str | None) -> Property:
         return Property(name, kinds[name], name, program)
     other = f"not {name}"
     statement = next(s.tree for s in program.statements if s.name == name)
-    tree = ProgramTree((*program.tree.declarations, negated(statement, other)))
+    declarations = (*program.tree.declarations, negated(statement, other))
+    tree = ProgramTree(declarations, program.tree.functions)
     return Property(name, ALWAYS, other, resolve_program(tree, program.given))
 
 

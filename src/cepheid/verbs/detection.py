@@ -34,6 +34,7 @@ def detect(
     grace: str | Period | None = None,
     idle: str | Period | None = None,
     timed_out: bool = False,
+    why: bool = False,
     chronon: Length | None = None,
     end: Time | None = None,
     outages: Outages = (),
@@ -47,6 +48,10 @@ def detect(
     attributes. `output` asks for the rows of one type: '@time', '@kind' ('match', 'old',
     'timeout') and its attributes. Otherwise rows have '@type' too, and each type is a struct.
     '@rejects' asks for rows that are no events of the program, with what is wrong with them.
+
+    `timed_out` adds rows of partial matches that `timer:within` ends. `why` adds the events that led
+    to each row, '@causes': their types, times, and what `sequence` says of them; causes that are
+    derived have none. Both are slower, as the reference semantics runs then.
 
     A stream needs a `watermark`, the time that an event may come after later ones; what comes later
     still is dropped, and for another `grace` shows under '@late'. `idle` lets time go on when nothing
@@ -77,13 +82,15 @@ def detect(
             grace=grace,
             idle=idle,
             timed_out=timed_out,
+            why=why,
         )
     from cepheid.bitemporal.spark.detect import detect_in_rounds
     from cepheid.bitemporal.spark.frames import Columns
     from cepheid.engines.spark.batch.file_scan import Files
 
     timers = {"watermark": watermark, "grace": grace, "idle": idle, "timed_out": timed_out or None}
-    _refuse(timers | {"zone": zone}, "the program has classes, and goes in rounds")
+    timers |= {"why": why or None, "zone": zone}
+    _refuse(timers, "the program has classes, and goes in rounds")
     if isinstance(events, Files):
         raise UsageError(
             error("unsupported", "histories are frames", hint="spark.read.parquet(...)")

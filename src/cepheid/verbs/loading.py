@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from cepheid.errors import UsageError, error, reason_of
+from cepheid.expr.python import PythonFunction
 from cepheid.io.type_arguments import GivenTypes
 from cepheid.lang import DEFAULT, LANGUAGES, language_of
 from cepheid.verbs.arguments import choose, expect
@@ -18,14 +20,23 @@ def parse(
     *,
     file: str | None = None,
     types: GivenTypes | None = None,
+    functions: Iterable[PythonFunction] = (),
 ) -> Program:
-    """A program from text; ProgramError with all that is wrong where its syntax is."""
+    """A program from text; ProgramError with all that is wrong where its syntax is.
+
+    `functions` are those that `cep.function` makes of Python; the text calls them by name.
+    """
     expect(text, str, "a program's text", "cep.load reads files")
     choose(language, LANGUAGES, "language")
-    return Program.of_texts([Text(file or "<text>", text, LANGUAGES[language])], types)
+    texts = [Text(file or "<text>", text, LANGUAGES[language])]
+    return Program.of_texts(texts, types, functions)
 
 
-def load(*paths: str | Path, types: GivenTypes | None = None) -> Program:
+def load(
+    *paths: str | Path,
+    types: GivenTypes | None = None,
+    functions: Iterable[PythonFunction] = (),
+) -> Program:
     """One program from one or several files, each in the language of its extension.
 
     A file without an extension is in the language that `parse` takes, too.
@@ -34,7 +45,7 @@ def load(*paths: str | Path, types: GivenTypes | None = None) -> Program:
         first, second = (f"{name}{DEFAULT.extensions[0]}" for name in "ab")
         expect(path, str | Path, "a path", f"cep.load('{first}', '{second}')")
     texts = [Text(str(path), read_program_text(path), language_of(path)) for path in paths]
-    return Program.of_texts(texts, types)
+    return Program.of_texts(texts, types, functions)
 
 
 def read_program_text(path: str | Path) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cepheid.analysis.races import has_open_order, priorities_by_level
 from cepheid.errors import Diagnostic, ProgramError, Severity, Span, UsageError, error, is_slip
+from cepheid.expr.python import PythonFunction
 from cepheid.io.type_arguments import GivenTypes, event_types
 from cepheid.lang import DEFAULT, LANGUAGES
 from cepheid.lang.language import Language
@@ -17,7 +18,7 @@ from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.serialize import from_json, to_json
 from cepheid.program.tree import Declaration, ProgramTree
 from cepheid.verbs import pipeline
-from cepheid.verbs.arguments import choose
+from cepheid.verbs.arguments import choose, expect
 from cepheid.verbs.pipeline import CHECKS, Text
 
 if TYPE_CHECKING:
@@ -25,11 +26,21 @@ if TYPE_CHECKING:
     from cepheid.simulation.verify import Verdict
 
 
+def functions_of(given: object) -> tuple[PythonFunction, ...]:
+    """The functions of a `functions=` argument."""
+    found = tuple(given) if isinstance(given, Iterable) else (given,)
+    for each in found:
+        hint = "write functions=[cep.function('risk', score, ['double'], 'double')]"
+        expect(each, PythonFunction, "a function that cep.function made", hint)
+    return found
+
+
 class Program:
     """A program: data, equal to any other that says the same, and printable.
 
     `types` are event types known from elsewhere, for those that the program does not declare: as
-    dictionaries (`{"Motorbike": {"speed": "int"}}`), as Arrow schemas, or ready made.
+    dictionaries (`{"Motorbike": {"speed": "int"}}`), as Arrow schemas, or ready made. `functions` are
+    those of `cep.function` that it calls by name.
     """
 
     def __init__(
@@ -39,15 +50,21 @@ class Program:
         sources: Mapping[str, str] | None = None,
         warnings: Sequence[Diagnostic] = (),
         languages: Mapping[str, Language] | None = None,
+        functions: Iterable[PythonFunction] = (),
     ) -> None:
-        self.tree = tree
+        self.tree = tree + ProgramTree((), functions_of(functions))
         self.types = event_types(types)
         self.sources = dict(sources or {})  # file -> text, to show places in it
         self.warnings = tuple(warnings)  # what the parser found odd
         self.languages = dict(languages or {})  # of the sources
 
     @classmethod
-    def of_texts(cls, texts: Sequence[Text], types: GivenTypes | None = None) -> Program:
+    def of_texts(
+        cls,
+        texts: Sequence[Text],
+        types: GivenTypes | None = None,
+        functions: Iterable[PythonFunction] = (),
+    ) -> Program:
         """One program of several texts; ProgramError with all that is wrong where syntax is."""
         tree, problems = pipeline.parse(texts)
         program = cls(
@@ -56,6 +73,7 @@ class Program:
             {each.file: each.text for each in texts},
             problems,
             {each.file: each.language for each in texts},
+            functions,
         )
         if any(problem.severity is Severity.ERROR for problem in problems):
             found = [*problems, *_certain(program.resolve().problems)]
@@ -110,7 +128,7 @@ class Program:
             written = language.with_priorities(text, priorities[used : used + count])
             texts.append(Text(file, written, language))
             used += count
-        return Program.of_texts(texts, self.types)
+        return Program.of_texts(texts, self.types, self.tree.functions)
 
     def simulate(self, scenario: object, **options: Any) -> Simulation:
         """`cep.simulate` of this program."""
@@ -128,12 +146,13 @@ class Program:
         return json.dumps(to_json(self.tree), indent=2, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str) -> Program:
+    def from_json(cls, text: str, functions: Iterable[PythonFunction] = ()) -> Program:
+        """What `to_json` wrote; the functions that it names must be given again."""
         try:
             data = json.loads(text)
         except ValueError as problem:
             raise UsageError(error("usage", f"this is not JSON: {problem}")) from None
-        return cls(from_json(data))
+        return cls(from_json(data, functions_of(functions)))
 
     def to_text(self, language: str | None = None) -> str:
         """The program in a language; None: in the default one, but for what it has no words for."""

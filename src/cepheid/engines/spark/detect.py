@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol, cast, get_args
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
 
 from cepheid.core.time import Period, TimeUnit
 from cepheid.engines.common.clock import Time, instant_of
@@ -31,6 +32,7 @@ from cepheid.engines.spark.session.workers import check_other_machines
 from cepheid.engines.spark.stream.query import stream_late, stream_rejects, stream_rows
 from cepheid.errors import UsageError, error, suggest
 from cepheid.io.source import check_zone
+from cepheid.matcher.operator import CAUSES
 from cepheid.program.graph import part_behind
 from cepheid.program.resolved import ResolvedProgram
 
@@ -57,6 +59,7 @@ def detect(
     grace: str | Period | None = None,
     idle: str | Period | None = None,
     timed_out: bool = False,
+    why: bool = False,
 ) -> DataFrame:
     """The statements of a program over frames, or `files`; `verbs.detection` says what all this is."""
     resolved = program if isinstance(program, ResolvedProgram) else program.resolve()
@@ -86,6 +89,7 @@ def detect(
         options=Options(time=time, unit=_unit(unit), sequence=sequence, zone=zone),
         start=None if start is None else instant_of(start),
         timed_out=timed_out,
+        why=why,
     )
     if output == REJECTS:
         return stream_rejects(request)
@@ -98,7 +102,14 @@ def detect(
     emit(warnings_on(plan), stacklevel=3)
     if output == LATE:
         return stream_late(plan)
-    return shown(stream_rows(plan) if is_stream else batch_rows(plan), output)
+    rows = stream_rows(plan) if is_stream else batch_rows(plan)
+    if why and sequence is None:  # what operators count by is not known outside
+        rows = rows.withColumn(CAUSES, F.transform(named(CAUSES), _without_sequence))
+    return shown(rows, output)
+
+
+def _without_sequence(cause: Column) -> Column:
+    return cause.withField("sequence", F.lit(None).cast("bigint"))
 
 
 def _is_stream(sources: Sequence[EventFrame]) -> bool:
@@ -135,4 +146,5 @@ def shown(rows: DataFrame, output: str | None) -> DataFrame:
     # A type without attributes has no column.
     members = rows.schema[output].dataType.names if output in rows.columns else ()  # type: ignore[attr-defined]
     attributes = [named(output).getField(member).alias(member) for member in members]
-    return own.select(named("@time"), named("@kind"), *attributes)
+    head = [named(n) for n in ("@time", "@kind", CAUSES) if n in rows.columns]
+    return own.select(*head, *attributes)

@@ -10,9 +10,14 @@ class SharedOperator:
     """An operator that buckets use one after the other, as opening one takes longer than a step."""
 
     def __init__(
-        self, program: ResolvedProgram, *, timed_out: bool = False, is_fed: bool = False
+        self,
+        program: ResolvedProgram,
+        *,
+        timed_out: bool = False,
+        why: bool = False,
+        is_fed: bool = False,
     ) -> None:
-        self._operator = open_operator(program, timed_out=timed_out, is_fed=is_fed)
+        self._operator = open_operator(program, timed_out=timed_out, why=why, is_fed=is_fed)
         self._blank = self._operator.save()
 
     def operator(self, saved: bytes | None) -> Operator:

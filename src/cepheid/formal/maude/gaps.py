@@ -11,6 +11,7 @@ from cepheid.expr.typing import aggregates_in
 from cepheid.pattern import tree as patterns
 from cepheid.pattern.algebra import Occurrence
 from cepheid.program import tree
+from cepheid.program.functions import python_calls
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
 # What the specification has terms for.
@@ -66,6 +67,8 @@ def _unknown_kinds(statement: ResolvedStatement) -> Iterator[tuple[str, Span | N
     for part in patterns.walk(statement.pattern) if statement.pattern is not None else ():
         if type(part) not in OPERATORS:
             yield f"the operator {type(part).__name__}", part.span
+    for call in python_calls(statement):
+        yield f"the Python function '{call.function}'", call.span
     window = statement.tree.window
     if window is not None and type(window) not in WINDOWS:
         yield f"the window {type(window).__name__}", window.span

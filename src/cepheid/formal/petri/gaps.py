@@ -8,6 +8,7 @@ from cepheid.errors import Diagnostic, Span, error
 from cepheid.formal.petri.translation.operators import DRAWS
 from cepheid.pattern.algebra import Occurrence
 from cepheid.pattern.tree import At, Interval, Within, walk
+from cepheid.program.functions import python_calls
 from cepheid.program.graph import graph_of
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.tree import KeepAll, LengthBatch, LengthWindow, TimeBatch, TimeWindow
@@ -41,6 +42,8 @@ def _unknown_kinds(statement: ResolvedStatement) -> Iterator[tuple[str, Span | N
     for part in walk(statement.pattern) if statement.pattern is not None else ():
         if type(part) not in DRAWS:
             yield f"the operator {type(part).__name__}", part.span
+    for call in python_calls(statement):
+        yield f"the Python function '{call.function}'", call.span
     window = statement.tree.window
     if window is not None and type(window) not in WINDOWS:
         yield f"the window {type(window).__name__}", window.span

@@ -37,7 +37,7 @@ from cepheid.core.types import (
     is_open,
 )
 from cepheid.expr.evaluate import Evaluator, Frame, compile_expr
-from cepheid.expr.functions import FUNCTIONS, common_type, reads_clock
+from cepheid.expr.functions import FUNCTIONS, calls_python, common_type, reads_clock
 from cepheid.expr.tree import (
     ARITHMETIC,
     Aggregate,
@@ -688,7 +688,7 @@ def _is_strict(expr: Expr) -> bool:
         case Binary():
             return expr.operator not in ("is", "is not")
         case Call():
-            return not FUNCTIONS[expr.function].sees_nulls
+            return expr.python is not None or not FUNCTIONS[expr.function].sees_nulls
         case Negate() | Not() | InRange() | Like() | Regexp() | Cast():
             return True
     return False
@@ -696,7 +696,7 @@ def _is_strict(expr: Expr) -> bool:
 
 def _is_constant(expr: Expr) -> bool:
     has_rows = any(isinstance(node, Column | Aggregate) for node in walk(expr))
-    return not (has_rows or reads_clock(expr))
+    return not (has_rows or reads_clock(expr) or calls_python(expr))
 
 
 def _constant_value(expr: Expr) -> Value:

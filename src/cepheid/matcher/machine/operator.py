@@ -21,6 +21,7 @@ from cepheid.core.types import (
     is_scalar,
 )
 from cepheid.errors import Diagnostic, LateEvent, RunError, error
+from cepheid.expr.python import FunctionFailed
 from cepheid.io.arrow import arrow_type, to_column
 from cepheid.matcher.columns.batches import (
     Repeated,
@@ -250,13 +251,25 @@ class MachineOperator(Operator):
             bits, is_null = (0, True) if due is None else (due, False)
             self._memory[Head.MEMO_ROW] = NONE
         else:
-            bits, is_null = answer(self._memory, self._form.sites, self._pool, self._event)
+            try:
+                bits, is_null = answer(self._memory, self._form.sites, self._pool, self._event)
+            except FunctionFailed as failed:
+                self._ended = self._failure(failed)
+                raise RunError(self._ended) from failed
         if not remember(self._memory, bits, is_null=is_null):
             # With a larger table the same question will be asked again.
             is_lasting = self._memory[Head.MEMO_ROW] != NONE
             self._memory = with_more(self._memory, Region.MEMO if is_lasting else Region.ANSWER)
             if is_lasting:
                 forget(self._memory)
+
+    def _failure(self, failed: FunctionFailed) -> Diagnostic:
+        """With the event that is being taken; a timer has none."""
+        origin = int(self._memory[Head.ORIGIN_EVENT])
+        if self._memory[Head.TIMER] != NONE or origin == NONE:
+            return failed.at(int(self._memory[Head.CLOCK]))
+        event = self._event(origin)
+        return failed.at(event.instant, event.type)
 
     # -- reading --
 

@@ -64,7 +64,8 @@ def derivation(
         for declaration in program.tree.declarations
         if not isinstance(declaration, Statement) or declaration in needed
     )
-    part = Program(ProgramTree(kept), program.types, program.sources, (), program.languages)
+    tree = ProgramTree(kept, program.tree.functions)
+    part = Program(tree, program.types, program.sources, (), program.languages)
     return part, tuple(name for name in resolved.types if name in fed)
 
 

@@ -36,7 +36,6 @@ from cepheid.engines.spark.plan.passes import Pass
 from cepheid.engines.spark.plan.plan import Plan, PlannedPass
 from cepheid.engines.spark.plan.request import SparkRequest
 from cepheid.errors import LateEvent, error
-from cepheid.program.resolved import ResolvedProgram
 
 _PLACE = "@place"  # of an event among those of its time
 _MOST_ALIKE = 1 << 32  # events of one time and type
@@ -93,13 +92,14 @@ def _run(request: SparkRequest, one: PlannedPass, clock: Clock) -> DataFrame:
     events = _input(request, encoder, clock)
     if encoder.readings and not _needs_end_row(encoder, clock):
         events = encoder.without_implied(events)
-    task, schema = _task(request, one, clock), spark_schema(one.program)
+    task, schema = _task(request, one, clock), spark_schema(one.program, why=request.why)
     if encoder.key == {}:  # any split will do
         rows = encoder.ordered(events).mapInArrow(partial(run_task, task), schema)
     else:
         packs = _files_in_packs(one) or in_packs(events, encoder)
         rows = packs.mapInArrow(partial(run_packed_task, task), schema)
-    return _in_columns_of(request.program, one.program, rows)
+    whole = spark_schema(request.program, why=request.why)
+    return _in_columns_of(whole, schema, rows)
 
 
 def _files_in_packs(one: PlannedPass) -> DataFrame | None:
@@ -117,7 +117,8 @@ def _run_on(request: SparkRequest, one: PlannedPass, clock: Clock, rows: DataFra
     frame = union(_input(request, encoder, clock), encoder.forwarded(rows, taken))
     ready = encoder.ordered(encoder.shuffled(frame))
     task = _task(request, one, clock)
-    return ready.mapInArrow(partial(run_downstream_task, task), spark_schema(request.program))
+    schema = spark_schema(request.program, why=request.why)
+    return ready.mapInArrow(partial(run_downstream_task, task), schema)
 
 
 def _input(request: SparkRequest, encoder: EventEncoder, clock: Clock) -> DataFrame:
@@ -142,6 +143,7 @@ def _task(request: SparkRequest, one: PlannedPass, clock: Clock) -> Task:
         is_fed=one.upstream is not None,
         clock=clock,
         timed_out=request.timed_out,
+        why=request.why,
     )
 
 
@@ -176,11 +178,11 @@ def _end(request: SparkRequest, encoder: EventEncoder, end: Instant | None) -> D
     return one.where(named(TIME).isNotNull())
 
 
-def _in_columns_of(program: ResolvedProgram, part: ResolvedProgram, rows: DataFrame) -> DataFrame:
+def _in_columns_of(whole: T.StructType, part: T.StructType, rows: DataFrame) -> DataFrame:
     """The rows of a part of a program in the columns of the whole."""
-    own = {field.name: field.dataType for field in spark_schema(part).fields}
-    whole = spark_schema(program).fields
-    return rows.select(*(_as(f.dataType, f.name, own.get(f.name)).alias(f.name) for f in whole))
+    own = {field.name: field.dataType for field in part.fields}
+    fields = whole.fields
+    return rows.select(*(_as(f.dataType, f.name, own.get(f.name)).alias(f.name) for f in fields))
 
 
 def _as(target: T.DataType, name: str, stored: T.DataType | None) -> Column:

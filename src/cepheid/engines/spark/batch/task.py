@@ -48,6 +48,7 @@ class Task:
     is_fed: bool  # whether some of its events are rows of other passes
     clock: Clock
     timed_out: bool
+    why: bool
 
 
 def run_task(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -82,7 +83,7 @@ def run_downstream_task(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterat
     What has a key needs events to find anything, and what has none is told how long time goes on: a
     partition that neither comes to only passes on what others found.
     """
-    schema = rows_schema(task.program.open())
+    schema = rows_schema(task.program.open(), why=task.why)
     operator: Operator | None = None
     for batch in batches:
         yield from _forwarded_rows(batch, schema).to_batches()
@@ -106,7 +107,7 @@ def _started(task: Task) -> Operator:
 @lru_cache(maxsize=4)
 def _shared_operator(task: Task) -> SharedOperator:
     part = task.program.part(task.statements)
-    return SharedOperator(part, timed_out=task.timed_out, is_fed=task.is_fed)
+    return SharedOperator(part, timed_out=task.timed_out, why=task.why, is_fed=task.is_fed)
 
 
 def _events(task: Task, batch: pa.RecordBatch, taken: int) -> pa.RecordBatch:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def spark_schema(program: ResolvedProgram) -> T.StructType:
+def spark_schema(program: ResolvedProgram, *, why: bool = False) -> T.StructType:
     """The columns of the rows of a program."""
-    return from_arrow_schema(rows_schema(program), prefer_timestamp_ntz=False)
+    return from_arrow_schema(rows_schema(program, why=why), prefer_timestamp_ntz=False)
 
 
 def with_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:

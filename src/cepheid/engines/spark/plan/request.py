@@ -20,6 +20,7 @@ class SparkRequest:
     start: Instant | None = None
     end: Instant | None = None  # the last time of the input, where that is known
     timed_out: bool = False
+    why: bool = False
     watermark: WatermarkPolicy | None = None
 
 

@@ -90,6 +90,7 @@ class StreamTask:
     idle_timeout: int | None  # milliseconds without anything new before time goes on without them
     start: Instant | None
     timed_out: bool
+    why: bool = False
 
     @property
     def operators(self) -> int:
@@ -117,6 +118,7 @@ class Prepared:
             self.task.start,
             self.task.timed_out,
             is_fed=one.upstream is not None,
+            why=self.task.why,
         )
 
     @cached_property
@@ -218,7 +220,7 @@ def result_packs(task: StreamTask, bucket_output: BucketOutput) -> Iterator[tupl
 @lru_cache(maxsize=4)
 def _schemas(task: StreamTask) -> tuple[pa.Schema, pa.Schema]:
     whole = task.program.open()
-    return rows_schema(whole), late_schema(whole)
+    return rows_schema(whole, why=task.why), late_schema(whole)
 
 
 def forwarded(

@@ -72,7 +72,8 @@ BUCKETS = 32  # more cost time in every micro-batch; with 128 MB of state, each 
 
 def stream_rows(plan: Plan, buckets: int = BUCKETS) -> DataFrame:
     """The rows of a program over a stream, in the columns of `rows_schema`."""
-    return rows_of(stream_results(plan, buckets), plan.request.program)
+    request = plan.request
+    return rows_of(stream_results(plan, buckets), request.program, why=request.why)
 
 
 def stream_late(plan: Plan, buckets: int = BUCKETS) -> DataFrame:
@@ -116,8 +117,8 @@ def _chained(plan: Plan, task: StreamTask, packs: DataFrame) -> DataFrame:
     return packs
 
 
-def rows_of(result_packs: DataFrame, program: ResolvedProgram) -> DataFrame:
-    return _unpacked(result_packs, ROWS, spark_schema(program))
+def rows_of(result_packs: DataFrame, program: ResolvedProgram, *, why: bool = False) -> DataFrame:
+    return _unpacked(result_packs, ROWS, spark_schema(program, why=why))
 
 
 def late_of(result_packs: DataFrame, program: ResolvedProgram) -> DataFrame:
@@ -250,6 +251,7 @@ def task_of(plan: Plan, buckets: int) -> StreamTask:
         idle_timeout=None if idle is None else _milliseconds(idle),
         start=request.start,
         timed_out=request.timed_out,
+        why=request.why,
     )
 
 

@@ -45,13 +45,16 @@ class Buckets:
     start: Instant | None = None  # else the program begins with its first event
     timed_out: bool = False
     is_fed: bool = False  # others derive some of its events, which have a '@key'
+    why: bool = False
     seal: Seal = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seal", Seal("bucket", VERSION, self.program))
 
     def shared_operator(self) -> SharedOperator:
-        return SharedOperator(self.program, timed_out=self.timed_out, is_fed=self.is_fed)
+        return SharedOperator(
+            self.program, timed_out=self.timed_out, why=self.why, is_fed=self.is_fed
+        )
 
 
 @dataclass(frozen=True, slots=True)
