@@ -157,7 +157,11 @@ def test_runs_that_leave_it_open_have_an_exit_code_of_their_own(cepheid: Run) ->
     told = cepheid(*VERIFY, *options)
     assert told.code == 3
     assert (told.data["holds"], told.data["verdict"]) == (None, "open")
-    assert (told.data["bound"], told.data["precision"], told.data["sequential"]) == (0.5, 0.03, True)
+    assert (told.data["bound"], told.data["precision"], told.data["sequential"]) == (
+        0.5,
+        0.03,
+        True,
+    )
 
 
 @pytest.mark.parametrize(

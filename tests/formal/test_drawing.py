@@ -8,13 +8,19 @@ from xml.etree import ElementTree
 import pytest
 
 import cepheid as cep
+from cepheid.errors import UsageError
+from cepheid.formal.petri.export.drawing import drawn_panel
+from cepheid.formal.petri.export.overview import overview
+from cepheid.formal.petri.export.page import to_html, to_svg
+from cepheid.formal.petri.export.panels import layout, panels
 from cepheid.formal.petri.export.pnml import to_pnml
-from cepheid.formal.petri.export.svg import layout, panels, to_svg
+from cepheid.formal.petri.export.units import touched_part, units_of
 from cepheid.formal.petri.nets.net import Marking, Net
 from cepheid.formal.petri.translate import translate
 from tests.formal.test_cpn import OPERATORS
 from tests.formal.test_translation import EXAMPLES, load
 
+SVG = "{http://www.w3.org/2000/svg}"
 GRAMMAR = "{http://www.pnml.org/version-2009/grammar/pnml}"
 
 
@@ -35,7 +41,7 @@ by_net = pytest.mark.parametrize(
 
 @by_net
 def test_every_node_is_in_the_picture(net: Net, marking: Marking) -> None:
-    root = ElementTree.fromstring(to_svg(net, marking))
+    root = ElementTree.fromstring(to_svg(net, marking, ["all"]))
     boxes = root.iter("{http://www.w3.org/2000/svg}rect")
     titles = {title.text for box in boxes for title in box}
     common = {place for panel in panels(net) for place in panel.common}
@@ -51,6 +57,66 @@ def test_no_node_lies_on_another(net: Net, marking: Marking) -> None:
             apart_x = one.x + one.box.width <= other.x or other.x + other.box.width <= one.x
             apart_y = abs(one.y - other.y) >= (one.box.height + other.box.height) / 2
             assert apart_x or apart_y, (panel.title, one.box.key, other.box.key)
+
+
+@by_net
+def test_no_text_lies_on_another_or_on_a_node(net: Net, marking: Marking) -> None:
+    for drawn in (overview(net), *(drawn_panel(panel, marking) for panel in panels(net))):
+        assert drawn.labels
+        for one, other in combinations([*(label.rect for label in drawn.labels), *drawn.nodes], 2):
+            assert not one.overlaps(other), (one, other)
+        for rect in (*(label.rect for label in drawn.labels), *drawn.nodes):
+            assert 0 <= rect.left < rect.right <= drawn.width
+            assert 0 <= rect.top < rect.bottom <= drawn.height
+
+
+@by_net
+def test_a_folded_net_has_a_box_for_each_operator_that_a_page_opens(
+    net: Net, marking: Marking
+) -> None:
+    root = ElementTree.fromstring(to_svg(net, marking))
+    names = [unit.name for unit in units_of(net)]
+    links = root.iter(f"{SVG}a")
+    assert sorted(link.attrib["href"] for link in links) == sorted(
+        f"#unit-{name.replace(' ', '-')}" for name in names
+    )
+    assert sum(len(unit.transitions) for unit in units_of(net)) == len(net.transitions)
+    page = to_html(net, marking, [names[-1]])
+    for name in names:
+        is_open = " open" if name == names[-1] else ""
+        assert f'<details id="unit-{name.replace(" ", "-")}"{is_open}>' in page
+
+
+@by_net
+def test_names_are_whole(net: Net, marking: Marking) -> None:
+    text = to_svg(net, marking, ["all"])
+    common = {place for panel in panels(net) for place in panel.common}
+    for name in {*(p.name for p in net.places), *(t.name for t in net.transitions)} - common:
+        assert f">{name}<" in text or f">{name}  (" in text
+
+
+def test_the_motorbikes_are_on_one_screen(rewrite: bool) -> None:
+    net, marking = next(n[1:] for n in NETS if n[0].startswith("motorbike"))
+    drawn = overview(net)
+    assert drawn.width <= 1280
+    assert drawn.height <= 800
+    assert drawn_panel(panels(net)[1], marking).height <= 800
+    with pytest.raises(UsageError, match="did you mean 'Crash'"):
+        to_svg(net, marking, ["Crahs"])
+    file = EXAMPLES.parent / "docs" / "motorbike-net.svg"
+    if rewrite:
+        file.write_text(to_svg(net, marking))
+    assert file.read_text() == to_svg(net, marking)
+
+
+def test_only_what_a_run_touches_is_shown_on_request() -> None:
+    program, events = load("comfort/comfort.epl", "comfort/me.events")
+    translation = translate(program)
+    part = touched_part(translation.net, translation.marking(events, 0, 0))
+    assert 0 < len(part.transitions) < len(translation.net.transitions)
+    assert {p.name for p in part.places} < {p.name for p in translation.net.places}
+    nothing = touched_part(translation.net, translation.marking([], 0, 0))
+    assert nothing.transitions == ()
 
 
 def test_tokens_go_from_left_to_right() -> None:

@@ -124,9 +124,7 @@ def coins(test: SequentialTest, away: float, seeds: int) -> list[tuple[Finding |
 
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("away", [-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0])
-def test_a_sequential_test_errs_as_rarely_as_it_promises(
-    test: SequentialTest, away: float
-) -> None:
+def test_a_sequential_test_errs_as_rarely_as_it_promises(test: SequentialTest, away: float) -> None:
     """30 seeds as people would try it, and 300 that would show half as many errors again."""
     if not 0 < test.bound + away * test.precision < 1:
         return

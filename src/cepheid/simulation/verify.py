@@ -113,7 +113,9 @@ def verify(
     progress: Progress = no_progress,
 ) -> Verdict:
     wanted = property_of(program, property)
-    test = SequentialTest(bound, plan.precision, plan.confidence) if bound and is_sequential else None
+    test = (
+        SequentialTest(bound, plan.precision, plan.confidence) if bound and is_sequential else None
+    )
     planned = plan.runs if test is None else test.most_runs
     most = planned if runs is None else runs
     inquiry = _Inquiry(wanted, plan, most, bound, is_sequential, test, method, where, progress)

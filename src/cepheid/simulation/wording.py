@@ -26,7 +26,9 @@ def _conclusion(found: Verdict) -> str:
     if found.bound:
         share = f"{_percent(found.bound)} of all runs"
         if found.is_close:
-            return f"no verdict, as it is broken in {_band(found)} of all runs, too close to the bound"
+            return (
+                f"no verdict, as it is broken in {_band(found)} of all runs, too close to the bound"
+            )
         if found.holds is None:
             return f"whether it is broken in at most {share} is still open"
         return f"it is broken in {'at most' if found.holds else 'more than'} {share}"

@@ -49,9 +49,7 @@ class Label:
 
 
 def _text(x: float, y: float, text: str, kind: str, size: int) -> str:
-    return (
-        f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" font-size="{size}">{escape(text)}</text>'
-    )
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" font-size="{size}">{escape(text)}</text>'
 
 
 def size_of(lines: Sequence[str], size: int = SIZE) -> Point:
