@@ -14,13 +14,31 @@ COMFORT = str(EXAMPLES / "comfort" / "comfort.epl")
 ME = str(EXAMPLES / "comfort" / "me.events")
 
 
-@pytest.mark.parametrize("form", ["cpn", "pnml", "svg"])
+@pytest.mark.parametrize("form", ["cpn", "pnml", "svg", "html"])
 def test_a_net_is_written(cepheid: Run, form: str, folder: Path) -> None:
     assert cepheid("export", COMFORT, "--to", form, "-o", f"new/net.{form}").code == 0
     text = (folder / "new" / f"net.{form}").read_text()
-    ElementTree.fromstring(text)
-    assert "every2.next_a1" in text
+    if form != "html":
+        ElementTree.fromstring(text)
+    assert ("every2.next_a1" in text) == (form != "svg")  # which is folded
+    assert ">every2<" in text
     assert cepheid("export", COMFORT, "--to", form).out == text
+
+
+def test_boxes_of_a_picture_are_unfolded(cepheid: Run) -> None:
+    picture = ("export", COMFORT, "--to", "svg")
+    assert ">every2.next_a1  (" in cepheid(*picture, "--unfold", "every2").out
+    assert ">every1.next_a1  (" not in cepheid(*picture, "--unfold", "every2").out
+    assert ">every1.next_a1  (" in cepheid(*picture, "--unfold", "all").out
+
+
+def test_a_picture_of_a_run_has_what_it_touches(cepheid: Run, folder: Path) -> None:
+    (folder / "few.jsonl").write_text('{"@type": "ME", "@time": 1, "id": "A", "k": 1}\n')
+    run = ("export", COMFORT, "--to", "svg", "--events", "few.jsonl", "--unfold", "all")
+    whole, touched = cepheid(*run).out, cepheid(*run, "--touched").out
+    assert ">pattern_every2  (" in whole
+    assert ">every2.next_a1  (" in touched
+    assert ">pattern_every2  (" not in touched  # there was no B
 
 
 def test_events_lie_in_the_net(cepheid: Run) -> None:
@@ -32,6 +50,9 @@ def test_events_lie_in_the_net(cepheid: Run) -> None:
     ("args", "fact", "code"),
     [
         (("p.epl", "--to", "dot"), "'dot' is no value of --to", 2),
+        (("p.epl", "--to", "cpn", "--unfold", "all"), "--unfold is for pictures", 2),
+        (("p.epl", "--to", "svg", "--unfold", "Fyre"), "no box 'Fyre' in this net", 2),
+        (("p.epl", "--to", "svg", "--touched"), "--touched needs events to run", 2),
         (("p.epl", "--to", "svg", "-o", "./p.epl"), "--out would overwrite 'p.epl'", 2),
         (("q.epl", "--to", "svg"), "q.epl", 2),
         (("p.epl", "--to", "svg", "--events", "none.jsonl"), "none.jsonl", 2),

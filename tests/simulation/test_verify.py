@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 import cepheid as cep
+from cepheid.core.time import BEGIN
 from cepheid.errors import UsageError
 from cepheid.simulation.runs import RowCounter
 from cepheid.simulation.scenario import scenario_of
 from cepheid.simulation.simulate import job_of
 from cepheid.simulation.statistics import proportion
-from cepheid.simulation.wording import answer, comparison, reasons
+from cepheid.simulation.wording import answer, comparison, left_out, reasons
 
 TEXT = """
 create schema A (k string, v int);
@@ -93,6 +94,22 @@ def test_a_trace_of_what_time_brings_keeps_its_time() -> None:
     assert found.trace is not None
     assert found.trace.events == ()
     assert rows_of(found.trace.records()) == ["Silence"]
+
+
+def test_a_trace_keeps_what_kept_earlier_rows_away_and_says_what_it_left_out() -> None:
+    """Without the events that break the silence, there would be a silence that never was."""
+    found = cep.verify(PROGRAM, SCENARIO, "Silence", **SMALL)
+    assert found.trace is not None
+    trace = found.trace
+    rows = [row for row in cep.run(PROGRAM, trace.records()) if row.type == "Silence"]
+    assert [row.instant for row in rows] == [trace.end]
+    assert rows[0].instant > BEGIN + 20_000_000  # not the first silence that could be
+    assert trace.events
+    assert all(int(str(event["v"])) > 80 for event in trace.events)
+    assert trace.left_out > 0
+    assert found.to_json()["left_out"] == trace.left_out
+    brought = f"{trace.left_out} other events that the scenario brings in this run until then."
+    assert left_out(found) == f"Left out: {brought}"
 
 
 def test_names_and_kinds_are_checked() -> None:

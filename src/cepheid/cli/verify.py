@@ -181,7 +181,7 @@ def _print_plan(plan: SamplePlan, *, as_json: bool) -> None:
 
 def _print(found: Verdict, *, is_planned: bool, trace: str | None) -> None:
     from cepheid.cli.terminal.console import counted, out
-    from cepheid.simulation.wording import answer, comparison, reasons
+    from cepheid.simulation.wording import answer, comparison, left_out, reasons
 
     console = out()
     lines = [answer(found), *reasons(found, is_planned=is_planned)]
@@ -194,11 +194,18 @@ def _print(found: Verdict, *, is_planned: bool, trace: str | None) -> None:
     if trace is not None:
         count = counted(len(found.trace.events), "event")
         console.print(f"A trace that breaks it, {count}: {trace}")
+        _print_left_out(left_out(found))
         return
     texts = found.trace.lines()
     console.print("Events that break it:" if len(texts) <= _SHOWN else _too_long(len(texts)))
     for text in texts[:_SHOWN]:
         console.print(f"  {text}", soft_wrap=True)
+    _print_left_out(left_out(found))
+
+
+def _print_left_out(text: str) -> None:
+    if text:
+        typer.echo(text)
 
 
 def _too_long(count: int) -> str:

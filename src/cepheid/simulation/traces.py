@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from cepheid.core.event import Event
@@ -16,11 +16,15 @@ from cepheid.program.resolved import ResolvedProgram
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Events in their order; the clock runs from `start` to `end`, else from the first to the last."""
+    """Events in their order; the clock runs from `start` to `end`, else from the first to the last.
+
+    `left_out` is how many events the scenario brought beside them, up to the end.
+    """
 
     events: tuple[Event, ...]
     start: Instant | None = None
     end: Instant | None = None
+    left_out: int = 0
 
     def records(self) -> list[dict[str, object]]:
         """As an events file has them."""
@@ -44,27 +48,32 @@ class Trace:
 
 
 def smallest(trace: Trace, program: ResolvedProgram, statement: str) -> Trace:
-    """A trace with as few events as possible for which a statement still gives a row."""
+    """With as few events as possible for which a statement still gives its first row when it did.
+
+    So no row comes of an absence that there was not: what kept earlier rows away stays. Other events
+    that the scenario brings may be left out, and are counted.
+    """
     first = _first_row(trace, program, statement)
     assert first is not None
     trace = _up_to(trace, first)
-    behind = _behind(trace, program, statement)
-    if _speaks(replace(trace, events=behind), program, statement):
-        trace = replace(trace, events=behind)
 
-    def shows(events: Sequence[Event]) -> bool:
-        return _speaks(replace(trace, events=tuple(events)), program, statement)
+    def shows(tried: Trace) -> bool:
+        found = _first_row(tried, program, statement)
+        return found is not None and found.instant == first.instant
 
-    trace = replace(trace, events=shortest(trace.events, shows))
+    whole = len(trace.events)
+    behind = replace(trace, events=_behind(trace, program, statement))
+    trace = _with_fewest(behind if shows(behind) else trace, shows)
     for shorter in ({"start": None}, {"end": None}):
         fewer = replace(trace, **shorter)  # type: ignore[arg-type]
-        if fewer.events and _speaks(fewer, program, statement):
-            trace = fewer
-    return trace
+        if fewer.events and shows(fewer):
+            trace = _with_fewest(fewer, shows)
+    return replace(trace, left_out=whole - len(trace.events))
 
 
-def _speaks(trace: Trace, program: ResolvedProgram, statement: str) -> bool:
-    return _first_row(trace, program, statement) is not None
+def _with_fewest(trace: Trace, shows: Callable[[Trace], bool]) -> Trace:
+    kept = shortest(trace.events, lambda events: shows(replace(trace, events=tuple(events))))
+    return replace(trace, events=kept)
 
 
 def _first_row(trace: Trace, program: ResolvedProgram, statement: str) -> Event | None:

@@ -82,6 +82,7 @@ class Verdict:
             "verdict": self.word,
             "holds": self.holds,
             "trace": None if self.trace is None else self.trace.records(),
+            "left_out": None if self.trace is None else self.trace.left_out,
         }
         if self.against is not None and self.difference is not None:
             gap = self.difference

@@ -72,6 +72,16 @@ def _band(found: Verdict) -> str:
     return f"{100 * low:.4g} to {_percent(high)}"
 
 
+def left_out(found: Verdict) -> str:
+    """What a trace does not show of its run; nothing where it shows all."""
+    if found.trace is None or not found.trace.left_out:
+        return ""
+    others = (
+        "1 other event" if found.trace.left_out == 1 else f"{found.trace.left_out:,} other events"
+    )
+    return f"Left out: {others} that the scenario brings in this run until then."
+
+
 def comparison(found: Verdict) -> str:
     """The two scenarios beside each other."""
     gap, other = found.difference, found.against

@@ -133,7 +133,7 @@ def _forward(places: Sequence[Placed]) -> _Curve:
         bend = (place.x - x) / 2
         ends = (x, y), (x + bend, y), (place.x - bend, place.y), (place.x, place.y)
         drawn += " C" + " ".join(f"{a:.1f},{b:.1f}" for a, b in ends[1:])
-        points += [_at(share, *ends) for share in _SHARES]
+        points = [*(_at(share, *ends) for share in _SHARES), *points]  # the last part is its own
         x, y = _right(place), place.y
         if not place.box.lines:
             drawn += f" L{x:.1f},{y:.1f}"

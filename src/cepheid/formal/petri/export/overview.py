@@ -8,7 +8,7 @@ upper gives and the lower takes, to the left what comes back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
@@ -90,34 +90,29 @@ class _Frame:
 def overview(net: Net) -> Drawing:
     """The folded net."""
     units = units_of(net)
-    frames = _frames(units)
-    flows = list(_flows(frames))
-    return _Page(frames, flows, _note(units)).drawing()
-
-
-def _note(units: Sequence[Unit]) -> str:
+    if not units:
+        text = f'<text class="common" x="{MARGIN}" y="{MARGIN}">no transition</text>'
+        return Drawing((text,), (), (), 6.0 * MARGIN, 2.0 * MARGIN)
     across = [
         place for place, found in shared_by(units).items() if len({u.statement for u in found}) > 1
     ]
-    return (
-        f"blue: events, by way of shared places; statements share {', '.join(across)}"
-        if across
-        else ""
-    )
+    frames = _frames(units, across)
+    note = f"blue: events, by way of places that statements share: {', '.join(across)}"
+    return _Page(frames, list(_flows(frames)), note if across else "").drawing()
 
 
 # Frames.
 
 
-def _frames(units: Sequence[Unit]) -> list[_Frame]:
+def _frames(units: Sequence[Unit], across: Collection[str]) -> list[_Frame]:
     by_statement: dict[str, list[Unit]] = {}
     for unit in units:
         by_statement.setdefault(unit.statement, []).append(unit)
-    return [_frame(name, found) for name, found in by_statement.items()]
+    return [_frame(name, found, across) for name, found in by_statement.items()]
 
 
-def _frame(name: str, units: Sequence[Unit]) -> _Frame:
-    own = shared_by(units)
+def _frame(name: str, units: Sequence[Unit], across: Collection[str]) -> _Frame:
+    own = {place: found for place, found in shared_by(units).items() if place not in across}
     common = [place for place, found in own.items() if len(found) > _FEW]
     joined = {place: found for place, found in own.items() if len(found) <= _FEW}
     rows = tuple(_tree(units, joined))
@@ -137,7 +132,7 @@ def _wrapped(text: str) -> Iterator[str]:
 
 
 def _tree(units: Sequence[Unit], joined: Mapping[str, Sequence[Unit]]) -> Iterator[_Row]:
-    """Each unit below the first that shares a place with it, from that of the statement on."""
+    """Each unit below the one that starts it, or else the first that shares a place with it."""
     waiting = sorted(units, key=lambda unit: "." in unit.name)
     shown: list[Unit] = []
 
@@ -146,8 +141,14 @@ def _tree(units: Sequence[Unit], joined: Mapping[str, Sequence[Unit]]) -> Iterat
         yield _Row(unit, depth, tuple(_joints(unit, shown, joined)))
         shown.append(unit)
         for other in units:
-            if other in waiting and any(unit in f and other in f for f in joined.values()):
+            if other in waiting and is_below(other, unit):
                 yield from grow(other, depth + 1)
+
+    def is_below(lower: Unit, upper: Unit) -> bool:
+        starters = [u for u in units if u is not lower and f"{lower.name}.to_start" in u.given]
+        if starters:
+            return upper in starters
+        return any(upper in found and lower in found for found in joined.values())
 
     while waiting:
         yield from grow(waiting[0], 1 if shown else 0)
