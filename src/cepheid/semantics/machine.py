@@ -29,9 +29,11 @@ from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 
 from cepheid.core.event import Event, SortKey, Value
+from cepheid.core.memory import is_short
 from cepheid.core.time import Instant, format_instant
 from cepheid.errors import Diagnostic, LateEvent, RunError, UsageError, error
 from cepheid.program.resolved import ResolvedProgram
+from cepheid.semantics import limits
 from cepheid.semantics.contexts import Follow
 from cepheid.semantics.pattern import Node
 from cepheid.semantics.residuals import Residuals
@@ -39,8 +41,6 @@ from cepheid.semantics.selection import Key, Output
 from cepheid.semantics.statement import CompiledStatement, Running
 from cepheid.semantics.timers import Armed, Origins, Place, Timer
 from cepheid.semantics.windows import Row, Window
-
-RUNAWAY = 100_000  # events derived from one cause
 
 
 def late_event(instant: Instant, clock: Instant) -> Diagnostic:
@@ -100,6 +100,7 @@ class Machine:
         self.rows: list[Event] = []
         self.steps: Counter[Node] = Counter()  # how often each pattern step was reached
         self.cause = Cause({})
+        self.turns = 0  # events and instants, by which the memory is looked at now and then
         self.ended: Diagnostic | None = None  # why the run cannot go on
 
     # Time.
@@ -121,10 +122,25 @@ class Machine:
         if instant < self.clock:
             raise LateEvent(late_event(instant, self.clock))
         self.drain()
-        while self.due and self.due[0][0] <= instant:
-            self.tick(self.due[0][0])
+        self.pass_time(instant)
         self.clock = instant
         return self.take_rows()
+
+    def pass_time(self, instant: Instant) -> None:
+        """Timers fire, up to and including an instant; whatever they keep is bounded."""
+        instants = 0  # that gave rows
+        while self.due and self.due[0][0] <= instant:
+            known = len(self.rows)
+            self.tick(self.due[0][0])
+            instants += len(self.rows) > known
+            if instants > limits.MOST_INSTANTS:
+                plan = next(p for p in self.plans if p.name == self.rows[-1].statement)
+                self.end(limits.endless_output(plan.statement, self.clock))
+
+    def end(self, reason: Diagnostic) -> None:
+        self.ended = reason
+        self.rows = []
+        self.check_running()
 
     def check_running(self) -> None:
         """A run that had to end stays ended: what it left half done means nothing."""
@@ -133,6 +149,7 @@ class Machine:
 
     def tick(self, instant: Instant) -> None:
         """All timers of an instant fire, then what they derived is taken."""
+        self.turn()
         self.fire_due(instant)
         self.drain()
 
@@ -148,7 +165,10 @@ class Machine:
         self.cause = Cause(armed.led_to)
         self.key = armed.key
         self.firing = armed.timer
-        armed.timer.fire()
+        try:
+            armed.timer.fire()
+        except (RunError, MemoryError) as limit:
+            self.fail(limit, next(plan for plan in self.plans if plan.rank == armed.rank))
         self.firing = None
 
     def arm(self, timer: Timer, due: Instant, rank: int, origin: SortKey) -> None:
@@ -211,10 +231,35 @@ class Machine:
         return rows + self.take_rows()
 
     def dispatch(self, event: Event) -> None:
+        self.turn()
         self.key = event.key
         for plan in self.consumers.get(event.type, ()):
             key = plan.key(event) if plan.statement.context is not None else ()
-            self.partition(plan, key).take(event)
+            try:
+                self.partition(plan, key).take(event)
+            except (RunError, MemoryError) as limit:
+                self.fail(limit, plan)
+
+    def turn(self) -> None:
+        """Now and then, whether there is memory left to go on."""
+        self.turns += 1
+        if self.turns % limits.TURNS == 0 and is_short():
+            self.end(limits.outgrown(self.largest().statement))
+
+    def fail(self, limit: RunError | MemoryError, plan: CompiledStatement) -> None:
+        """A statement has met a limit, which need not know its name."""
+        self.check_running()
+        if isinstance(limit, MemoryError):
+            self.end(limits.outgrown(self.largest().statement))
+        else:
+            self.end(limits.named(limit, plan.statement))
+
+    def largest(self) -> CompiledStatement:
+        """The statement that keeps the most."""
+        sizes: Counter[CompiledStatement] = Counter()
+        for running in self.running.values():
+            sizes[running.plan] += running.size
+        return max(self.plans, key=lambda plan: sizes[plan])
 
     def partition(self, plan: CompiledStatement, key: Key) -> Running:
         """The running statement for a key; a key's first event starts it."""
@@ -280,11 +325,8 @@ class Machine:
         if not self.consumers.get(event.type):
             return
         self.cause.derived += 1
-        if self.cause.derived > RUNAWAY:
-            fact = f"more than {RUNAWAY:,} events were derived from one cause"
-            hint = f"the last came from '{plan.name}' at {format_instant(self.clock)}"
-            self.ended = error("runaway", fact, plan.statement.tree.span, hint)
-            self.check_running()
+        if self.cause.derived > limits.RUNAWAY:
+            self.end(limits.runaway(plan.statement, self.clock))
         # Without a trace, an event in the state must not keep its whole past alive.
         causes = event.causes if self.trace else ()
         queued = Event(
