@@ -2,6 +2,19 @@
 
 import sys
 
-from cepheid.cli.main import main
+from cepheid.cli.interrupt import INTERRUPTED, end_when_interrupted
 
-sys.exit(main())
+
+def start() -> int:
+    """The command; it can be interrupted while it is loaded, too."""
+    try:
+        end_when_interrupted()
+        from cepheid.cli.main import main
+
+        return main()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(start())

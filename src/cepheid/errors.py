@@ -82,6 +82,7 @@ CATALOGUE: dict[str, str] = {
     "never-derived": "a statement whose events nothing can produce",
     "unused-type": "a declared type that no statement takes",
     "unused-result": "a result that nothing takes, in a program that says what to do with others",
+    "too-large": "state, rows or a text of a statement that would outgrow memory, or a limit",
     "runaway": "one event caused more derived events than any sensible program",
     "late-event": "an event before the clock",
     "bad-line": "a line of input that cannot be read",

@@ -6,7 +6,7 @@ import pytest
 
 import cepheid as cep
 from cepheid.analysis import cycles
-from cepheid.semantics import machine
+from cepheid.semantics import limits
 
 SCHEMAS = "create schema A (v int); create schema X (v int);"
 
@@ -96,7 +96,7 @@ def test_the_hint_names_what_ends_a_cycle() -> None:
 
 
 def test_an_endless_cycle_does_run_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "RUNAWAY", 1_000)
+    monkeypatch.setattr(limits, "RUNAWAY", 1_000)
     program = cep.parse(SCHEMAS + "insert into A select a.v as v from pattern [every (x=X or a=A)]")
     with pytest.raises(cep.RunError, match="more than 1,000 events"):
         cep.run(program, [{"@type": "A", "@time": 0, "v": 1}], engine="reference")

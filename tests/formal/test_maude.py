@@ -28,7 +28,7 @@ from cepheid.formal.maude.values import Reader, text_of, text_term, value_of, va
 from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree, Schema, SelectExpr, Statement, StreamSource
-from cepheid.semantics.machine import RUNAWAY
+from cepheid.semantics.limits import RUNAWAY
 from tests.effort import examples
 from tests.formal.maudes import agree
 from tests.matcher import expressions

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import cepheid as cep
 from cepheid.core.event import Event, Value
 from cepheid.core.types import INT, STRING, Attribute, EventType
-from cepheid.semantics import machine as machine_module
-from cepheid.semantics import state
+from cepheid.semantics import limits, state
 from cepheid.semantics.machine import Machine
 from cepheid.semantics.pattern import Atom
 from tests.conformance.scenarios import TYPES, outcome, parse_events
@@ -235,7 +234,7 @@ def test_without_a_start_the_clock_begins_with_the_first_event() -> None:
 def test_a_statement_that_feeds_itself_without_end_is_stopped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(machine_module, "RUNAWAY", 1_000)
+    monkeypatch.setattr(limits, "RUNAWAY", 1_000)
     machine = machine_of("insert into A select * from A")
     with pytest.raises(cep.RunError, match="runaway"):
         feed(machine, "A1@1000")
@@ -244,14 +243,14 @@ def test_a_statement_that_feeds_itself_without_end_is_stopped(
 def test_two_statements_that_feed_each_other_without_end_are_stopped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(machine_module, "RUNAWAY", 100)
+    monkeypatch.setattr(limits, "RUNAWAY", 100)
     text = "insert into A select * from B; insert into B select * from A"
     with pytest.raises(cep.RunError, match="runaway"):
         feed(machine_of(text), "A1@1000")
 
 
 def test_each_timer_of_an_instant_is_a_cause_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_module, "RUNAWAY", 3)
+    monkeypatch.setattr(limits, "RUNAWAY", 3)
     text = """
         create context PerK partition by k from A;
         context PerK insert into S select id from A#time_batch(1 sec);
@@ -265,7 +264,7 @@ def test_each_timer_of_an_instant_is_a_cause_of_its_own(monkeypatch: pytest.Monk
 
 
 def test_rows_that_nothing_consumes_are_no_runaway(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_module, "RUNAWAY", 3)
+    monkeypatch.setattr(limits, "RUNAWAY", 3)
     crowd = " ".join(f"A{n}@1000" for n in range(10))
     assert len(feed(machine_of("select id from A#length_batch(10)"), crowd)) == 10
 

@@ -20,6 +20,7 @@ from cepheid.cli.explain import explain
 from cepheid.cli.export import ExportCommand, export
 from cepheid.cli.format import format_programs
 from cepheid.cli.graph.app import app as graph
+from cepheid.cli.interrupt import INTERRUPTED
 from cepheid.cli.live import live
 from cepheid.cli.new import new
 from cepheid.cli.petri import app as petri
@@ -28,13 +29,11 @@ from cepheid.cli.run import RunCommand, run
 from cepheid.cli.search import search
 from cepheid.cli.simulate import simulate
 from cepheid.cli.stream import run_stream
-from cepheid.cli.terminal.console import err
+from cepheid.cli.terminal.console import err, guard_terminal
 from cepheid.cli.terminal.help import PlainCommand, PlainGroup
 from cepheid.cli.test import run_cases
 from cepheid.cli.verify import verify
 from cepheid.errors import CepheidError, Diagnostic, error, reason_of
-
-INTERRUPTED = 130  # as shells count: 128 and the number of the signal
 
 app = typer.Typer(
     name="cepheid",
@@ -98,6 +97,7 @@ def main(args: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             # What UTF-8 cannot hold, half of a surrogate pair, becomes an escape as in JSON.
             stream.reconfigure(errors="backslashreplace")
+    guard_terminal()
     _show_what_takes_long()
     try:
         code = _run(args)

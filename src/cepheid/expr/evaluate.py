@@ -30,7 +30,7 @@ from cepheid.core.types import (
 )
 from cepheid.expr.arithmetic import arithmetic, like_pattern
 from cepheid.expr.compare import Comparison, comparison, identity
-from cepheid.expr.functions import FUNCTIONS, Function, Kind, Result, common_type
+from cepheid.expr.functions import FUNCTIONS, Function, Kind, Result, common_type, joined
 from cepheid.expr.python import PythonFunction
 from cepheid.expr.regular import regular_expression
 from cepheid.expr.tree import (
@@ -301,7 +301,7 @@ def _binary(expr: Binary, slots: Slots) -> Evaluator:
     if expr.operator in ARITHMETIC:
         return _arithmetic(expr, slots)
     if expr.operator == "||":
-        return _join(_text(expr.left, slots), _text(expr.right, slots), operator.add)
+        return _join(_text(expr.left, slots), _text(expr.right, slots), joined)
     if expr.operator in ("is", "is not"):
         return _identity(expr, slots)
     compare = comparison(expr.operator, expr.left.type, expr.right.type)

@@ -1,7 +1,7 @@
 """The functions of single values: how each is called, what it gives, and what it is for.
 
 Where a domain ends, results follow IEEE 754 (`sqrt(-1)` is NaN, `ln(0)` is -Infinity); no function
-raises. A null argument gives null except where the function is about nulls (`coalesce`, `nullif`).
+raises, but where a text would grow beyond `MOST_TEXT`. A null argument gives null except where the function is about nulls (`coalesce`, `nullif`).
 Positions in texts count from one.
 """
 
@@ -38,11 +38,13 @@ from cepheid.core.types import (
     is_ordered,
     wider,
 )
-from cepheid.errors import suggest
+from cepheid.errors import RunError, error, suggest
 from cepheid.expr import dates
 from cepheid.expr.arithmetic import remainder
 from cepheid.expr.tree import Call, Expr, Literal, walk
 from cepheid.expr.values import Number, can_convert, is_nan, is_number, same, sort_key
+
+MOST_TEXT = 1 << 24  # characters of a text that functions make of others
 
 
 class Kind(Enum):
@@ -293,7 +295,22 @@ def _substring(text: str, start: int, length: int | None = None) -> str:
 
 
 def _replace(text: str, old: str, new: str) -> str:
+    if len(new) > len(old) > 0:
+        expect_length(len(text) + text.count(old) * (len(new) - len(old)))
     return text.replace(old, new) if old else text
+
+
+def joined(*texts: str) -> str:
+    """`||` and `concat`."""
+    expect_length(sum(map(len, texts)))
+    return "".join(texts)
+
+
+def expect_length(length: int) -> None:
+    """Texts that statements make of each other's would else grow without end."""
+    if length > MOST_TEXT:
+        fact = f"a text would have {length:,} characters; {MOST_TEXT:,} are the most"
+        raise RunError(error("too-large", fact))
 
 
 def _left(text: str, count: int) -> str:
@@ -423,7 +440,7 @@ FUNCTIONS: dict[str, Function] = {
         "the texts joined, as || does",
         (_T,),
         STRING,
-        lambda *texts: "".join(texts),
+        joined,
         repeats=True,
     ),
     "startswith": _test("startswith(text, part)", "whether it starts so", str.startswith),

@@ -24,7 +24,7 @@ _PLUS = re.compile(r"t\s*=\s*t\s*\.\s*plus\s*\(([^)]*)\)")
 _SET = re.compile(r"t\s*=\s*(?=['\"])")
 _NAME = re.compile(r"[^\W\d][\w$]*")
 _STRING = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
-_NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[lLfFdD]?(?!\w)")
+_NUMBER = re.compile(r"([+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d+)?)[lLfFdD]?(?!\w)")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 _WORDS: dict[str, object] = {"true": True, "false": False, "null": None, **NOT_FINITE}

@@ -30,10 +30,12 @@ from heapq import heapify, heappop, heappush
 from typing import NoReturn
 
 from cepheid.core.event import Event, SortKey, Value
+from cepheid.core.memory import is_short
 from cepheid.core.time import Instant, format_instant
 from cepheid.errors import Diagnostic, LateEvent, RunError, UsageError, error
 from cepheid.expr.python import FunctionFailed
 from cepheid.program.resolved import ResolvedProgram
+from cepheid.semantics import limits
 from cepheid.semantics.contexts import Follow
 from cepheid.semantics.pattern import Node
 from cepheid.semantics.residuals import Residuals
@@ -41,8 +43,6 @@ from cepheid.semantics.selection import Key, Output
 from cepheid.semantics.statement import CompiledStatement, Running
 from cepheid.semantics.timers import Armed, Origins, Place, Timer
 from cepheid.semantics.windows import Row, Window
-
-RUNAWAY = 100_000  # events derived from one cause
 
 
 def late_event(instant: Instant, clock: Instant) -> Diagnostic:
@@ -102,6 +102,7 @@ class Machine:
         self.rows: list[Event] = []
         self.steps: Counter[Node] = Counter()  # how often each pattern step was reached
         self.cause = Cause({})
+        self.turns = 0  # events and instants, by which the memory is looked at now and then
         self.ended: Diagnostic | None = None  # why the run cannot go on
 
     # Time.
@@ -123,10 +124,20 @@ class Machine:
         if instant < self.clock:
             raise LateEvent(late_event(instant, self.clock))
         self.drain()
-        while self.due and self.due[0][0] <= instant:
-            self.tick(self.due[0][0])
+        self.pass_time(instant)
         self.clock = instant
         return self.take_rows()
+
+    def pass_time(self, instant: Instant) -> None:
+        """Timers fire, up to and including an instant; whatever they keep is bounded."""
+        instants = 0  # that gave rows
+        while self.due and self.due[0][0] <= instant:
+            known = len(self.rows)
+            self.tick(self.due[0][0])
+            instants += len(self.rows) > known
+            if instants > limits.MOST_INSTANTS:
+                plan = next(p for p in self.plans if p.name == self.rows[-1].statement)
+                self.end(limits.endless_output(plan.statement, self.clock))
 
     def check_running(self) -> None:
         """A run that had to end stays ended: what it left half done means nothing."""
@@ -135,10 +146,12 @@ class Machine:
 
     def end(self, problem: Diagnostic, cause: Exception | None = None) -> NoReturn:
         self.ended = problem
+        self.rows = []
         raise RunError(problem) from cause
 
     def tick(self, instant: Instant) -> None:
         """All timers of an instant fire, then what they derived is taken."""
+        self.turn()
         self.fire_due(instant)
         self.drain()
 
@@ -156,8 +169,8 @@ class Machine:
         self.firing = armed.timer
         try:
             armed.timer.fire()
-        except FunctionFailed as failed:
-            self.end(failed.at(self.clock), failed)
+        except (RunError, MemoryError) as failure:
+            self.fail(failure, next(plan for plan in self.plans if plan.rank == armed.rank))
         self.firing = None
 
     def arm(self, timer: Timer, due: Instant, rank: int, origin: SortKey) -> None:
@@ -220,13 +233,38 @@ class Machine:
         return rows + self.take_rows()
 
     def dispatch(self, event: Event) -> None:
+        self.turn()
         self.key = event.key
-        try:
-            for plan in self.consumers.get(event.type, ()):
-                key = plan.key(event) if plan.statement.context is not None else ()
+        for plan in self.consumers.get(event.type, ()):
+            key = plan.key(event) if plan.statement.context is not None else ()
+            try:
                 self.partition(plan, key).take(event)
-        except FunctionFailed as failed:
-            self.end(failed.at(event.instant, event.type), failed)
+            except (RunError, MemoryError) as failure:
+                self.fail(failure, plan, event.type)
+
+    def turn(self) -> None:
+        """Now and then, whether there is memory left to go on."""
+        self.turns += 1
+        if self.turns % limits.TURNS == 0 and is_short():
+            self.end(limits.outgrown(self.largest().statement))
+
+    def fail(
+        self, failure: RunError | MemoryError, plan: CompiledStatement, type: str | None = None
+    ) -> NoReturn:
+        """A statement cannot go on, at an event or a timer; what stopped it need not know its name."""
+        self.check_running()
+        if isinstance(failure, MemoryError):
+            self.end(limits.outgrown(self.largest().statement))
+        if isinstance(failure, FunctionFailed):
+            self.end(failure.at(self.clock, type), failure)
+        self.end(limits.named(failure, plan.statement))
+
+    def largest(self) -> CompiledStatement:
+        """The statement that keeps the most."""
+        sizes: Counter[CompiledStatement] = Counter()
+        for running in self.running.values():
+            sizes[running.plan] += running.size
+        return max(self.plans, key=lambda plan: sizes[plan])
 
     def partition(self, plan: CompiledStatement, key: Key) -> Running:
         """The running statement for a key; a key's first event starts it."""
@@ -292,10 +330,8 @@ class Machine:
         if not self.consumers.get(event.type):
             return
         self.cause.derived += 1
-        if self.cause.derived > RUNAWAY:
-            fact = f"more than {RUNAWAY:,} events were derived from one cause"
-            hint = f"the last came from '{plan.name}' at {format_instant(self.clock)}"
-            self.end(error("runaway", fact, plan.statement.tree.span, hint))
+        if self.cause.derived > limits.RUNAWAY:
+            self.end(limits.runaway(plan.statement, self.clock))
         # Without a trace, an event in the state must not keep its whole past alive.
         causes = event.causes if self.trace else ()
         queued = Event(

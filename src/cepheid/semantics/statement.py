@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol, cast
 
@@ -107,6 +108,13 @@ def _heirs(name: str, types: Mapping[str, EventType]) -> frozenset[str]:
     return frozenset(n for n, type in types.items() if n == name or name in type.ancestors)
 
 
+def _size(part: object) -> int:
+    """How many things it holds in lists and tables of its own."""
+    names = (name for kind in type(part).__mro__ for name in getattr(kind, "__slots__", ()))
+    held = (getattr(part, name, None) for name in names)
+    return sum(len(each) for each in held if isinstance(each, list | tuple | dict | deque | set))
+
+
 class StatementHost(Protocol):
     """What a running statement needs from the machine."""
 
@@ -162,6 +170,13 @@ class Running:
     @property
     def is_timer_firing(self) -> bool:
         return self.engine.firing is not None
+
+    @property
+    def size(self) -> int:
+        """About how much it keeps: rows of its window, groups, outputs that wait, partial matches."""
+        kept = (self.window, self.selection, self.rate, self.root)
+        waiting = sum(map(len, self.listeners.values()))
+        return 1 + waiting + sum(_size(part) for part in kept)
 
     def start(self) -> None:
         self.window.start()

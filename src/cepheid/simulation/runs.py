@@ -7,6 +7,7 @@ can be spread in any way, and those that a dying worker took with it are simply 
 from __future__ import annotations
 
 import pickle
+import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -134,7 +135,11 @@ class Processes(AbstractContextManager["Processes"]):
 
     def _do(self, pieces: Sequence[Sequence[int]], done: dict[int, list[list[int]]]) -> None:
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"))
+            context = get_context("spawn")
+            # Ctrl-C is for whoever started them.
+            self._pool = ProcessPoolExecutor(
+                self._workers, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)
+            )
         waiting = {
             n: self._pool.submit(work, self._job, piece)
             for n, piece in enumerate(pieces)

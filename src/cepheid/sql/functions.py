@@ -20,7 +20,7 @@ _SHOWN = 40
 # What Spark leaves out around a text that it casts.
 _BLANKS = "".join(map(chr, (*range(0x21), 0x7F)))
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?")
+_NUMBER = re.compile(r"[+-]?([0-9]++\.?[0-9]*+|\.[0-9]++)([eE][+-]?[0-9]+)?[dDfF]?")
 _ESCAPED = re.compile(r"\\[%_\\]")  # in a pattern of `like`
 _TRUTHS = {
     **dict.fromkeys(("t", "true", "y", "yes", "1"), True),

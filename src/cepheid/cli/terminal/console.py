@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from typing import TextIO
+from collections.abc import Iterable
+from typing import Any, TextIO
 
 from rich.console import Console
 
@@ -19,7 +20,43 @@ def err() -> Console:
     return _console(sys.stderr)
 
 
-def _console(stream: TextIO) -> Console:
+class Visible:
+    """A terminal's stream for texts: what would move its cursor or change its colours is an escape.
+
+    The consoles above know their own colours from others', and write past it.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        return self.stream.write(visible(text))
+
+    def writelines(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            self.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def guard_terminal() -> None:
+    """Texts that others wrote must not rule the terminal that they are printed on."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream.isatty() and not isinstance(stream, Visible):
+            setattr(sys, name, Visible(stream))
+
+
+def visible(text: str, plain: str = "\n\t") -> str:
+    """The text with escapes in place of what cannot be printed, but for these characters."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in plain else repr(c)[1:-1] for c in text)
+
+
+def _console(stream: TextIO | Visible) -> Console:
+    stream = stream.stream if isinstance(stream, Visible) else stream
     # Values and texts are printed as they are: what looks like markup or an emoji is none.
     width = (
         None if stream.isatty() else shutil.get_terminal_size((_WIDTH_OF_NO_TERMINAL, 0)).columns

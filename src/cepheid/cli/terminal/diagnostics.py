@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from cepheid.cli.terminal.console import visible
 from cepheid.errors import Diagnostic, Severity, Span
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
@@ -28,7 +29,9 @@ def _lines(diagnostic: Diagnostic) -> Iterator[Text]:
     span, style = diagnostic.span, _STYLES[diagnostic.severity]
     place = f"{span.file or '<text>'}:{span.line}:{span.column}: " if span else ""
     kind = f"{diagnostic.severity}[{diagnostic.code}]"
-    yield Text.assemble((place, "bold"), (kind, style), ": ", one_line(diagnostic.message))
+    yield Text.assemble(
+        (one_line(place), "bold"), (kind, style), ": ", one_line(diagnostic.message)
+    )
     excerpt = _excerpt(span) if span else None
     if excerpt is not None:
         line, caret = excerpt
@@ -74,8 +77,4 @@ def _printable(text: str, substitute: str) -> str:
 
 def one_line(text: str) -> str:
     """The text without what would move a terminal's cursor or change its colours."""
-    return text if text.isprintable() else "".join(map(_visible, text))
-
-
-def _visible(character: str) -> str:
-    return character if character.isprintable() else repr(character)[1:-1]
+    return visible(text, plain="")

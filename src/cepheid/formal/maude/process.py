@@ -13,7 +13,7 @@ from typing import Any
 
 from cepheid.errors import RunError, UsageError, error
 from cepheid.formal.maude.specify import Specification
-from cepheid.semantics.machine import RUNAWAY
+from cepheid.semantics.limits import RUNAWAY
 
 
 class Maude:

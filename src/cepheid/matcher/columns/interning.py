@@ -64,6 +64,11 @@ class Pool:
     def __len__(self) -> int:
         return len(self._values)
 
+    @property
+    def in_use(self) -> int:
+        """How many values it holds."""
+        return len(self._values) - len(self._free)
+
     def value(self, number: int) -> Value:
         return self._values[number]
 

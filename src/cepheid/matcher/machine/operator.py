@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from cepheid.core.event import Event, Value
-from cepheid.core.time import Instant, format_instant
+from cepheid.core.memory import is_short
+from cepheid.core.time import Instant
 from cepheid.core.types import (
     BOOLEAN,
     DOUBLE,
@@ -20,7 +21,7 @@ from cepheid.core.types import (
     is_counted,
     is_scalar,
 )
-from cepheid.errors import Diagnostic, LateEvent, RunError, error
+from cepheid.errors import Diagnostic, LateEvent, RunError
 from cepheid.expr.python import FunctionFailed
 from cepheid.io.arrow import arrow_type, to_column
 from cepheid.matcher.columns.batches import (
@@ -48,6 +49,7 @@ from cepheid.matcher.vm.memory.access import (
     grown,
     key_lengths,
     key_words,
+    largest,
     lay_out,
     load_events,
     load_keys,
@@ -64,16 +66,20 @@ from cepheid.matcher.vm.memory.access import (
 from cepheid.matcher.vm.memory.free_lists import EVENT, RESERVE
 from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, USED, WIDTH, EventRow, Head, Region
 from cepheid.matcher.vm.memory.tables import NEVER, ResultRow, Status, StepKind
-from cepheid.matcher.vm.rows.results import MOST_DERIVED
-from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+from cepheid.semantics import limits
 from cepheid.semantics.machine import late_event
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 CHUNK = 1 << 14  # events that lie in the memory at once
+MANY_ROWS = 1 << 16  # rows that leave the memory before it grows
+MANY_VALUES = 1 << 16  # values beside those in use, before they are looked through
 Array: TypeAlias = Any  # of Arrow, whose stubs know less than it does
 KINDS = ("match", "old", "timeout")
+_CLOCK = int(Head.CLOCK)
+_ROWS = TABLE + 4 * int(Region.ROW) + USED
 
 
 class MachineOperator(Operator):
@@ -86,6 +92,8 @@ class MachineOperator(Operator):
         self._memory: Memory = lay_out(self._form, keyed=keyed)
         self._keyed = keyed
         self._ended: Diagnostic | None = None  # why the run cannot go on
+        self._aside: list[pa.Table] = []  # rows that had to leave the memory before they were taken
+        self._most_values = MANY_VALUES
         self._columns = columns_of(program)
         self._inputs = TypedColumns(program)
         self._repeated = Repeated()
@@ -124,6 +132,7 @@ class MachineOperator(Operator):
         elif instant < clock:
             raise LateEvent(late_event(instant, clock))
         self._memory[Head.UNTIL] = instant
+        self._memory[Head.SPEAKING] = 0
         self._push(StepKind.PASS_TIME)
         self._run()
         self._memory[Head.UNTIL] = NEVER
@@ -228,21 +237,40 @@ class MachineOperator(Operator):
             if status == Status.DONE:
                 return
             if status == Status.GROW:
-                self._memory = grown(self._memory)
+                self._grow()
             elif status == Status.REHASH:
                 self._memory = rehashed(self._memory)
             elif status == Status.ASK:
                 self._answer()
             elif status == Status.ENDLESS:
-                self._ended = self._endless()
-                raise RunError(self._ended)
+                self._end(limits.runaway(self._statement(Head.RUNAWAY), int(self._memory[_CLOCK])))
+            elif status == Status.ENDLESS_OUTPUT:
+                speaker = self._statement(Head.SPEAKER)
+                self._end(limits.endless_output(speaker, int(self._memory[_CLOCK])))
 
-    def _endless(self) -> Diagnostic:
-        statement = self._form.statements[int(self._memory[Head.RUNAWAY])]
-        instant = int(self._memory[Head.CLOCK])
-        fact = f"more than {MOST_DERIVED:,} events were derived from one cause"
-        hint = f"the last came from '{statement.name}' at {format_instant(instant)}"
-        return error("runaway", fact, statement.tree.span, hint)
+    def _end(self, reason: Diagnostic) -> None:
+        self._ended = reason
+        raise RunError(reason)
+
+    def _statement(self, word: int) -> ResolvedStatement:
+        return self._form.statements[int(self._memory[word])]
+
+    def _grow(self) -> None:
+        """More room for the next steps; rows that nobody has taken need none."""
+        if self._memory[_ROWS] >= MANY_ROWS:
+            self._set_aside()
+        if is_short(2 * self._memory.nbytes):  # it is copied
+            self._end(limits.outgrown(self._form.statements[largest(self._memory)]))
+        self._memory = grown(self._memory)
+
+    def _set_aside(self) -> None:
+        self._aside.append(self._rows_table())
+
+    def _forget_values(self) -> None:
+        """Gives up the values that nothing refers to any more."""
+        if self._pool.in_use > self._most_values:
+            state.clean(self._memory, self._pool, self._form)
+            self._most_values = 2 * self._pool.in_use + MANY_VALUES
 
     def _answer(self) -> None:
         site = int(self._memory[Head.SITE])
@@ -312,6 +340,15 @@ class MachineOperator(Operator):
     # -- rows --
 
     def _take_rows(self) -> pa.Table:
+        import pyarrow as pa
+
+        rows = pa.concat_tables([*self._aside, self._rows_table()])
+        self._aside = []
+        self._forget_values()
+        return rows
+
+    def _rows_table(self) -> pa.Table:
+        """The rows that lie in the memory, which gives them up."""
         import pyarrow as pa
 
         rows = rows_of(self._memory, Region.ROW)

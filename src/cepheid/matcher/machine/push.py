@@ -11,7 +11,7 @@ import numpy as np
 from cepheid.core.event import Event, SortKey, Value
 from cepheid.core.time import Instant
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
-from cepheid.errors import Diagnostic, LateEvent, RunError
+from cepheid.errors import LateEvent, RunError
 from cepheid.matcher.columns.interning import bits_double
 from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.operator import columns_of, derived_types
@@ -72,7 +72,7 @@ class Matcher(MachineOperator):
             )
             for s in form.statements
         )
-        self._ended: Diagnostic | None = None  # why the run cannot go on
+        self._found: list[Event] = []  # rows that had to leave the memory before they were taken
         self._make_records(1)
         self._taken = np.empty(0, dtype=np.int64)  # room for the words of rows
 
@@ -134,6 +134,7 @@ class Matcher(MachineOperator):
         elif instant < clock:
             raise LateEvent(late_event(instant, clock))
         self._memory[Head.UNTIL] = instant
+        self._memory[Head.SPEAKING] = 0
         self._push(StepKind.PASS_TIME)
         rows = self._rows_so_far()
         self._memory[Head.UNTIL] = NEVER
@@ -145,12 +146,15 @@ class Matcher(MachineOperator):
             raise RunError(self._ended)
 
     def _rows_so_far(self) -> list[Event]:
-        try:
-            self._run()
-        except RunError as end:
-            self._ended = end.diagnostics[0]
-            raise
-        return self._take_events() if self._memory[_ROWS] else []
+        self._run()
+        found, self._found = self._found, []
+        if self._memory[_ROWS]:
+            found += self._take_events()
+        self._forget_values()
+        return found
+
+    def _set_aside(self) -> None:
+        self._found += self._take_events()
 
     # -- records --
 

@@ -72,9 +72,7 @@ _LEFT_OUT = {
 
 def save(memory: Memory, pool: Pool, form: MachineProgram) -> bytes:
     """The state between two calls."""
-    collect(memory)
-    forget(memory)  # answers may have numbers of the pool
-    pool.keep(np.append(np.arange(form.constants), _pooled(memory)))
+    clean(memory, pool, form)
     parts = [memory[:TABLE], *_tables(memory)]
     words = np.concatenate(parts)
     pooled = pool.save()
@@ -82,6 +80,13 @@ def save(memory: Memory, pool: Pool, form: MachineProgram) -> bytes:
         len(pooled).to_bytes(8, "little") + pooled + words.astype("<i8").tobytes(), 1
     )
     return _seal(form).close(payload)
+
+
+def clean(memory: Memory, pool: Pool, form: MachineProgram) -> None:
+    """Between two calls: gives back all rows and values that nothing refers to."""
+    collect(memory)
+    forget(memory)  # answers may have numbers of the pool
+    pool.keep(np.append(np.arange(form.constants), _pooled(memory)))
 
 
 def _pooled(memory: Memory) -> Words:

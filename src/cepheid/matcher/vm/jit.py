@@ -98,7 +98,8 @@ def entry(signature: object) -> Callable[[Callable[..., Any]], Any]:
     def compile(function: Callable[..., Any]) -> Any:
         if not _IS_COMPILED:
             return function
-        compiled: Any = njit(**_OPTIONS)(function)
+        # Other threads go on meanwhile: one of them may have to end the process (`cli/interrupt.py`).
+        compiled: Any = njit(**_OPTIONS, nogil=True)(function)
         compiled._cache = _kept(function)
         with _linked_into(function.__qualname__):
             compiled.compile(signature)

@@ -64,7 +64,9 @@ from cepheid.matcher.vm.rows.windows import (
     start_window,
     window_due,
 )
+from cepheid.semantics import limits
 
+MOST_INSTANTS = limits.MOST_INSTANTS
 CLOCK, ANSWERS, USED_ANSWERS = int(Head.CLOCK), int(Head.ANSWERS), int(Head.USED_ANSWERS)
 EVENT_TYPE, INSTANT, SEQUENCE = int(EventRow.TYPE), int(EventRow.INSTANT), int(EventRow.SEQUENCE)
 EVENT_KEY, MARK, NULLS = int(EventRow.KEY), int(EventRow.MARK), int(EventRow.NULLS)
@@ -163,6 +165,7 @@ def take(memory):
             continue
         memory[CLOCK] = instant
         memory[Head.CURSOR] += 1
+        memory[Head.SPEAKING] = 0
         if memory[event + EVENT_TYPE] == NONE:
             continue
         consumers = at(memory, Region.TYPE, memory[event + EVENT_TYPE])
@@ -495,6 +498,10 @@ def tick(memory, limit):
         memory[Head.NEXT_DUE] = due
         if due > limit:
             return Status.DONE
+        if speaks_for_ever(memory):
+            return Status.ENDLESS_OUTPUT
+        if memory[Head.FRESH] > memory[Head.LIMIT]:  # between two instants all is as between events
+            collect(memory)
         waiting = memory[steps]
         push(memory, StepKind.TICK, limit, 0, 0, 0)
         push(memory, StepKind.DRAIN, 0, 0, 0, 0)
@@ -506,6 +513,15 @@ def tick(memory, limit):
         if status != Status.DONE or not is_over:
             return status
         memory[steps] = waiting
+
+
+@part
+def speaks_for_ever(memory):
+    """Counts the instants at which timers give rows while no event comes."""
+    if memory[Head.REPORTED] != memory[Head.REPORTED_BEFORE]:
+        memory[Head.REPORTED_BEFORE] = memory[Head.REPORTED]
+        memory[Head.SPEAKING] += 1
+    return memory[Head.SPEAKING] > MOST_INSTANTS
 
 
 @part

@@ -56,6 +56,7 @@ from cepheid.matcher.vm.memory.tables import (
     RunningRow,
     StepKind,
     TruthRow,
+    WindowRow,
 )
 from cepheid.matcher.vm.rows.sort_keys import key_from_outside, key_length, write_key
 
@@ -324,6 +325,20 @@ def rows_of(memory: Memory, region: int) -> Any:
     """The rows in use, as a table that is a view of the memory."""
     begin, width, _, used = memory[TABLE + 4 * region : TABLE + 4 * region + 4]
     return memory[begin : begin + width * used].reshape(used, width)
+
+
+def largest(memory: Memory) -> int:
+    """The statement that keeps the most: partitions, instances, rows of windows, groups."""
+    statements = rows_of(memory, Region.RUNNING)[:, RunningRow.STATEMENT]
+    live, items, groups = (rows_of(memory, r) for r in (Region.LIVE, Region.ITEM, Region.GROUP))
+    windows = rows_of(memory, Region.WINDOW)
+    kept = [
+        statements,
+        statements[live[live[:, LiveRow.ALIVE] == 1, LiveRow.RUNNING]],
+        statements[items[items[:, ItemRow.WINDOW] != NONE, ItemRow.RUNNING]],
+        windows[groups[groups[:, GroupRow.WINDOW] != NONE, GroupRow.WINDOW], WindowRow.STATEMENT],
+    ]
+    return int(np.bincount(np.concatenate(kept)).argmax())
 
 
 @entry("void(int64[::1], int64, int64[::1])")

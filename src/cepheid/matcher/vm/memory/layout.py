@@ -65,6 +65,10 @@ class Head(Declared):
     SLOTS = auto()  # place of the first value in an event
     KEYED = auto()  # whether rows carry sort keys
     RUNAWAY = auto()  # the statement that derived too much
+    REPORTED = auto()  # how many rows there have ever been
+    REPORTED_BEFORE = auto()  # and by the instant before the one at hand
+    SPEAKING = auto()  # instants at which timers have given rows since the last event
+    SPEAKER = auto()  # the statement that gave the last row
     IS_OLD = auto()  # istream() and its like ask
     STAGE = auto()  # of the firing timer: a `TimerStage`
     FIRING = auto()  # the running statement whose window or rate fires

@@ -18,9 +18,9 @@ class Status(Declared):
     DONE = auto()
     ASK = auto()
     GROW = auto()
-    FLUSH = auto()
     REHASH = auto()
     ENDLESS = auto()
+    ENDLESS_OUTPUT = auto()
 
 
 class NodeRow(Declared):

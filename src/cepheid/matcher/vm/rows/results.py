@@ -8,11 +8,12 @@ from cepheid.matcher.vm.memory.free_lists import EVENT
 from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, USED, EventRow, Head, Region, at
 from cepheid.matcher.vm.memory.tables import ResultKind, ResultRow, StatementRow, Status
 from cepheid.matcher.vm.rows.sort_keys import extend_key
+from cepheid.semantics.limits import RUNAWAY
 
 CLOCK = int(Head.CLOCK)
 EVENT_TYPE, INSTANT, SEQUENCE = int(EventRow.TYPE), int(EventRow.INSTANT), int(EventRow.SEQUENCE)
 EVENT_KEY, MARK, NULLS = int(EventRow.KEY), int(EventRow.MARK), int(EventRow.NULLS)
-MOST_DERIVED = 100_000
+MOST_DERIVED = RUNAWAY
 NEW, REMOVED = 1, 2  # streams, as bits
 
 
@@ -54,6 +55,8 @@ def emit(memory, statement, event, stream, place_stream, place):
         entry = TABLE + 4 * Region.ROW + USED
         row = at(memory, Region.ROW, memory[entry])
         memory[entry] += 1
+        memory[Head.REPORTED] += 1
+        memory[Head.SPEAKER] = statement
         memory[row + ResultRow.EVENT] = event
         memory[row + ResultRow.STATEMENT] = statement
         # Where only removed rows are reported, they are what was asked for.

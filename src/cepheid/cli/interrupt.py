@@ -1,0 +1,32 @@
+"""Ctrl-C ends every command soon, whatever it is in the middle of.
+
+Python hears of a signal between two steps of its own, and raises KeyboardInterrupt. A solver, Spark
+and the compiled matcher may be busy for much longer; a thread that waits for the signal is not.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from threading import Thread
+
+INTERRUPTED = 130  # as shells count: 128 and the number of the signal
+_PATIENCE = 1.5  # seconds, in which a command may put away what it has begun
+
+
+def end_when_interrupted() -> None:
+    """From now on Ctrl-C ends this process, if that does not end by itself."""
+    if os.name != "posix":
+        return
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    Thread(target=_watch, args=(reading,), name="Ctrl-C", daemon=True).start()
+
+
+def _watch(signals: int) -> None:
+    while signal.SIGINT not in os.read(signals, 64):
+        pass
+    time.sleep(_PATIENCE)
+    os._exit(INTERRUPTED)
