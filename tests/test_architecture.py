@@ -28,7 +28,7 @@ LAYERS = (
     {"simulation", "bitemporal", "actions"},
     {"result", "verbs", "build", "spark"},
     {"live", "pipelines", "realtime"},
-    {"cli", "__main__"},
+    {"cli", "__main__", "notebook"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 # Layers that stand side by side and do not know each other.

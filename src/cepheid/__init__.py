@@ -29,6 +29,8 @@ from cepheid.errors import (
 )
 
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
     from cepheid import actions as actions
     from cepheid import live as live
     from cepheid import realtime as realtime
@@ -172,6 +174,13 @@ if not TYPE_CHECKING:  # type checkers know all names from above, and refuse oth
         if home is None:
             raise AttributeError(f"module 'cepheid' has no attribute {name!r}")
         return getattr(import_module(home), name)
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """`%load_ext cepheid`: see `cepheid.notebook`."""
+    from cepheid import notebook
+
+    notebook.load_ipython_extension(shell)
 
 
 def __dir__() -> list[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
+from unicodedata import combining, east_asian_width
 
 
 class Severity(StrEnum):
@@ -32,6 +33,36 @@ class Span:
     def to(self, other: Span) -> Span:
         """From the start of this span to the end of the other."""
         return Span(self.line, self.column, other.end_line, other.end_column, self.file)
+
+
+_WIDEST = 96  # of a line; of longer ones, the part around the place is shown
+_BEFORE = 40  # of it, what stands before the place
+
+
+def excerpt(line: str, span: Span) -> tuple[str, str] | None:
+    """The line of a place as far as it is worth showing, and the carets under it."""
+    line = "".join(c if c.isprintable() else " " for c in line.rstrip("\r\n"))
+    if span.column > len(line) + 1:
+        return None
+    at = span.column - 1
+    end = span.end_column - 1 if span.end_line == span.line else len(line)
+    start = max(0, at - _BEFORE) if len(line) > _WIDEST else 0
+    stop = start + _WIDEST
+    before, under = line[start:at], line[at : min(end, stop)]
+    left, right = "…" if start else "", "…" if stop < len(line) else ""
+    caret = " " * _cells(left + before) + "^" * max(1, _cells(under))
+    return f"{left}{line[start:stop]}{right}".rstrip(), caret
+
+
+def _cells(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(2 if east_asian_width(c) in "WF" else 0 if combining(c) else 1 for c in text)
+
+
+def excerpt_in(span: Span | None, sources: Mapping[str, str]) -> tuple[str, str] | None:
+    """The same of a place in one of several texts; None where that text is not known."""
+    lines = sources.get(span.file or "<text>", "").split("\n") if span else ()
+    return excerpt(lines[span.line - 1], span) if span and span.line <= len(lines) else None
 
 
 # One line per code: what the finding means. `cepheid explain --code` and the reference print it.
@@ -267,15 +298,28 @@ def is_slip(diagnostic: Diagnostic) -> bool:
     return diagnostic.hint is not None and diagnostic.hint.startswith(_SLIP)
 
 
+def told(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> str:
+    """Findings one after the other, each with its line and a caret where the text is known."""
+    lines: list[str] = []
+    for diagnostic in diagnostics:
+        lines.append(str(diagnostic))
+        lines += [f"    {line}" for line in excerpt_in(diagnostic.span, sources) or ()]
+    return "\n".join(lines)
+
+
 class CepheidError(Exception):
     """The root of everything that Cepheid raises on purpose."""
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
-        super().__init__("\n".join(map(str, diagnostics)))
+        super().__init__(*diagnostics)
         self.diagnostics = diagnostics
+        self.sources: Mapping[str, str] = {}  # the texts that the diagnostics are about, if known
 
-    def __reduce__(self) -> tuple[type[CepheidError], tuple[Diagnostic, ...]]:
-        return type(self), self.diagnostics
+    def __str__(self) -> str:
+        return told(self.diagnostics, self.sources)
+
+    def __reduce__(self) -> tuple[type[CepheidError], tuple[Diagnostic, ...], dict[str, object]]:
+        return type(self), self.diagnostics, {"sources": self.sources}
 
 
 class ProgramError(CepheidError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +9,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 from cepheid.core.event import Event
+from cepheid.core.html import Html, element, table, together
 from cepheid.core.time import format_instant
 from cepheid.core.types import EventType
 from cepheid.core.values import shown
 from cepheid.errors import Diagnostic, UsageError, error, suggest
-from cepheid.io import encode, to_arrow, to_pandas
+from cepheid.io import to_arrow, to_pandas
+from cepheid.io.encode import encode_value
 from cepheid.io.rows import RowTable
 
 if TYPE_CHECKING:
@@ -85,8 +86,11 @@ class Result(Sequence[Event]):
     def to_arrow(self) -> pa.Table:
         return to_arrow(self.events, self.types, self.derived)
 
-    def to_pandas(self) -> pd.DataFrame:
-        return to_pandas(self.events, self.types, self.derived)
+    def to_pandas(self, type: str | None = None) -> pd.DataFrame:
+        """All events with the columns of all types, or those of one type with its own."""
+        if type is None:
+            return to_pandas(self.events, self.types, self.derived)
+        return to_pandas(self.of(type), self.types, [type])
 
     def counts(self) -> dict[str, int]:
         """How many events of each type there are."""
@@ -100,25 +104,17 @@ class Result(Sequence[Event]):
 
     def _repr_html_(self) -> str:
         """One table per type, for notebooks."""
-        return (
-            "".join(_html_table(type, self.of(type)) for type in self.counts())
-            or "<p>nothing found</p>"
-        )
+        if not self.events:
+            return element("p", "nothing found")
+        return together(part for type in self.counts() for part in _tables(type, self.of(type)))
 
 
-def _html_table(type: str, events: Sequence[Event]) -> str:
+def _tables(type: str, events: Sequence[Event]) -> Iterator[Html]:
     names = list(events[0])
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in ["time", *names])
-    body = "".join(_html_row(event, names) for event in events[:_SHOWN])
-    rest = f"<p>{len(events) - _SHOWN} more rows</p>" if len(events) > _SHOWN else ""
-    caption = f"<caption>{html.escape(type)} ({len(events)})</caption>"
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
-
-
-def _html_row(event: Event, names: Sequence[str]) -> str:
-    values = encode(event)
-    cells = [
-        format_instant(event.instant),
-        *("" if values[n] is None else values[n] for n in names),
-    ]
-    return "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in cells) + "</tr>"
+    rows = (
+        (format_instant(event.instant), *(encode_value(event[name]) for name in names))
+        for event in events[:_SHOWN]
+    )
+    yield table(f"{type} ({len(events)})", ["time", *names], rows)
+    if len(events) > _SHOWN:
+        yield element("p", f"{len(events) - _SHOWN} more rows")

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TypeAlias, Union
 
+from cepheid.core.html import table
 from cepheid.core.time import Instant, format_instant, to_datetime
 
 # The place of an event in the order of all events and rows, however the input was split; see
@@ -89,6 +90,10 @@ class Event(Mapping[str, Value]):
 
     def _head(self) -> tuple[str, Instant, bool, bool]:
         return self.type, self.instant, self.is_old, self.is_timeout
+
+    def _repr_html_(self) -> str:
+        title = f"{self.type} {format_instant(self.instant)}{' (old)' if self.is_old else ''}"
+        return table(title, list(self), [list(self.values_.values())])
 
     def __repr__(self) -> str:
         old = ", old" if self.is_old else ""

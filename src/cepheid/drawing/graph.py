@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
+from typing import TypeAlias
 
 from cepheid.drawing.layers import (
     LINE,
     MARGIN,
+    ROW,
     Box,
     Edge,
     Key,
@@ -47,7 +50,10 @@ def _dot_text(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _boxes(graph: Graph) -> list[Box]:
+Notes: TypeAlias = Mapping[str, tuple[str, ...]]  # lines for the boxes of statements, by name
+
+
+def _boxes(graph: Graph, notes: Notes = MappingProxyType({})) -> list[Box]:
     taken = dict.fromkeys(n for s in range(len(graph.statements)) for n in graph.inputs_of(s))
     classes = {declared.name: level for declared, level in _classes(graph)}
     boxes = [
@@ -56,7 +62,8 @@ def _boxes(graph: Graph) -> list[Box]:
     boxes += [Box(f"type:{n}", level, (n,), is_input=not level) for n, level in classes.items()]
     for number, statement in enumerate(graph.statements):
         into = (f"into {statement.target}",) if statement.target != statement.name else ()
-        boxes.append(Box(_key(graph, number), graph.levels[number], (statement.name, *into)))
+        lines = (statement.name, *into, *notes.get(statement.name, ()))
+        boxes.append(Box(_key(graph, number), graph.levels[number], lines))
     return boxes
 
 
@@ -106,14 +113,15 @@ def _key(graph: Graph, number: int) -> Key:
 # SVG.
 
 
-def to_svg(graph: Graph) -> str:
-    """A picture that needs no other tool."""
-    boxes, edges, red = _boxes(graph), _edges(graph), _cyclic(graph)
+def to_svg(graph: Graph, notes: Notes = MappingProxyType({})) -> str:
+    """A picture that needs no other tool; `notes` are more lines for the boxes of statements."""
+    boxes, edges, red = _boxes(graph, notes), _edges(graph), _cyclic(graph)
     routes = {edge: route_of(edge, {b.key: b for b in boxes}) for edge in edges if edge not in red}
     lanes = [box for route in routes.values() for box in route[1:-1]]
     steps = [(a.key, b.key) for route in routes.values() for a, b in pairwise(route)]
     columns = ordered([*boxes, *lanes], steps)
-    placed, width, height = place_boxes(columns)
+    highest = max((box.height for box in boxes), default=0)
+    placed, width, height = place_boxes(columns, row=max(ROW, highest + ROW - 2 * LINE))
     parts = [_head(width, height), *_titles(columns, placed)]
     for edge, route in routes.items():
         parts.append(path_of(edge, [placed[box.key] for box in route]))

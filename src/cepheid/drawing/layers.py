@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 _CHARACTER, _PAD = 7.2, 9  # of a text, in pixels
 LINE = 16
-_ROW, _LANE, _GAP = 46, 22, 90
+ROW, _LANE, _GAP = 46, 22, 90
 MARGIN = 24
 _SWEEPS = 12
 
@@ -85,7 +85,7 @@ def _mean(values: Sequence[float], otherwise: float) -> float:
 
 
 def place_boxes(
-    columns: Sequence[Sequence[Box]], row: float = _ROW, gap: float = _GAP
+    columns: Sequence[Sequence[Box]], row: float = ROW, gap: float = _GAP
 ) -> tuple[dict[Key, Placed], float, float]:
     """Columns side by side, each spread over the height of the tallest."""
 

@@ -119,8 +119,9 @@ def rows_schema(program: ResolvedProgram, *, why: bool = False) -> pa.Schema:
     ]
     if why:
         time = pa.timestamp("us", "UTC")
-        cause = {"type": pa.string(), "time": time, "sequence": pa.int64()}
-        fields.append(pa.field(CAUSES, pa.list_(pa.struct(cause))))
+        names = {"type": pa.string(), "time": time, "sequence": pa.int64()}
+        cause = pa.struct([pa.field(name, type) for name, type in names.items()])
+        fields.append(pa.field(CAUSES, pa.list_(cause)))
     for name, attributes in derived_types(program).items():
         members = [pa.field(a, arrow_type(t, program.types)) for a, t in attributes.items()]
         fields.append(pa.field(name, pa.struct(members)))

@@ -19,7 +19,7 @@ from typing import Protocol
 
 import numpy as np
 
-from cepheid.errors import RunError, error
+from cepheid.errors import RunError, UsageError, error
 from cepheid.matcher.row_counts import open_row_counts
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.simulation.factories import Maker, Run, TimeRange, Words
@@ -113,7 +113,17 @@ class Processes(AbstractContextManager["Processes"]):
     """In other processes of this machine."""
 
     def __init__(self, job: SimulationJob, workers: int) -> None:
-        self._job = pickle.dumps(job)
+        try:
+            self._job = pickle.dumps(job)
+        except Exception as problem:  # pickle says in many ways that it cannot take a function
+            functions = job.program.tree.functions
+            if not functions:
+                raise
+            names = ", ".join(f"'{function.name}'" for function in functions)
+            fact = f"{names} cannot be sent to other processes: {problem}"
+            raise UsageError(
+                error("usage", fact, hint="define it in a module, at the top")
+            ) from None
         self._workers = workers
         self._pool: ProcessPoolExecutor | None = None
         self.wave = 2 * _WAVE * workers

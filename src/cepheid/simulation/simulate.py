@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from cepheid.core.event import Event
+from cepheid.core.html import table
 from cepheid.core.time import Period, clock_after
 from cepheid.engines.common.intake import runnable, with_schemas
 from cepheid.engines.common.progress import Progress, no_progress
@@ -116,6 +117,11 @@ class Simulation:
             shown = "" if ratio is None else f"{ratio:.6g}"
             writer.writerow([name, *(f"{number:.6g}" for number in numbers), shown])
         return text.getvalue()
+
+    def _repr_html_(self) -> str:
+        head, *rows = csv.reader(io.StringIO(self.to_csv()))
+        title = f"{self.runs:,} runs, seed {self.seed}; {100 * self.confidence:g} percent intervals"
+        return table(title, head, rows)
 
     def __repr__(self) -> str:
         means = ", ".join(f"{s.mean:.4g} {name}" for name, s in self.events.items())

@@ -8,6 +8,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cepheid.core.html import element, table, together
+from cepheid.core.time import format_instant
 from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.simulation.factories import Words
@@ -67,6 +69,17 @@ class Verdict:
         if self.holds is not None:
             return "holds" if self.holds else "broken"
         return "within-precision" if self.is_close else "open"
+
+    def _repr_html_(self) -> str:
+        """The answer, how sure it is, and the events of a run that breaks the property."""
+        from cepheid.simulation.wording import answer, reasons
+
+        parts = [element("p", element("b", answer(self)))]
+        parts += [element("p", reason) for reason in reasons(self, is_planned=False)]
+        if self.trace is not None:
+            events = ((e.type, format_instant(e.instant), e.values_) for e in self.trace.events)
+            parts.append(table("a run that breaks it", ("type", "time", "attributes"), events))
+        return together(parts)
 
     def to_json(self) -> dict[str, object]:
         found: dict[str, object] = {

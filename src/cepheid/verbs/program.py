@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from cepheid.analysis.races import has_open_order, priorities_by_level
-from cepheid.errors import Diagnostic, ProgramError, Severity, Span, UsageError, error, is_slip
+from cepheid.drawing.shown import DrawnGraph, Findings, Plan, program_html
+from cepheid.engines.common.intake import runnable
+from cepheid.errors import (
+    CepheidError,
+    Diagnostic,
+    ProgramError,
+    Severity,
+    Span,
+    UsageError,
+    error,
+    is_slip,
+)
 from cepheid.expr.python import PythonFunction
 from cepheid.io.type_arguments import GivenTypes, event_types
 from cepheid.lang import DEFAULT, LANGUAGES
 from cepheid.lang.language import Language
-from cepheid.program.graph import Graph
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.serialize import from_json, to_json
 from cepheid.program.tree import Declaration, ProgramTree
@@ -77,7 +88,8 @@ class Program:
         )
         if any(problem.severity is Severity.ERROR for problem in problems):
             found = [*problems, *_certain(program.resolve().problems)]
-            raise ProgramError(*_in_order(dict.fromkeys(found), program.sources))
+            with program.sources_told():
+                raise ProgramError(*_in_order(dict.fromkeys(found), program.sources))
         return program
 
     def resolve(self) -> ResolvedProgram:
@@ -85,18 +97,33 @@ class Program:
         return pipeline.resolve(self.tree, self.types)
 
     def check(self, *, without: Collection[str] = ()) -> list[Diagnostic]:
-        """Everything that can be said about the program before it runs.
+        """Everything that can be said about the program before it runs, a list that shows its places.
 
         `without` names analyses to leave out; `CHECKS` are all of them.
         """
         for name in without:
             choose(name, CHECKS, "analysis")
         findings = pipeline.check(self.tree, self.types, without)
-        return _in_order([*self.warnings, *findings], self.sources)
+        return Findings(_in_order([*self.warnings, *findings], self.sources), self.sources)
 
-    def graph(self) -> Graph:
-        """Which statement depends on which, in levels."""
-        return pipeline.depend(self.resolve())
+    def graph(self) -> DrawnGraph:
+        """Which statement depends on which, in levels; notebooks draw it."""
+        return DrawnGraph.of(pipeline.depend(self.resolve()))
+
+    def plan(self) -> Plan:
+        """By what the events of each statement can be split, and how long they matter."""
+        with self.sources_told():
+            resolved = runnable(self.resolve())
+        return Plan.of(pipeline.depend(resolved), pipeline.plan(resolved))
+
+    @contextmanager
+    def sources_told(self) -> Iterator[None]:
+        """Errors about the program show their places in its texts."""
+        try:
+            yield
+        except CepheidError as problem:
+            problem.sources = problem.sources or self.sources
+            raise
 
     def language_at(self, place: Span | None) -> Language:
         """The language of the text at a place; of what comes from no text, the default."""
@@ -175,6 +202,10 @@ class Program:
 
     def __str__(self) -> str:
         return self.to_text()
+
+    def _repr_html_(self) -> str:
+        """Its texts, or what it would be as one, in colours."""
+        return program_html(self.sources.values() or (self.to_text(),))
 
     def __repr__(self) -> str:
         count, classes = len(self.tree.statements), len(self.tree.classes)

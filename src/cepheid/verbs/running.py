@@ -114,7 +114,8 @@ def run(
         on_problem=skipped.append if on_error == "skip" else fail,
         progress=progress,
     )
-    outcome = pipeline.run(chosen, request)
+    with program.sources_told():
+        outcome = pipeline.run(chosen, request)
     emit(outcome.notes, stacklevel=2)
     return Result(
         outcome.rows,
@@ -153,7 +154,8 @@ def open(
         fact = "a saved state has a clock of its own"
         raise UsageError(error("usage", fact, hint="leave out start"))
     begin = None if start is None else instant_of(start)
-    resolved = with_schemas(runnable(program.resolve()))
+    with program.sources_told():
+        resolved = with_schemas(runnable(program.resolve()))
     return Session(chosen.open_runner(resolved, timed_out=timed_out, why=why), begin, state)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from rich.console import RenderableType
 
-from cepheid.analysis.keys import Path
 from cepheid.analysis.plan import StatementPlan
+from cepheid.analysis.plan_words import key_words, span_words, state_words
 from cepheid.analysis.stages import Stage, stages
 from cepheid.cli.stages import class_plan
 from cepheid.cli.terminal.text_table import Column, TextTable
@@ -16,8 +16,6 @@ from cepheid.expr.printing import print_expr
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import Program
 from cepheid.verbs.pipeline import plan as plan_of
-
-Key = Mapping[str, tuple[Path, ...]] | None
 
 
 def text(program: Program) -> Iterator[RenderableType]:
@@ -42,7 +40,7 @@ def text(program: Program) -> Iterator[RenderableType]:
 def _keys(plans: tuple[StatementPlan, ...]) -> TextTable:
     table = TextTable([Column("statement"), Column("splits by"), Column("because")], is_spaced=True)
     for plan in plans:
-        table.add(plan.statement.name, _key(plan.split.by), plan.key_reason)
+        table.add(plan.statement.name, key_words(plan.split.by), plan.key_reason)
     return table
 
 
@@ -50,8 +48,7 @@ def _kept(plans: tuple[StatementPlan, ...]) -> TextTable:
     names = ("statement", "its events matter for", "state", "runs on")
     table = TextTable([Column(name) for name in names])
     for plan in plans:
-        spans = {name: _span(span) for name, span in plan.retention.spans.items()}
-        table.add(plan.statement.name, _per_type(spans), _state(plan), plan.runs_on)
+        table.add(plan.statement.name, span_words(plan), state_words(plan), plan.runs_on)
     return table
 
 
@@ -61,7 +58,7 @@ def _stages(together: tuple[Stage, ...]) -> TextTable:
     for number, stage in enumerate(together, start=1):
         table.add(
             str(number),
-            _key(stage.key),
+            key_words(stage.key),
             ", ".join(statement.name for statement in stage.statements),
             "\n".join(_source(name, stage) for name in stage.inputs),
             ", ".join(stage.outputs),
@@ -93,34 +90,6 @@ def _on_spark(program: ResolvedProgram, together: tuple[Stage, ...]) -> Iterator
             yield f"\nOn Spark one part runs {names}: {one.logical.reason}."
         if one.runs_on_reference:
             yield f"\nOn Spark the reference runs {names}: {OWN_ROWS}."
-
-
-def _key(by: Key) -> str:
-    if by is None:
-        return "nothing: one part sees all events"
-    if not by:
-        return "anything"
-    return _per_type({name: ", ".join(".".join(p) for p in paths) for name, paths in by.items()})
-
-
-def _per_type(facts: Mapping[str, str]) -> str:
-    """What holds for each type; said once where it is the same for all."""
-    if len(set(facts.values())) < 2:
-        return next(iter(facts.values()), "")
-    return "\n".join(f"{name}: {fact}" for name, fact in facts.items())
-
-
-def _span(microseconds: int | None) -> str:
-    if microseconds is None:
-        return "ever"
-    return str(Period(microseconds)) if microseconds else "its instant"
-
-
-def _state(plan: StatementPlan) -> str:
-    kept = plan.retention
-    if kept.grows is not None:
-        return f"unbounded: {kept.grows}"
-    return f"bounded, one for each {kept.one_per}" if kept.one_per else "bounded"
 
 
 def _source(name: str, stage: Stage) -> str:

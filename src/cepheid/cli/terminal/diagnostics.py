@@ -6,17 +6,14 @@ import os
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
 from cepheid.cli.terminal.console import visible
-from cepheid.errors import Diagnostic, Severity, Span
+from cepheid.errors import Diagnostic, Severity, Span, excerpt
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 _INDENT = "    "
-_WIDEST = 96  # of a source line; of longer ones, the part around the place is shown
-_BEFORE = 40  # of it, what stands before the place
 
 
 def show(diagnostics: Iterable[Diagnostic], console: Console) -> None:
@@ -44,35 +41,20 @@ def _lines(diagnostic: Diagnostic) -> Iterator[Text]:
 
 
 def _excerpt(span: Span) -> tuple[str, str] | None:
-    """The line of a place as far as it is worth showing, and the carets under it."""
     line = _source_line(span)
-    if line is None or span.column > len(line) + 1:
-        return None
-    at = span.column - 1
-    end = span.end_column - 1 if span.end_line == span.line else len(line)
-    start = max(0, at - _BEFORE) if len(line) > _WIDEST else 0
-    stop = start + _WIDEST
-    before, under = line[start:at], line[at : min(end, stop)]
-    left, right = "…" if start else "", "…" if stop < len(line) else ""
-    caret = " " * cell_len(left + before) + "^" * max(1, cell_len(under))
-    return f"{left}{line[start:stop]}{right}".rstrip(), caret
+    return None if line is None else excerpt(line, span)
 
 
 def _source_line(span: Span) -> str | None:
-    """The line of a text file, one cell per odd character; None where there is nothing to show."""
+    """The line of a text file; None where there is nothing to show."""
     file = span.file or ""
     if file.endswith(".parquet") or not os.path.isfile(file):
         return None
     try:
         with open(file, encoding="utf-8", errors="replace") as stream:
-            line = next(islice(stream, span.line - 1, None), None)
+            return next(islice(stream, span.line - 1, None), None)
     except OSError:
         return None
-    return None if line is None else _printable(line.rstrip("\r\n"), " ")
-
-
-def _printable(text: str, substitute: str) -> str:
-    return "".join(c if c.isprintable() else substitute for c in text)
 
 
 def one_line(text: str) -> str:
