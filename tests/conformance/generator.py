@@ -59,7 +59,13 @@ INPUTS = ("A", "B", "C")
 COMPARISONS = ("=", "<", "<=", ">", ">=", "!=", "is", "is not")
 NUMBERS = ("1", "0", "2", "1L", "0.5", "1.5f")
 TEXTS = ("'x'", "'y'", "'b'", "''")
-SCHEDULES = tuple(f"timer:at(*, *, *, *, *, {s})" for s in ("*/2", "3", "[0, 5, 7]"))
+SCHEDULES = (
+    *(
+        f"timer:at(*, *, *, *, *, {s})"
+        for s in ("*/2", "3", "[0, 5, 7]", "*/2, 500", "*, '+01:00'")
+    ),
+    "timer:at(*, *, [1 weekday, last], *, [2, 4 last], */3)",
+)
 PERIODS = ("1 sec", "2 sec", "3 sec", "500 msec")
 
 
