@@ -191,7 +191,28 @@ def schedules() -> SearchStrategy[Schedule]:
         low, high = RANGES[name]
         return optional(st.frozensets(st.integers(low, high), min_size=1, max_size=5))
 
-    return st.builds(Schedule, **{name: values(name) for name in RANGES})
+    def rule(name: str) -> SearchStrategy[frozenset[int]]:
+        return values(name).map(lambda found: found or frozenset())
+
+    return st.builds(
+        Schedule,
+        **{name: values(name) for name in RANGES},
+        last_weekdays=rule("weekdays"),
+        working_days=rule("days"),
+        last_day=st.booleans(),
+        last_working_day=st.booleans(),
+        zone=optional(st.sampled_from(("Europe/Zurich", "America/New_York", "+05:30"))),
+    ).map(_without_idle_rules)
+
+
+def _without_idle_rules(schedule: Schedule) -> Schedule:
+    """Where every day fits, rules about days say nothing, and no text has them."""
+    if schedule.days is None:
+        none = frozenset[int]()
+        schedule = replace(schedule, last_day=False, last_working_day=False, working_days=none)
+    return (
+        schedule if schedule.weekdays is not None else replace(schedule, last_weekdays=frozenset())
+    )
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from functools import singledispatch
 from typing import Any, cast
@@ -14,7 +15,7 @@ from cepheid.expr.printing import print_type
 from cepheid.pattern import algebra
 from cepheid.pattern import tree as pattern
 from cepheid.pattern.policy import CONTEXTS
-from cepheid.pattern.schedule import RANGES
+from cepheid.pattern.schedule import Schedule
 from cepheid.program import tree as program
 
 _ENDS = {
@@ -218,7 +219,7 @@ def _(node: pattern.Interval) -> cep.Pattern:
 
 @pattern_of.register
 def _(node: pattern.At) -> cep.Pattern:
-    fields: Any = {name: getattr(node.schedule, name) for name in RANGES}
+    fields: Any = {f.name: getattr(node.schedule, f.name) for f in dataclasses.fields(Schedule)}
     return cep.at(**fields)
 
 

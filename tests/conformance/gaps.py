@@ -115,6 +115,11 @@ GAPS = (
         "vepl",
     ),
     _maude(
+        "a schedule with days by rules, parts of seconds or a zone",
+        "its calendar has days, and times of day in UTC, as numbers",
+        "select * from pattern [timer:at(*, *, last, *, *)];",
+    ),
+    _maude(
         "a sum of 32-bit floats",
         "it has doubles alone",
         "create schema A (f float);\nselect sum(f) as f from A;",

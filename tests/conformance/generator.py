@@ -64,7 +64,13 @@ COMPARISONS = ("=", "<", "<=", ">", ">=", "!=", "is", "is not")
 NUMBERS = ("1", "0", "2", "1L", "0.5", "1.5f")
 TEXTS = ("'x'", "'y'", "'b'", "''")
 TIMES = ("cast('2026-03-29T01:30:00Z', timestamp)", "cast('1970-01-01', date)")
-SCHEDULES = tuple(f"timer:at(*, *, *, *, *, {s})" for s in ("*/2", "3", "[0, 5, 7]"))
+SCHEDULES = (
+    *(
+        f"timer:at(*, *, *, *, *, {s})"
+        for s in ("*/2", "3", "[0, 5, 7]", "*/2, 500", "*, '+01:00'")
+    ),
+    "timer:at(*, *, [1 weekday, last], *, [2, 4 last], */3)",
+)
 PERIODS = ("1 sec", "2 sec", "3 sec", "500 msec")
 
 

@@ -5,8 +5,14 @@ Rows are written as in the golden files: time in milliseconds, then what is not 
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
+import cepheid as cep
+from cepheid.core.time import to_instant
+from cepheid.pattern.tree import At
+from cepheid.program.tree import PatternSource
 from tests.conformance.scenarios import outcome
 
 JANUARY_31 = 30 * 86_400_000  # 1970, in milliseconds
@@ -197,6 +203,37 @@ def test_a_guard_of_no_time_lets_nothing_through() -> None:
 def test_a_schedule_comes_at_its_first_instant(schedule: str, due: int) -> None:
     events = f"@{due - 1} @{due} @{due + 1000}"
     assert rows(f"a=A or timer:at({schedule})", events) == [f"{due:g}"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "start", "due"),
+    [
+        ("0, 9, last, *, *", "2024-02-10T00:00", "2024-02-29T09:00"),
+        ("0, 9, lastweekday, *, *", "2024-03-01T00:00", "2024-03-29T09:00"),  # the 31st is a Sunday
+        ("0, 9, 15 weekday, *, *", "2024-06-01T00:00", "2024-06-14T09:00"),  # a Saturday
+        ("0, 9, 1 weekday, *, *", "2024-06-01T00:00", "2024-06-03T09:00"),  # not in May
+        ("0, 9, 31 weekday, *, *", "2024-06-01T00:00", "2024-06-28T09:00"),  # not in July
+        ("0, 9, *, *, 1 last", "2024-06-01T00:00", "2024-06-24T09:00"),
+        ("0, 9, *, *, last", "2024-06-02T00:00", "2024-06-08T09:00"),
+        ("0, 9, [3, last], *, *", "2024-06-03T10:00", "2024-06-30T09:00"),
+        ("0, 9, last, *, 0 last", "2024-06-27T10:00", "2024-06-30T09:00"),
+        ("0, 9, *, *, *, 0, 'Europe/Zurich'", "2024-01-10T00:00", "2024-01-10T08:00"),
+        ("0, 9, *, *, *, 0, 'Europe/Zurich'", "2024-06-10T00:00", "2024-06-10T07:00"),
+        ("0, 9, 1, 7, *, 0, 'Europe/Zurich'", "2024-01-10T00:00", "2024-07-01T07:00"),
+        # Clocks leave out an hour, so that its half never comes, and repeat one, which counts twice.
+        ("30, 2, *, *, *, 0, 'Europe/Zurich'", "2024-03-30T12:00", "2024-04-01T00:30"),
+        ("30, 2, *, *, *, 0, 'Europe/Zurich'", "2024-10-26T12:00", "2024-10-27T00:30"),
+        ("30, 2, *, *, *, 0, 'Europe/Zurich'", "2024-10-27T00:30", "2024-10-27T01:30"),
+        ("0, 0, 1, *, *, 0, 0, 0, 'GMT-5'", "2024-06-01T05:00", "2024-07-01T05:00"),
+    ],
+)
+def test_a_schedule_knows_the_calendar_and_zones(fields: str, start: str, due: str) -> None:
+    text = f"select * from pattern [timer:at({fields})]"
+    source = cep.parse(text).tree.statements[0].source
+    assert isinstance(source, PatternSource)
+    assert isinstance(source.pattern, At)
+    instants = [to_instant(datetime.fromisoformat(moment)) for moment in (start, due)]
+    assert source.pattern.schedule.after(instants[0]) == instants[1]
 
 
 def test_a_schedule_that_never_comes_waits_for_ever() -> None:

@@ -115,9 +115,7 @@ def _time_to_finish(pattern: Pattern) -> Bound:
         case Interval():
             return longest(pattern.period)
         case At():
-            schedule = pattern.schedule
-            has_date = schedule.days or schedule.months or schedule.weekdays
-            return None if has_date else _DAY
+            return None if pattern.schedule.has_date else _DAY
         case FollowedBy():
             return add(map(_time_to_finish, pattern.parts))
         case AllOf():

@@ -133,15 +133,32 @@ def at(
     months: int | Iterable[int] | None = None,
     weekdays: int | Iterable[int] | None = None,
     seconds: int | Iterable[int] | None = 0,
+    milliseconds: int | Iterable[int] | None = 0,
+    microseconds: int | Iterable[int] | None = 0,
+    last_day: bool = False,
+    last_working_day: bool = False,
+    working_days: int | Iterable[int] = (),
+    last_weekdays: int | Iterable[int] = (),
+    zone: str | None = None,
 ) -> Pattern:
-    """`timer:at`: true at the next instant (UTC) that fits; None is any value, weekday 0 Sunday.
+    """`timer:at`: true at the next instant that fits; None is any value, weekday 0 Sunday.
+
+    Without a zone times are UTC. The last day and the last working day of the month, the working days
+    nearest to some days, and the last weekdays of a month count beside `days` and `weekdays`.
 
     >>> print(cep.at(hours=8, minutes=[0, 30], weekdays=range(1, 6)))
     timer:at([0, 30], 8, *, *, 1:5)
+    >>> print(cep.at(hours=8, minutes=0, last_day=True, zone="Europe/Zurich"))
+    timer:at(0, 8, last, *, *, 0, 'Europe/Zurich')
     """
-    fields = [_values(f) for f in (minutes, hours, days, months, weekdays, seconds)]
+    has_days = last_day or last_working_day or working_days != ()
+    days = () if days is None and has_days else days
+    weekdays = () if weekdays is None and last_weekdays != () else weekdays
+    written = (minutes, hours, days, months, weekdays, seconds, milliseconds, microseconds)
+    fields = [_values(f) for f in written]
+    rules = (_values(f) or frozenset() for f in (working_days, last_weekdays))
     with refusing("bad-schedule"):
-        return Pattern(tree.At(Schedule(*fields)))
+        return Pattern(tree.At(Schedule(*fields, last_day, last_working_day, *rules, zone)))
 
 
 def _values(field: object) -> frozenset[int] | None:

@@ -67,6 +67,8 @@ def _unknown_kinds(statement: ResolvedStatement) -> Iterator[tuple[str, Span | N
     for part in patterns.walk(statement.pattern) if statement.pattern is not None else ():
         if type(part) not in OPERATORS:
             yield f"the operator {type(part).__name__}", part.span
+        elif isinstance(part, patterns.At) and not part.schedule.is_plain:
+            yield "a schedule with days by rules, parts of seconds or a zone", part.span
     for call in python_calls(statement):
         yield f"the Python function '{call.function}'", call.span
     window = statement.tree.window

@@ -44,8 +44,8 @@ from cepheid.formal.petri.translation.inscriptions import EVENT
 from cepheid.formal.petri.translation.net_builder import (
     AtStart,
     NetBuilder,
-    has_schedules,
     periods_of,
+    schedules_of,
     succ,
 )
 from cepheid.formal.petri.translation.statements import translate_source
@@ -107,8 +107,8 @@ def _strides(program: ResolvedProgram, start: Instant) -> Iterator[int]:
         yield period.microseconds
         if period.months:
             yield MICROSECONDS["days"]
-    if has_schedules(program):
-        yield from (MICROSECONDS["seconds"], start % MICROSECONDS["seconds"])
+    for schedule in schedules_of(program):
+        yield from (schedule.resolution, start % schedule.resolution)
     for statement in program.statements:
         window = statement.tree.window
         if isinstance(window, TimeBatch) and window.reference is not None:

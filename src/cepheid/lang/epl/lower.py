@@ -6,7 +6,7 @@ systems only, or has arguments that make no sense is decided here; a finding rai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import NoReturn, TypeAlias
@@ -59,11 +59,15 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """One element of a schedule field: `*` (no ends), `*/step`, `low` or `low:high`."""
+    """One element of a schedule field: `*` (no ends), `*/step`, `low` or `low:high`.
+
+    With a rule: `last`, `lastweekday`, `low weekday` or `low last`.
+    """
 
     low: int | None = None
     high: int | None = None
     step: int | None = None
+    rule: str | None = None
 
 
 def _refuse(code: str, message: str, span: Span | None, hint: str | None = None) -> NoReturn:
@@ -214,15 +218,26 @@ def timer(named: Named) -> Pattern:
     _refuse("unsupported", f"no timer '{named.name}'", named.span, suggest(named.name, known))
 
 
-def schedule(fields: Sequence[tuple[Steps, ...]], span: Span) -> Schedule:
+def schedule(fields: Sequence[tuple[Steps, ...]], zone: str | None, span: Span) -> Schedule:
     """The fields of `timer:at`, in their written order."""
-    if not 5 <= len(fields) <= 6:
-        message = f"timer:at takes 5 or 6 fields, not {len(fields)}"
-        hint = "minutes, hours, days of the month, months, days of the week[, seconds]"
+    if not 5 <= len(fields) <= 8:
+        message = f"timer:at takes 5 to 8 fields and a time zone, not {len(fields)} fields"
+        hint = (
+            "minutes, hours, days of the month, months, days of the week"
+            "[, seconds[, milliseconds[, microseconds]]][, 'zone']"
+        )
         _refuse("bad-schedule", message, span, hint)
     try:
-        values = [_field(n, steps) for n, steps in zip(RANGES, fields, strict=False)]
-        return Schedule(*values)
+        named = dict(zip(RANGES, fields, strict=False))
+        values = {name: _field(name, steps) for name, steps in named.items()}
+        rules = [
+            rule
+            for name, steps in named.items()
+            if values[name] is not None
+            for step in steps
+            for rule in _rule(name, step)
+        ]
+        return Schedule(**values, **_joined(rules), zone=zone)  # type: ignore[arg-type]
     except ValueError as fact:
         _refuse("bad-schedule", str(fact), span)
 
@@ -232,8 +247,35 @@ def _field(name: str, elements: tuple[Steps, ...]) -> frozenset[int] | None:
         return None
     found: set[int] = set()
     for element in elements:
-        found |= _values(name, element)
+        found |= set() if element.rule else _values(name, element)
+    if name == "weekdays" and Steps(rule="last") in elements:
+        found.add(RANGES[name][1])  # without a number, the last day of the week
     return frozenset(found)
+
+
+def _rule(name: str, element: Steps) -> Iterator[tuple[str, int | None]]:
+    """The field of a schedule that a rule belongs to, with its number."""
+    if element.rule is None or (name == "weekdays" and element == Steps(rule="last")):
+        return
+    key = (name, element.rule, element.low is not None)
+    if key not in _SCHEDULE_RULES:
+        raise ValueError(f"'{element.rule}' does not stand so in the {name}")
+    yield _SCHEDULE_RULES[key], element.low
+
+
+_SCHEDULE_RULES = {
+    ("days", "last", False): "last_day",
+    ("days", "lastweekday", False): "last_working_day",
+    ("days", "weekday", True): "working_days",
+    ("weekdays", "last", True): "last_weekdays",
+}
+
+
+def _joined(rules: Sequence[tuple[str, int | None]]) -> dict[str, bool | frozenset[int]]:
+    numbers: dict[str, list[int]] = {}
+    for rule, number in rules:
+        numbers.setdefault(rule, []).extend([] if number is None else [number])
+    return {rule: frozenset(found) if found else True for rule, found in numbers.items()}
 
 
 def _values(name: str, element: Steps) -> set[int]:

@@ -242,18 +242,22 @@ def _timer(cursor: Cursor) -> Pattern:
     if name != "timer:at":
         timer = named(cursor, name, start)
         return cursor.lowered(lower.timer, timer) or Interval(Period(), span=timer.span)
-    fields = _schedule_fields(cursor)
+    fields, zone = _schedule_fields(cursor)
     span = cursor.span_from(start)
-    return At(cursor.lowered(lower.schedule, fields, span) or Schedule(), span=span)
+    return At(cursor.lowered(lower.schedule, fields, zone, span) or Schedule(), span=span)
 
 
-def _schedule_fields(cursor: Cursor) -> list[tuple[Steps, ...]]:
+def _schedule_fields(cursor: Cursor) -> tuple[list[tuple[Steps, ...]], str | None]:
+    """The fields of `timer:at`, and the time zone after them."""
     opened = cursor.expect_symbol("(", " and the fields of timer:at")
-    fields = [_schedule_field(cursor)]
-    while cursor.take_symbol(","):
-        fields.append(_schedule_field(cursor))
+    fields, zone = [_schedule_field(cursor)], None
+    while zone is None and cursor.take_symbol(","):
+        if cursor.token.kind is Kind.STRING:
+            zone = str(cursor.advance().value)
+        else:
+            fields.append(_schedule_field(cursor))
     cursor.close(")", opened, "field list of timer:at")
-    return fields
+    return fields, zone
 
 
 def _schedule_field(cursor: Cursor) -> tuple[Steps, ...]:
@@ -271,5 +275,9 @@ def _steps(cursor: Cursor) -> Steps:
     what = "'*', a number, a range or a list in timer:at"
     if cursor.take_symbol("*"):
         return Steps(step=cursor.whole_number(what)) if cursor.take_symbol("/") else Steps()
+    if rule := cursor.take_word("last", "lastweekday"):
+        return Steps(rule=str(rule.value))
     low = cursor.whole_number(what)
+    if rule := cursor.take_word("last", "weekday"):
+        return Steps(low, rule=str(rule.value))
     return Steps(low, cursor.whole_number(what) if cursor.take_symbol(":") else low)

@@ -156,16 +156,30 @@ def _at(pattern: At) -> str:
 
 
 def print_schedule(schedule: Schedule) -> str:
-    fields = [_field(getattr(schedule, name)) for name in RANGES]
-    if fields[-1] == "0":
+    fields = [_field(getattr(schedule, name), _rules(schedule, name)) for name in RANGES]
+    least = 5 if schedule.zone is None else 6  # a zone follows the seconds
+    while len(fields) > least and fields[-1] == "0":
         fields.pop()  # on the full minute, as in a schedule that names no seconds
+    if schedule.zone is not None:
+        fields.append(f"'{schedule.zone}'")
     return ", ".join(fields)
 
 
-def _field(values: frozenset[int] | None) -> str:
+def _rules(schedule: Schedule, name: str) -> list[str]:
+    """What stands in a field beside numbers."""
+    if name == "weekdays":
+        return [f"{day} last" for day in sorted(schedule.last_weekdays)]
+    if name != "days":
+        return []
+    near = [f"{day} weekday" for day in sorted(schedule.working_days)]
+    last = ["last"] if schedule.last_day else []
+    return near + last + (["lastweekday"] if schedule.last_working_day else [])
+
+
+def _field(values: frozenset[int] | None, rules: list[str]) -> str:
     if values is None:
         return "*"
-    runs = [f"{low}" if low == high else f"{low}:{high}" for low, high in _runs(values)]
+    runs = [f"{low}" if low == high else f"{low}:{high}" for low, high in _runs(values)] + rules
     return runs[0] if len(runs) == 1 else f"[{', '.join(runs)}]"
 
 

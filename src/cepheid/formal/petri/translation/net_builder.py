@@ -11,6 +11,7 @@ from cepheid.core.time import Instant, Period
 from cepheid.formal.petri.nets.multiset import Colour
 from cepheid.formal.petri.nets.net import Arc, ColourSet, Place, Priority, ProductOf, Transition
 from cepheid.formal.petri.nets.terms import Apply, Const, Term
+from cepheid.pattern.schedule import Schedule
 from cepheid.pattern.tree import At, Interval, Pattern, Within, children, forbids, walk
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.tree import TimeBatch, TimeWindow
@@ -80,9 +81,10 @@ def periods_of(program: ResolvedProgram) -> list[Period]:
     return periods
 
 
-def has_schedules(program: ResolvedProgram) -> bool:
+def schedules_of(program: ResolvedProgram) -> list[Schedule]:
     patterns = (s.pattern for s in program.statements if s.pattern is not None)
-    return any(isinstance(part, At) for pattern in patterns for part in walk(pattern))
+    parts = (part for pattern in patterns for part in walk(pattern))
+    return [part.schedule for part in parts if isinstance(part, At)]
 
 
 def deepest_not(pattern: Pattern) -> int:
@@ -116,7 +118,7 @@ class NetBuilder:
 
     @property
     def has_time(self) -> bool:
-        return bool(periods_of(self.program)) or has_schedules(self.program)
+        return bool(periods_of(self.program)) or bool(schedules_of(self.program))
 
     def place(self, name: str, *colours: ColourSet, start: Colour | None = None) -> str:
         """Draws a place, if it is not there yet; `start` is its token at the start."""
