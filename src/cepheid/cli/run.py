@@ -65,6 +65,14 @@ Start = Annotated[
         show_default="first event",
     ),
 ]
+Zone = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The zone of times that name none, such as Europe/Berlin.",
+        show_default="UTC",
+    ),
+]
 Out = Annotated[
     str,
     typer.Option(
@@ -172,6 +180,7 @@ def run(
     engine: Engine = None,
     type: Types = None,
     start: Start = None,
+    zone: Zone = None,
     out: Out = "-",
     format: OutFormat = None,
     on_error: OnError = "fail",
@@ -215,6 +224,7 @@ def run(
             "--outages": outages,
             "--start": start,
             "--end": end,
+            "--zone": zone,
             "--window": window if window != "buffering" else None,
             "--after-freeze": after_freeze if after_freeze != "refuse" else None,
             "--record": record,
@@ -262,6 +272,9 @@ def run(
     spare_inputs(output, chosen, inputs)
     spare("--record", filter(None, [record]), inputs)
     name = _engine(asked, events, runs_here=is_stream or why)
+    if is_stream and zone is not None:
+        hint = "write times with their zone, as 2026-01-31T12:00:00+01:00"
+        raise UsageError(error("usage", "standard input takes no --zone", hint=hint))
     if is_stream:
         from cepheid.cli.standard_input import Feed, print_stream
 
@@ -291,6 +304,7 @@ def run(
             program,
             *events,
             start=begin,
+            zone=zone,
             engine=name,
             timed_out=timed_out,
             why=why,

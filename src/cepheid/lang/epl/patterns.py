@@ -242,17 +242,22 @@ def _timer(cursor: Cursor) -> Pattern:
     if name != "timer:at":
         timer = named(cursor, name, start)
         return cursor.lowered(lower.timer, timer) or Interval(Period(), span=timer.span)
-    fields = _schedule_fields(cursor)
-    span = cursor.span_from(start)
-    return At(cursor.lowered(lower.schedule, fields, span) or Schedule(), span=span)
+    found = schedule(cursor, start, "timer:at")
+    return At(found, span=cursor.span_from(start))
 
 
-def _schedule_fields(cursor: Cursor) -> list[tuple[Steps, ...]]:
-    opened = cursor.expect_symbol("(", " and the fields of timer:at")
+def schedule(cursor: Cursor, start: Token, what: str) -> Schedule:
+    """The fields in brackets after `timer:at` or `output at`."""
+    fields = _schedule_fields(cursor, what)
+    return cursor.lowered(lower.schedule, fields, cursor.span_from(start)) or Schedule()
+
+
+def _schedule_fields(cursor: Cursor, what: str) -> list[tuple[Steps, ...]]:
+    opened = cursor.expect_symbol("(", f" and the fields of {what}")
     fields = [_schedule_field(cursor)]
     while cursor.take_symbol(","):
         fields.append(_schedule_field(cursor))
-    cursor.close(")", opened, "field list of timer:at")
+    cursor.close(")", opened, f"field list of {what}")
     return fields
 
 

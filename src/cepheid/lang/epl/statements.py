@@ -17,7 +17,8 @@ from cepheid.lang.common.periods import period
 from cepheid.lang.epl import lower
 from cepheid.lang.epl.lower import Mode
 from cepheid.lang.epl.named import named
-from cepheid.lang.epl.patterns import pattern
+from cepheid.lang.epl.patterns import pattern, schedule
+from cepheid.pattern.schedule import Schedule
 from cepheid.program.tree import (
     Annotation,
     Context,
@@ -359,15 +360,16 @@ def _output(cursor: Cursor) -> OutputRate | None:
     start = cursor.previous or cursor.token
     after = _amount(cursor, "after") if cursor.take_word("after") else None
     mode = cursor.take_word(*_MODES)
-    every = when = None
+    every: int | Period | Schedule | None = None
+    when = None
     if cursor.take_word("every"):
         every = _amount(cursor, "every")
     elif cursor.take_word("when"):
         when = expression(cursor)
-    elif cursor.token.is_word("at"):
-        cursor.unsupported("'output at' is", cursor.token.span)
+    elif at := cursor.take_word("at"):
+        every = schedule(cursor, at, "output at")
     elif mode or after is None:
-        cursor.unexpected("'every' in the output clause", ("every", "after", "when", *_MODES))
+        cursor.unexpected("'every' in the output clause", ("every", "at", "after", "when", *_MODES))
     if cursor.token.is_word("then", "and"):
         cursor.unsupported(f"'{cursor.token.text}' in an output clause is", cursor.token.span)
     return cursor.lowered(
