@@ -272,10 +272,8 @@ def run(
     spare_inputs(output, chosen, inputs)
     spare("--record", filter(None, [record]), inputs)
     name = _engine(asked, events, runs_here=is_stream or why)
-    if is_stream and zone is not None:
-        hint = "write times with their zone, as 2026-01-31T12:00:00+01:00"
-        raise UsageError(error("usage", "standard input takes no --zone", hint=hint))
     if is_stream:
+        _refuse_zone(zone)
         from cepheid.cli.standard_input import Feed, print_stream
 
         session = verbs.open(program, start=begin, engine=name, timed_out=timed_out, why=why)
@@ -322,6 +320,12 @@ def run(
     _report(result, chosen, output)
     if asked == AUTO and name != "spark":
         run_messages.on_engine(name, is_asked_for=engine is not None)
+
+
+def _refuse_zone(zone: str | None) -> None:
+    if zone is not None:
+        hint = "write times with their zone, as 2026-01-31T12:00:00+01:00"
+        raise UsageError(error("usage", "standard input takes no --zone", hint=hint))
 
 
 def _engine(asked: str, events: Sequence[str], *, runs_here: bool) -> str:

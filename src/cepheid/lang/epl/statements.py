@@ -13,7 +13,7 @@ from cepheid.lang.common.annotations import annotation_list
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import condition, data_type, expression, expressions, name_text
 from cepheid.lang.common.lexer import Kind, Token
-from cepheid.lang.common.periods import period
+from cepheid.lang.common.periods import at_period, period
 from cepheid.lang.epl import lower
 from cepheid.lang.epl.lower import Mode
 from cepheid.lang.epl.named import named
@@ -388,7 +388,8 @@ def _amount(cursor: Cursor, word: str) -> int | Period:
         count = cursor.whole_number(f"a whole number of events after '{word}'")
         cursor.advance()
         return count
-    if cursor.token.kind is Kind.NUMBER and cursor.next.kind is not Kind.WORD:
+    is_bare = cursor.token.kind is Kind.NUMBER and cursor.next.kind is not Kind.WORD
+    if is_bare and not at_period(cursor):
         cursor.advance()
         cursor.unexpected(f"'events' or a time unit after the number in 'output {word}'")
     return period(cursor)
