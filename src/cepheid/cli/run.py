@@ -262,7 +262,7 @@ def run(
     drops_late = one_of(("fail", "drop"), late, "--late") == "drop"
     asked = one_of((AUTO, *ENGINES), engine or AUTO, "--engine")
     program = load(programs)
-    is_stream = events == [STANDARD_INPUT] and not program.tree.classes
+    is_stream = events == [STANDARD_INPUT] and not program.tree.classes and _has_no(zone)
     output = output_of(out, form, why=why, is_stream=is_stream)
     begin = None if start is None else time_of(start, "--start")
     finish = None if end is None else time_of(end, "--end")
@@ -273,7 +273,6 @@ def run(
     spare("--record", filter(None, [record]), inputs)
     name = _engine(asked, events, runs_here=is_stream or why)
     if is_stream:
-        _refuse_zone(zone)
         from cepheid.cli.standard_input import Feed, print_stream
 
         session = verbs.open(program, start=begin, engine=name, timed_out=timed_out, why=why)
@@ -322,10 +321,11 @@ def run(
         run_messages.on_engine(name, is_asked_for=engine is not None)
 
 
-def _refuse_zone(zone: str | None) -> None:
+def _has_no(zone: str | None) -> bool:
     if zone is not None:
         hint = "write times with their zone, as 2026-01-31T12:00:00+01:00"
         raise UsageError(error("usage", "standard input takes no --zone", hint=hint))
+    return True
 
 
 def _engine(asked: str, events: Sequence[str], *, runs_here: bool) -> str:
