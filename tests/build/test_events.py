@@ -214,7 +214,7 @@ REFUSED: list[tuple[Callable[[], object], str, str, str]] = [
     (A.check, "usage", "no condition", "cep.col"),
     (lambda: A.check("x > 5"), "usage", "'x > 5' is not a condition", "cep.col"),
     (lambda: cep.atomic_event("A", x="int[]"), "unknown-type", "'x' has no type", "'int'"),
-    (lambda: cep.atomic_event("A", x="Host[]"), "unknown-type", "'Host[]'", "boolean, double"),
+    (lambda: cep.atomic_event("A", x="Host[]"), "unknown-type", "'Host[]'", "boolean, date, double"),
     (lambda: cep.query_event("Q", "full", h="Host", arguments=["x"]), "wrong-arguments", "'x'", "h"),
     (lambda: anything.query_event("Q", "full", change="fund"), "usage", "'fund'", "'found'"),
     (lambda: cep.query_event("Q", "full").check(x > 1), "usage", "has no check", "into the query"),

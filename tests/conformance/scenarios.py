@@ -31,6 +31,7 @@ from cepheid.core.types import INT, LONG, STRING, Attribute, EventType
 from cepheid.core.values import Coercions
 from cepheid.engines.common.session import Session
 from cepheid.io import Decoder, records_of
+from cepheid.io.encode import encode_value
 from cepheid.lang import language_of
 from cepheid.program.resolved import ResolvedProgram
 
@@ -254,4 +255,4 @@ def show_value(value: object) -> str:
         return str(value["id"]) if "id" in value else f"{value.type}({inside})"
     if isinstance(value, list):
         return "[" + ",".join(map(show_value, value)) + "]"
-    return json.dumps(value)
+    return json.dumps(encode_value(value))

@@ -16,15 +16,18 @@ import pytest
 from cepheid.core.event import Event
 from cepheid.core.types import (
     BOOLEAN,
+    DATE,
     DOUBLE,
     FLOAT,
     INT,
     LONG,
     NULL,
     STRING,
+    TIMESTAMP,
     ArrayType,
     Attribute,
     DataType,
+    DecimalType,
     EventType,
     RecordType,
 )
@@ -102,6 +105,7 @@ def test_two_columns_of_one_name_are_refused() -> None:
 
 
 NS = pd.Timestamp("2026-01-01T00:00:00.123456789")
+MICROSECONDS = datetime(2026, 1, 1, 0, 0, 0, 123456, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -112,13 +116,14 @@ NS = pd.Timestamp("2026-01-01T00:00:00.123456789")
         (pa.array([1], pa.int64()), LONG, 1),
         (pa.array([0.5], pa.float32()), FLOAT, 0.5),
         (pa.array([1.0], pa.float64()), DOUBLE, 1.0),
-        (pa.array([Decimal("1.5")]), DOUBLE, 1.5),
+        (pa.array([Decimal("1.5")]), DecimalType(2, 1), Decimal("1.5")),
+        (pa.array([Decimal("1.5")], pa.decimal128(38, 1)), DOUBLE, 1.5),
         (pa.array([True]), BOOLEAN, True),
         (pa.array(["a"]), STRING, "a"),
         (pa.array(["a"], pa.large_string()), STRING, "a"),
         (pa.array(["a"]).dictionary_encode(), STRING, "a"),
-        (pa.array([date(2026, 1, 2)]), STRING, "2026-01-02"),
-        (pa.array([NS], pa.timestamp("ns")), STRING, "2026-01-01T00:00:00.123456Z"),
+        (pa.array([date(2026, 1, 2)]), DATE, date(2026, 1, 2)),
+        (pa.array([NS], pa.timestamp("ns")), TIMESTAMP, MICROSECONDS),
         (pa.array([None], pa.null()), NULL, None),
         (pa.array([[1]]), ArrayType(LONG), [1]),
         (pa.array([{"a": 1}]), RecordType((Attribute("a", LONG),)), {"a": 1}),

@@ -65,6 +65,7 @@ from cepheid.expr.tree import Aggregate
 from cepheid.expr.typing import aggregates_in
 from cepheid.pattern.algebra import Form, Occurrence, Taken, Timed, Times
 from cepheid.pattern.policy import Policy
+from cepheid.pattern.schedule import Schedule
 from cepheid.pattern.tree import (
     Every,
     EveryDistinct,
@@ -126,7 +127,7 @@ def speaks_with_time(statement: ResolvedStatement) -> bool:
         or isinstance(window, TimeBatch)
         or _is_unknown(window)
         or (isinstance(window, TimeWindow) and _shows_leaving(statement))
-        or (output is not None and isinstance(output.every, Period))
+        or (output is not None and isinstance(output.every, Period | Schedule))
     )
 
 

@@ -15,6 +15,7 @@ from cepheid.core.values import shown
 from cepheid.errors import suggest
 from cepheid.expr.tree import Expr
 from cepheid.lang import DEFAULT
+from cepheid.pattern.tree import At
 from cepheid.program.tree import (
     Limit,
     OrderItem,
@@ -113,10 +114,11 @@ class Query(Declaration):
         every: int | str | timedelta | None = None,
         after: int | str | timedelta | None = None,
         when: Operand = None,
+        at: Pattern | None = None,
     ) -> Query:
         """When rows come out; a whole number counts events, anything else is a time.
 
-        `mode` is one of first, last, all, snapshot.
+        `mode` is one of first, last, all, snapshot; `at` is a schedule, `cep.at(0, 6)`.
 
         >>> print(cep.stream("A").output("last", every="10 seconds", after=3))
         select *
@@ -125,6 +127,11 @@ class Query(Declaration):
         """
         if mode is not None and mode not in _MODES:
             refuse("bad-output", f"no output mode {shown(mode)}", suggest(mode, _MODES, "modes"))
+        if at is not None:
+            if every is not None or when is not None or not isinstance(at.tree, At):
+                refuse("bad-output", "'at' is a schedule, and goes without 'every' and 'when'")
+            rate = {"mode": mode, "every": at.tree.schedule, "after": _amount(after)}
+            return self._with(output=OutputRate(**rate))
         if every is None and after is None and when is None:
             hint = "write for example .output(every='10 seconds')"
             refuse("bad-output", "an output rate needs 'every', 'after' or 'when'", hint)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import cast
 
 from cepheid.build.checks import PeriodLike, period, refusing, whole
 from cepheid.build.functions import UnknownName
+from cepheid.core.time import parse_instant
 from cepheid.core.types import LONG
 from cepheid.core.values import coerce
 from cepheid.errors import error, suggest
@@ -32,17 +34,19 @@ class _Windows:
         self,
         time: PeriodLike,
         *,
-        reference: int | None = None,
+        reference: int | str | datetime | None = None,
         force_update: bool = False,
         start_eager: bool = False,
     ) -> Window:
         """The rows of a period, released together at its end.
 
-        Periods start at the first row, or at multiples of the time from a reference in
-        milliseconds since the epoch. `start_eager` starts with the statement, `force_update`
+        Periods start at the first row, or at multiples of the time from a reference: a time such as
+        '2026-01-01', or milliseconds since the epoch. `start_eager` starts with the statement, `force_update`
         releases empty periods too.
         """
         with refusing("bad-window"):
+            if isinstance(reference, str | datetime):
+                reference = parse_instant(reference) // 1000
             start = None if reference is None else coerce(reference, LONG, {})
             return TimeBatch(period(time), cast("int | None", start), force_update, start_eager)
 

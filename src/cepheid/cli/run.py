@@ -65,6 +65,14 @@ Start = Annotated[
         show_default="first event",
     ),
 ]
+Zone = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The zone of times that name none, such as Europe/Berlin.",
+        show_default="UTC",
+    ),
+]
 Out = Annotated[
     str,
     typer.Option(
@@ -172,6 +180,7 @@ def run(
     engine: Engine = None,
     type: Types = None,
     start: Start = None,
+    zone: Zone = None,
     out: Out = "-",
     format: OutFormat = None,
     on_error: OnError = "fail",
@@ -215,6 +224,7 @@ def run(
             "--outages": outages,
             "--start": start,
             "--end": end,
+            "--zone": zone,
             "--window": window if window != "buffering" else None,
             "--after-freeze": after_freeze if after_freeze != "refuse" else None,
             "--record": record,
@@ -252,7 +262,7 @@ def run(
     drops_late = one_of(("fail", "drop"), late, "--late") == "drop"
     asked = one_of((AUTO, *ENGINES), engine or AUTO, "--engine")
     program = load(programs)
-    is_stream = events == [STANDARD_INPUT] and not program.tree.classes
+    is_stream = events == [STANDARD_INPUT] and not program.tree.classes and _has_no(zone)
     output = output_of(out, form, why=why, is_stream=is_stream)
     begin = None if start is None else time_of(start, "--start")
     finish = None if end is None else time_of(end, "--end")
@@ -291,6 +301,7 @@ def run(
             program,
             *events,
             start=begin,
+            zone=zone,
             engine=name,
             timed_out=timed_out,
             why=why,
@@ -308,6 +319,13 @@ def run(
     _report(result, chosen, output)
     if asked == AUTO and name != "spark":
         run_messages.on_engine(name, is_asked_for=engine is not None)
+
+
+def _has_no(zone: str | None) -> bool:
+    if zone is not None:
+        hint = "write times with their zone, as 2026-01-31T12:00:00+01:00"
+        raise UsageError(error("usage", "standard input takes no --zone", hint=hint))
+    return True
 
 
 def _engine(asked: str, events: Sequence[str], *, runs_here: bool) -> str:

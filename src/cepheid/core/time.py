@@ -15,6 +15,8 @@ from functools import lru_cache
 from typing import Literal
 from zoneinfo import ZoneInfo
 
+from cepheid.errors import suggest
+
 Instant = int
 TimeUnit = Literal["microseconds", "milliseconds", "seconds", "minutes", "hours", "days", "weeks"]
 
@@ -181,19 +183,27 @@ def _parse_instant(value: object, unit: TimeUnit, zone: tzinfo) -> Instant:
     raise ValueError(f"{value!r} is not a time")
 
 
-_PERIOD_UNITS: dict[str, tuple[int, int]] = {
-    # spelling -> (months, microseconds)
-    **dict.fromkeys(("year", "years"), (12, 0)),
-    **dict.fromkeys(("month", "months"), (1, 0)),
-    **dict.fromkeys(("week", "weeks"), (0, MICROSECONDS["weeks"])),
-    **dict.fromkeys(("day", "days"), (0, MICROSECONDS["days"])),
-    **dict.fromkeys(("hour", "hours"), (0, MICROSECONDS["hours"])),
-    **dict.fromkeys(("minute", "minutes", "min"), (0, MICROSECONDS["minutes"])),
-    **dict.fromkeys(("second", "seconds", "sec"), (0, SECOND)),
-    **dict.fromkeys(("millisecond", "milliseconds", "msec"), (0, 1_000)),
-    **dict.fromkeys(("microsecond", "microseconds", "usec"), (0, 1)),
+# How units of periods are spelled, in programs, options, files and Python alike.
+_SPELLINGS: dict[tuple[int, int], str] = {
+    # (months, microseconds) -> spellings
+    (12, 0): "year years yr yrs y",
+    (1, 0): "month months",
+    (0, MICROSECONDS["weeks"]): "week weeks w",
+    (0, MICROSECONDS["days"]): "day days d",
+    (0, MICROSECONDS["hours"]): "hour hours hr hrs h",
+    (0, MICROSECONDS["minutes"]): "minute minutes min mins m",
+    (0, SECOND): "second seconds sec secs s",
+    (0, 1_000): "millisecond milliseconds msec msecs millis ms",
+    (0, 1): "microsecond microseconds usec usecs micros us",
 }
+_PERIOD_UNITS = {word: unit for unit, words in _SPELLINGS.items() for word in words.split()}
 PERIOD_UNITS = frozenset(_PERIOD_UNITS)
+
+
+def no_unit(word: str) -> tuple[str, str | None]:
+    """What to say of a word that is no unit, and a hint."""
+    usual = [word for words in _SPELLINGS.values() for word in words.split()[:2]]
+    return f"no time unit '{word}'", suggest(word, usual, "time units")
 
 
 def period_of(parts: list[tuple[int | float, str]]) -> Period:
@@ -208,16 +218,6 @@ def period_of(parts: list[tuple[int | float, str]]) -> Period:
     return Period(micros, months)
 
 
-# Short spellings of texts; in programs they are names.
-_SHORT = {
-    "w": "weeks",
-    "d": "days",
-    "h": "hours",
-    "m": "minutes",
-    "s": "seconds",
-    "ms": "milliseconds",
-    "us": "microseconds",
-}
 _PERIOD_TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
 
 
@@ -225,17 +225,16 @@ def parse_period(text: str) -> Period:
     """A period from text such as `3 seconds`, `1 min 30 sec` or `1d`."""
     parts: list[tuple[int | float, str]] = []
     position = 0
-    while position < len(text):
+    while position < len(text) or not parts:
         match = _PERIOD_TEXT.match(text, position)
-        unit = match[2].lower() if match else ""
-        unit = _SHORT.get(unit, unit)
-        if not match or unit not in PERIOD_UNITS:
+        if not match:
             raise ValueError(f"{text!r} is not a time period; write for example '3 seconds'")
+        if match[2].lower() not in PERIOD_UNITS:
+            fact, hint = no_unit(match[2])
+            raise ValueError(f"{text!r} is not a time period: {fact}; {hint}")
         number = float(match[1]) if "." in match[1] else int(match[1])
-        parts.append((number, unit))
+        parts.append((number, match[2].lower()))
         position = match.end()
-    if not parts:
-        raise ValueError(f"{text!r} is not a time period; write for example '3 seconds'")
     return period_of(parts)
 
 

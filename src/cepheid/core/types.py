@@ -33,8 +33,10 @@ class DecimalType(DataType):
     scale: int
 
     def __post_init__(self) -> None:
-        if not 1 <= self.precision <= MOST_DIGITS:
-            raise ValueError(f"{self} has not 1 to {MOST_DIGITS} digits")
+        if self.precision > MOST_DIGITS:
+            raise ValueError(f"{self} has more than {MOST_DIGITS} digits")
+        if self.precision < 1:
+            raise ValueError(f"{self} has no digits")
         if not 0 <= self.scale <= self.precision:
             raise ValueError(f"{self} has more digits after the point than in all")
 

@@ -150,7 +150,7 @@ def misfit(kind: Kind, call: Call, argument: Literal) -> tuple[str, str | None] 
     if not isinstance(value, str):
         return None
     if kind is Kind.PART or kind is Kind.UNIT:
-        is_day = call.arguments[-1].type == DATE and kind is Kind.UNIT
+        is_day = kind is Kind.UNIT and DATE in {a.type for a in call.arguments}
         known = dates.PARTS if kind is Kind.PART else dates.UNITS
         if value not in known:
             return f"no {kind.name.lower()} of time {value!r}", suggest(value, known, "known")

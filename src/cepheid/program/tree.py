@@ -17,6 +17,7 @@ from cepheid.expr.python import PythonFunction
 from cepheid.expr.tree import Expr
 from cepheid.pattern.algebra import Occurrence
 from cepheid.pattern.policy import EVERY, Policy
+from cepheid.pattern.schedule import Schedule
 from cepheid.pattern.tree import Pattern
 from cepheid.program.actions import Action
 from cepheid.program.classes import AnyClass, ComplexClass, SubscribedClass
@@ -203,13 +204,14 @@ class KeepAll(Window):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputRate(Located):
-    """`output [after x] [first|last|all|snapshot] every y`, or `output when condition`.
+    """`output [after x] [first|last|all|snapshot] every y`, or `at (schedule)`, or `when condition`.
 
-    A whole number counts events, a period counts time. `mode` None is plain `every`.
+    A whole number counts events, a period counts time; a schedule says when. `mode` None is plain
+    `every`.
     """
 
     mode: Literal["first", "last", "all", "snapshot"] | None = None
-    every: int | Period | None = None
+    every: int | Period | Schedule | None = None
     after: int | Period | None = None
     when: Expr | None = None
 

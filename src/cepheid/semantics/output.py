@@ -1,7 +1,7 @@
 """What `output` means: when the results of a statement are let out, and which of them.
 
 A rate listens to deltas. A *condition* says when it is time: after so many rows, at the ends of
-equal periods that start with the first delta, or when an expression holds. A *mode* says what goes
+equal periods that start with the first delta, at the instants of a schedule, or when an expression holds. A *mode* says what goes
 out then.
 """
 
@@ -15,6 +15,7 @@ from typing import ClassVar, Protocol
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant, Period
 from cepheid.expr.evaluate import Frame, compile_condition
+from cepheid.pattern.schedule import Schedule
 from cepheid.program.resolved import ResolvedStatement, Shape
 from cepheid.semantics.selection import Key, Output, Outputs, Selection
 from cepheid.semantics.timers import Timer, TimerStage
@@ -156,7 +157,7 @@ class Limited(Rate):
         """Lets the delta count, and lets out if it is time."""
         every = self.plan.every
         self.counters.add(len(delta.new), len(delta.old))
-        if isinstance(every, Period):
+        if isinstance(every, Period | Schedule):
             self.arm_next(every, is_due=self.owner.is_timer_firing)
         elif every is not None:
             if max(self.counters.new, self.counters.old) >= every:
@@ -164,8 +165,8 @@ class Limited(Rate):
         elif self.plan.when is not None and self.plan.when(self.counters.frame(self.owner.now)):
             self.let_out()
 
-    def arm_next(self, every: Period, *, is_due: bool = False) -> None:
-        """Arms for the end of the running period, if that is not done.
+    def arm_next(self, every: Period | Schedule, *, is_due: bool = False) -> None:
+        """Arms for the end of the running period, if that is not done and it ends.
 
         `is_due` says that a period that ends just now has not ended yet: timers of the pattern and of
         the window fire before the rate does.
@@ -174,12 +175,17 @@ class Limited(Rate):
         if self.anchor is None:
             self.anchor = now
             is_due = False
-        if not self.is_armed:
+        if self.is_armed:
+            return
+        since = now - 1 if is_due else now
+        is_planned = isinstance(every, Schedule)
+        due = every.after(since) if is_planned else next_boundary(self.anchor, every, since)
+        if due is not None:
             self.is_armed = True
-            self.owner.arm(self, next_boundary(self.anchor, every, now - 1 if is_due else now))
+            self.owner.arm(self, due)
 
     def fire(self) -> None:
-        assert isinstance(self.plan.every, Period)
+        assert isinstance(self.plan.every, Period | Schedule)
         self.is_armed = False
         if self.speaks_unasked:
             self.arm_next(self.plan.every)
@@ -415,7 +421,7 @@ class FirstPerGroup(Rate):
     def forget_passed(self) -> None:
         """A silence whose period has passed is as good as none."""
         every, now = self.plan.every, self.owner.now
-        if isinstance(every, Period):
+        if isinstance(every, Period | Schedule):
             for key in tuple(
                 takewhile(lambda k: self.silences[k].is_past(every, now), self.silences)
             ):
@@ -431,12 +437,12 @@ class Silence:
         self.new = self.old = 0
         self.since: Instant | None = None
 
-    def ends(self, every: int | Period | None, now: Instant, *, is_new: bool) -> bool:
+    def ends(self, every: int | Period | Schedule | None, now: Instant, *, is_new: bool) -> bool:
         self.new += is_new
         self.old += not is_new
         if self.since is None:
             is_over = True
-        elif isinstance(every, Period):
+        elif isinstance(every, Period | Schedule):
             is_over = self.is_past(every, now)
         else:
             assert every is not None
@@ -445,8 +451,9 @@ class Silence:
             self.since, self.new, self.old = now, 0, 0
         return is_over
 
-    def is_past(self, every: Period, now: Instant) -> bool:
-        return self.since is None or now >= every.after(self.since)
+    def is_past(self, every: Period | Schedule, now: Instant) -> bool:
+        end = None if self.since is None else every.after(self.since)
+        return self.since is None or (end is not None and now >= end)
 
 
 class Snapshot(Gathering):

@@ -10,6 +10,7 @@ from cepheid.expr.tree import Aggregate, walk
 from cepheid.expr.typing import aggregates_in
 from cepheid.pattern import tree as patterns
 from cepheid.pattern.algebra import Occurrence
+from cepheid.pattern.schedule import Schedule
 from cepheid.program import tree
 from cepheid.program.functions import python_calls
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
@@ -74,6 +75,9 @@ def _unknown_kinds(statement: ResolvedStatement) -> Iterator[tuple[str, Span | N
     window = statement.tree.window
     if window is not None and type(window) not in WINDOWS:
         yield f"the window {type(window).__name__}", window.span
+    output = statement.tree.output
+    if output is not None and isinstance(output.every, Schedule):
+        yield "'output at'", output.span
     for aggregate in _aggregates(statement):
         if aggregate.function not in AGGREGATES:
             yield f"the aggregate '{aggregate.function}'", aggregate.span

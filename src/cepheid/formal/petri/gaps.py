@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from cepheid.errors import Diagnostic, Span, error
 from cepheid.formal.petri.translation.operators import DRAWS
 from cepheid.pattern.algebra import Occurrence
+from cepheid.pattern.schedule import Schedule
 from cepheid.pattern.tree import At, Interval, Within, walk
 from cepheid.program.functions import python_calls
 from cepheid.program.graph import graph_of
@@ -47,6 +48,9 @@ def _unknown_kinds(statement: ResolvedStatement) -> Iterator[tuple[str, Span | N
     window = statement.tree.window
     if window is not None and type(window) not in WINDOWS:
         yield f"the window {type(window).__name__}", window.span
+    output = statement.tree.output
+    if output is not None and isinstance(output.every, Schedule):
+        yield "'output at'", output.span
 
 
 def _gap(statement: ResolvedStatement, what: str, span: Span | None) -> Diagnostic:

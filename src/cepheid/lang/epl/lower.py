@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import NoReturn, TypeAlias
 
-from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Period
+from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Period, parse_instant
 from cepheid.errors import ProgramError, Span, error, suggest
 from cepheid.expr.tree import Expr, Literal
 from cepheid.lang.common.periods import exact_period
@@ -126,6 +126,8 @@ def _time_batch(named: Named) -> Window:
                 fact = "the reference of a time batch is outside the years 1 to 9999"
                 _refuse("bad-window", fact, option.span, "milliseconds since 1970")
             reference = number
+        elif reference is None and not flags and (text := _time_text(option)):
+            reference = _reference(text, option.span)
         elif not flags:
             flags = _batch_flags(option)
         else:
@@ -133,6 +135,23 @@ def _time_batch(named: Named) -> Window:
     return TimeBatch(
         length, reference, "FORCE_UPDATE" in flags, "START_EAGER" in flags, span=named.span
     )
+
+
+def _time_text(option: Argument) -> str | None:
+    """A text that begins as times do, and flags do not."""
+    value = option.value.value if isinstance(option.value, Literal) else None
+    return value if isinstance(value, str) and value[:1].isdigit() else None
+
+
+def _reference(text: str, span: Span) -> int:
+    """The milliseconds of '2026-01-01' or of a time on such a day."""
+    try:
+        instant = parse_instant(text)
+    except ValueError as problem:
+        _refuse("bad-window", str(problem), span, "write '2026-01-01' or '2026-01-01T06:00:00Z'")
+    if instant % 1000:
+        _refuse("bad-window", "a time batch begins at a whole millisecond", span)
+    return instant // 1000
 
 
 def _batch_flags(option: Argument) -> frozenset[str]:
@@ -329,7 +348,7 @@ def output_rate(
     *,
     mode: Mode | None,
     after: int | Period | None,
-    every: int | Period | None,
+    every: int | Period | Schedule | None,
     when: Expr | None,
     span: Span,
 ) -> OutputRate:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from cepheid.core.time import PERIOD_UNITS
-from cepheid.errors import ProgramError, error, suggest
+from cepheid.errors import ProgramError, error
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import expression
 from cepheid.lang.common.lexer import Kind, Token
-from cepheid.lang.common.periods import period
+from cepheid.lang.common.periods import at_period, period
 from cepheid.lang.epl.lower import Argument, Named
 
 
@@ -31,15 +31,7 @@ def _argument(cursor: Cursor) -> Argument:
         and cursor.after_next.value in PERIOD_UNITS
     ):
         raise ProgramError(error("bad-period", "a period is never negative", start.span))
-    if start.kind is Kind.NUMBER and cursor.next.kind is Kind.WORD:
-        _refuse_unknown_unit(cursor)
+    if at_period(cursor) or (start.kind is Kind.NUMBER and cursor.next.kind is Kind.WORD):
         value = period(cursor)
         return Argument(value, cursor.span_from(start))
     return Argument(expression(cursor), cursor.span_from(start))
-
-
-def _refuse_unknown_unit(cursor: Cursor) -> None:
-    unit = cursor.next
-    if unit.value not in PERIOD_UNITS and unit.kind is Kind.WORD:
-        hint = suggest(unit.text, PERIOD_UNITS, "time units")
-        cursor.refuse(f"no time unit '{unit.text}'", unit.span, hint)

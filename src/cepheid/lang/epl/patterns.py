@@ -242,21 +242,26 @@ def _timer(cursor: Cursor) -> Pattern:
     if name != "timer:at":
         timer = named(cursor, name, start)
         return cursor.lowered(lower.timer, timer) or Interval(Period(), span=timer.span)
-    fields, zone = _schedule_fields(cursor)
-    span = cursor.span_from(start)
-    return At(cursor.lowered(lower.schedule, fields, zone, span) or Schedule(), span=span)
+    found = schedule(cursor, start, "timer:at")
+    return At(found, span=cursor.span_from(start))
 
 
-def _schedule_fields(cursor: Cursor) -> tuple[list[tuple[Steps, ...]], str | None]:
-    """The fields of `timer:at`, and the time zone after them."""
-    opened = cursor.expect_symbol("(", " and the fields of timer:at")
+def schedule(cursor: Cursor, start: Token, what: str) -> Schedule:
+    """The fields in brackets after `timer:at` or `output at`."""
+    fields, zone = _schedule_fields(cursor, what)
+    return cursor.lowered(lower.schedule, fields, zone, cursor.span_from(start)) or Schedule()
+
+
+def _schedule_fields(cursor: Cursor, what: str) -> tuple[list[tuple[Steps, ...]], str | None]:
+    """The fields of a schedule, and the time zone after them."""
+    opened = cursor.expect_symbol("(", f" and the fields of {what}")
     fields, zone = [_schedule_field(cursor)], None
     while zone is None and cursor.take_symbol(","):
         if cursor.token.kind is Kind.STRING:
             zone = str(cursor.advance().value)
         else:
             fields.append(_schedule_field(cursor))
-    cursor.close(")", opened, "field list of timer:at")
+    cursor.close(")", opened, f"field list of {what}")
     return fields, zone
 
 

@@ -12,7 +12,8 @@ from cepheid.expr.printing import print_expr, print_name, print_string, print_ty
 from cepheid.expr.tree import And, Expr, Or
 from cepheid.lang.common.printing import print_annotation
 from cepheid.lang.epl.layout import Clause, Piece, render
-from cepheid.lang.epl.print_patterns import chain_parts, print_pattern
+from cepheid.lang.epl.print_patterns import chain_parts, print_pattern, print_schedule
+from cepheid.pattern.schedule import Schedule
 from cepheid.program.classes import ComplexClass, SubscribedClass
 from cepheid.program.tree import (
     Context,
@@ -214,7 +215,9 @@ def _output_rate(rate: OutputRate) -> str:
         words += ["after", _amount(rate.after)]
     if rate.mode is not None:
         words.append(rate.mode)
-    if rate.every is not None:
+    if isinstance(rate.every, Schedule):
+        words.append(f"at ({print_schedule(rate.every)})")
+    elif rate.every is not None:
         words += ["every", _amount(rate.every)]
     if rate.when is not None:
         words += ["when", print_expr(rate.when)]

@@ -13,11 +13,12 @@ from cepheid.lang.common.annotations import annotation_list
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import condition, data_type, expression, expressions, name_text
 from cepheid.lang.common.lexer import Kind, Token
-from cepheid.lang.common.periods import period
+from cepheid.lang.common.periods import at_period, period
 from cepheid.lang.epl import lower
 from cepheid.lang.epl.lower import Mode
 from cepheid.lang.epl.named import named
-from cepheid.lang.epl.patterns import pattern
+from cepheid.lang.epl.patterns import pattern, schedule
+from cepheid.pattern.schedule import Schedule
 from cepheid.program.tree import (
     Annotation,
     Context,
@@ -369,15 +370,16 @@ def _output(cursor: Cursor) -> OutputRate | None:
     start = cursor.previous or cursor.token
     after = _amount(cursor, "after") if cursor.take_word("after") else None
     mode = cursor.take_word(*_MODES)
-    every = when = None
+    every: int | Period | Schedule | None = None
+    when = None
     if cursor.take_word("every"):
         every = _amount(cursor, "every")
     elif cursor.take_word("when"):
         when = expression(cursor)
-    elif cursor.token.is_word("at"):
-        cursor.unsupported("'output at' is", cursor.token.span)
+    elif at := cursor.take_word("at"):
+        every = schedule(cursor, at, "output at")
     elif mode or after is None:
-        cursor.unexpected("'every' in the output clause", ("every", "after", "when", *_MODES))
+        cursor.unexpected("'every' in the output clause", ("every", "at", "after", "when", *_MODES))
     if cursor.token.is_word("then", "and"):
         cursor.unsupported(f"'{cursor.token.text}' in an output clause is", cursor.token.span)
     return cursor.lowered(
@@ -396,7 +398,8 @@ def _amount(cursor: Cursor, word: str) -> int | Period:
         count = cursor.whole_number(f"a whole number of events after '{word}'")
         cursor.advance()
         return count
-    if cursor.token.kind is Kind.NUMBER and cursor.next.kind is not Kind.WORD:
+    is_bare = cursor.token.kind is Kind.NUMBER and cursor.next.kind is not Kind.WORD
+    if is_bare and not at_period(cursor):
         cursor.advance()
         cursor.unexpected(f"'events' or a time unit after the number in 'output {word}'")
     return period(cursor)

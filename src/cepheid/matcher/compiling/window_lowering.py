@@ -38,6 +38,7 @@ from cepheid.matcher.vm.memory.tables import (
     WindowKind,
     WindowRow,
 )
+from cepheid.pattern.schedule import Schedule
 from cepheid.program.resolved import ResolvedStatement, Shape
 from cepheid.program.statements import OUTPUT_COUNTERS
 from cepheid.program.tree import (
@@ -148,6 +149,8 @@ def _gaps_of_window(statement: ResolvedStatement) -> Gaps:
         yield f"the window {type(window).__name__}", window.span
     if isinstance(window, TimeWindow) and window.period.months:
         yield "time windows of months", window.span
+    if statement.tree.output is not None and isinstance(statement.tree.output.every, Schedule):
+        yield "output at a schedule", statement.tree.output.span
     if isinstance(window, TimeBatch | LengthBatch) and any(map(reads_clock, _entering(statement))):
         yield "the clock in what a batch asks of its rows", window.span
 
