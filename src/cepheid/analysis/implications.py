@@ -199,7 +199,9 @@ class _Comparison:
             other = next((o for o in self._nearest(one) if self._is_news(one, o)), None)
             if other is not None:
                 self.told.add(_pair(one, other))
-                fact = f"every match of '{one.statement.name}' is one of '{other.statement.name}', too"
+                fact = (
+                    f"every match of '{one.statement.name}' is one of '{other.statement.name}', too"
+                )
                 span = one.statement.tree.span
                 yield note("implied", fact, span, "perhaps one of them is enough")
         if self.limited:

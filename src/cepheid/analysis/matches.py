@@ -167,6 +167,7 @@ class World:
         match.bound.append(event)
         self._bind_time(type, event, match)
         makers = self.feeds.makers(type) if depth > 0 else None
+        event.is_open = makers is None and not event.attributes
         if makers is not None and self.origins + len(makers) > MOST_ORIGINS:
             self.left_open.add(type)
         elif makers is not None:
