@@ -63,6 +63,7 @@ CATALOGUE: dict[str, str] = {
     "bad-output": "an output clause that makes no sense here",
     "bad-context": "a context that does not fit its statement",
     "bad-annotation": "an annotation with the wrong arguments or in the wrong place",
+    "unused-allow": "an @Allow that silences no finding",
     "inheritance-cycle": "a type that inherits from itself",
     "schema-conflict": "statements that insert different attributes into one type",
     "unsupported": "a construct that Cepheid does not have",

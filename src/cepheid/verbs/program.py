@@ -73,8 +73,8 @@ class Program:
         """
         for name in without:
             choose(name, CHECKS, "analysis")
-        findings = pipeline.check(self.tree, self.types, without)
-        return _in_order([*self.warnings, *findings], self.sources)
+        findings = pipeline.check(self.tree, self.types, without, self.warnings)
+        return _in_order(findings, self.sources)
 
     def graph(self) -> Graph:
         """Which statement depends on which, in levels."""

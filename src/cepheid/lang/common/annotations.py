@@ -12,7 +12,17 @@ from cepheid.lang.common.lexer import Kind
 from cepheid.program.tree import Annotation, Scalar
 
 # Those that mean something to Cepheid, or are common in EPL; others are kept as they are.
-_KNOWN = ("Action", "Description", "EventTime", "Name", "Priority", "Property", "Hint", "Tag")
+_KNOWN = (
+    "Action",
+    "Allow",
+    "Description",
+    "EventTime",
+    "Hint",
+    "Name",
+    "Priority",
+    "Property",
+    "Tag",
+)
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 
 
