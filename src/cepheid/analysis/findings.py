@@ -17,6 +17,7 @@ from cepheid.analysis import (
     races,
     retention_report,
     state,
+    traps,
     unused,
     windows,
 )
@@ -58,6 +59,7 @@ ANALYSES: Mapping[str, Analysis] = {
     "state": state.find,
     "retention": retention_report.find,
     "windows": windows.find,
+    "traps": traps.find,
     "nulls": _together(nulls.find, _of_classes("nulls")),
     "monotone": _of_classes("monotone"),
     "spans": _of_classes("observation"),
