@@ -110,7 +110,7 @@ def test_events_of_one_match_contradict_each_other() -> None:
     assert found(text.replace("a.v as v", "a.v as x")) == [
         (
             "never-matches",
-            "'statement_1' can never match: `v < 6` is true of no event that comes here",
+            "'statement_1' can never match: `v < 6` contradicts `v > 5` (line 5) and `v > a.v` (line 5)",
         )
     ]
     assert found(text.replace("< 6", "< 9")) == []
@@ -123,7 +123,7 @@ def test_a_contradiction_over_three_statements_is_found() -> None:
     @Name('R') select d.y as y from pattern [every d=D(y {})];
     """
     assert [m for _, m in found(text.format("> 30"))] == [
-        "'R' can never match: `y > 30` is true of no event that comes here"
+        "'R' can never match: `y > 30` contradicts `x < 20` of 'Q' (line 7)"
     ]
     assert codes(text.format("< 12")) == ["never-matches"]
     assert codes(text.format("= 12")) == []

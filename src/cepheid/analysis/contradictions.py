@@ -21,10 +21,10 @@ from collections.abc import Iterator, Sequence
 from cepheid.analysis import implications
 from cepheid.analysis.matches import MOST_ORIGINS, Feeds, Match, World
 from cepheid.analysis.nulls import is_null_comparison
-from cepheid.analysis.solver import LONGEST, Formula
+from cepheid.analysis.solver import LONGEST, Events, Formula
 from cepheid.errors import Diagnostic, Span, note, warning
 from cepheid.expr.printing import print_expr
-from cepheid.expr.tree import And, Expr, InList, Or, walk
+from cepheid.expr.tree import And, Binary, Column, Expr, InList, InRange, Like, Not, Or, walk
 from cepheid.program.graph import Graph
 from cepheid.program.resolved import ResolvedStatement
 
@@ -55,8 +55,10 @@ class _Judge:
         if not self.can_match:
             yield from self._never(match, held, facts)
             return
-        for (part, _), true in zip(match.conditions, held, strict=True):
-            if not self.solver.can_hold([*facts, self.solver.z3.Not(true)]):
+        for (part, events), true in zip(match.conditions, held, strict=True):
+            if not _may_be_null(part, events) and not self.solver.can_hold(
+                [*facts, self.solver.z3.Not(true)]
+            ):
                 fact = f"`{print_expr(part)}` is true of every event that comes here"
                 yield note("always-true", fact, part.span or self.statement.tree.span)
         yield from self._limits(match)
@@ -128,6 +130,21 @@ class _Judge:
         if reasons:
             fact = f"contradictions of '{self.statement.name}' may be missed: {'; '.join(reasons)}"
             yield note("check-limit", fact, self.statement.tree.span)
+
+
+def _may_be_null(condition: Expr, events: Events) -> bool:
+    """Whether it is plain that a null makes it untrue: then no solver needs to be asked."""
+    match condition:
+        case Not(operand):
+            return _may_be_null(operand, events)
+        case Binary(operator, left, right) if operator not in ("is", "is not"):
+            sides: tuple[Expr, ...] = (left, right)
+        case InList(operand) | InRange(operand) | Like(operand):
+            sides = (operand,)
+        case _:
+            return False
+    attributes = (s for s in sides if isinstance(s, Column) and s.is_attribute)
+    return any(a.tag in events and events[a.tag].is_open for a in attributes)
 
 
 def _is_long(expr: Expr) -> bool:

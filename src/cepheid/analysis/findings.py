@@ -6,7 +6,7 @@ analysis, which says what it can and cannot see; each can be left out by its nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 
@@ -17,6 +17,7 @@ from cepheid.analysis import (
     races,
     retention_report,
     state,
+    traps,
     unused,
     windows,
 )
@@ -58,6 +59,7 @@ ANALYSES: Mapping[str, Analysis] = {
     "state": state.find,
     "retention": retention_report.find,
     "windows": windows.find,
+    "traps": traps.find,
     "nulls": _together(nulls.find, _of_classes("nulls")),
     "monotone": _of_classes("monotone"),
     "spans": _of_classes("observation"),
@@ -95,6 +97,34 @@ def _findings(
         if name not in without:
             found += analysis(graph)
     return found
+
+
+# What many statements of a program may have: told once, with the places of the others.
+_GROUPED = ("no-priority", "implied")
+_PLACES_SHOWN = 6
+
+
+def grouped(findings: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Notes of some kinds that several statements of a file have become one."""
+    alike: dict[tuple[str, str | None], list[Diagnostic]] = {}
+    for finding in findings:
+        if finding.code in _GROUPED:
+            file = finding.span.file if finding.span else None
+            alike.setdefault((finding.code, file), []).append(finding)
+    together = {id(group[0]): _as_one(group) for group in alike.values()}
+    others = {id(finding) for group in alike.values() for finding in group[1:]}
+    return [together.get(id(f), f) for f in findings if id(f) not in others]
+
+
+def _as_one(group: Sequence[Diagnostic]) -> Diagnostic:
+    first, *others = group
+    if not others:
+        return first
+    lines = [str(f.span.line) for f in others if f.span]
+    more = ", ..." if len(lines) > _PLACES_SHOWN else ""
+    where = f": lines {', '.join(lines[:_PLACES_SHOWN])}{more}" if lines else ""
+    count = "1 more statement is" if len(others) == 1 else f"{len(others)} more statements are"
+    return replace(first, message=f"{first.message}; {count} like it{where}")
 
 
 def _parts(tree: ProgramTree) -> list[ProgramTree]:

@@ -167,6 +167,7 @@ class World:
         event = SymbolicEvent(self.solver.instant())
         match.bound.append(event)
         self._bind_time(type, event, match)
+        event.is_open = self.is_free(type, depth) and not event.attributes
         origins = self.origins(event, type, depth)
         if origins is not None:
             match.facts.append(self.solver.z3.Or(*origins))
@@ -174,9 +175,11 @@ class World:
 
     def origins(self, event: SymbolicEvent, type: str, depth: int) -> list[Formula] | None:
         """Where an event of a type may come from; None: from anywhere, as far as is known."""
-        if depth == 0 or self.feeds.comes_from_outside(type) or type in self.feeds.in_cycles:
-            return None
-        return self.derived(event, type, depth)
+        return None if self.is_free(type, depth) else self.derived(event, type, depth)
+
+    def is_free(self, type: str, depth: int) -> bool:
+        """Whether its events may be any, for all that is asked."""
+        return depth == 0 or self.feeds.comes_from_outside(type) or type in self.feeds.in_cycles
 
     def derived(self, event: SymbolicEvent, type: str, depth: int) -> list[Formula] | None:
         """What the statements that derive it require; None where they are too many."""

@@ -54,12 +54,15 @@ class _Bounded(World):
             self.given.setdefault(event.type, {})[values] = None
 
     def origins(self, event: SymbolicEvent, type: str, depth: int) -> list[Formula] | None:
-        if type in self.feeds.in_cycles or (depth == 0 and self.feeds.makers(type)):
+        if self.is_free(type, depth):
             return None
         heirs = self.feeds.heirs.get(type, ())
         from_outside = [self._one_of(event, name) for name in heirs if name in self.given]
         derived = self.derived(event, type, depth)
         return None if derived is None else from_outside + derived
+
+    def is_free(self, type: str, depth: int) -> bool:
+        return type in self.feeds.in_cycles or (depth == 0 and bool(self.feeds.makers(type)))
 
     def _one_of(self, event: SymbolicEvent, type: str) -> Formula:
         z3, known = self.solver.z3, [dict(values) for values in self.given[type]]

@@ -65,6 +65,7 @@ class SymbolicEvent:
     def __init__(self, instant: Formula) -> None:
         self.instant = instant
         self.attributes: dict[str, Term] = {}
+        self.is_open = False  # whether its attributes may have any values, null among them
 
 
 Events = Mapping[str | None, SymbolicEvent]

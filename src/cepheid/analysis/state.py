@@ -25,10 +25,12 @@ from cepheid.analysis.matches import Feeds, World, longest_run
 from cepheid.analysis.plan import likely_context
 from cepheid.analysis.retention import retention_of
 from cepheid.analysis.solver import Formula, SymbolicEvent
+from cepheid.analysis.traps import has_true_at_once
 from cepheid.core.time import Period
 from cepheid.core.types import lineage
 from cepheid.errors import Diagnostic, note, warning
 from cepheid.expr.tree import Expr
+from cepheid.pattern.algebra import Occurrence
 from cepheid.pattern.tree import Absent, AllOf, Atom, Every, FollowedBy, Pattern, atoms
 from cepheid.program.graph import Graph
 from cepheid.program.resolved import ResolvedStatement
@@ -38,10 +40,21 @@ def find(graph: Graph) -> Iterator[Diagnostic]:
     feeds = Feeds(graph)
     for statement in graph.statements:
         grows = retention_of(statement).grows
-        if grows is not None and not _replaces_runs(feeds, statement):
+        if (
+            grows is not None
+            and not _is_explained(statement)
+            and not _replaces_runs(feeds, statement)
+        ):
             yield _growing(feeds, statement, grows)
         yield from _stuck(feeds, statement)
         yield from _missing_key(graph, statement)
+
+
+def _is_explained(statement: ResolvedStatement) -> bool:
+    """Whether a `not` that is true at once makes it look so, of which `traps` tells."""
+    pattern = statement.pattern
+    is_form = pattern is None or isinstance(pattern, Occurrence)
+    return not is_form and pattern is not None and has_true_at_once(pattern)
 
 
 def _growing(feeds: Feeds, statement: ResolvedStatement, grows: str) -> Diagnostic:

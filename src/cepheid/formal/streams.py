@@ -16,7 +16,16 @@ from typing import cast
 from cepheid.analysis.lifetimes import longest
 from cepheid.core.event import Event, Value
 from cepheid.core.time import BEGIN, MICROSECONDS, Instant, Period, TimeUnit, format_instant
-from cepheid.core.types import BOOLEAN, FLOAT, STRING, DataType, EventType, is_integral, is_numeric
+from cepheid.core.types import (
+    BOOLEAN,
+    FLOAT,
+    STRING,
+    DataType,
+    EventType,
+    is_integral,
+    is_numeric,
+    lineage,
+)
 from cepheid.expr.tree import Aggregate, Binary, Column, Expr, InList, InRange, Literal, walk
 from cepheid.io.records import Decoder, record_from
 from cepheid.pattern.tree import Interval, Within
@@ -189,5 +198,7 @@ def _periods(statement: ResolvedStatement) -> Iterator[Period]:
 
 
 def inputs_of(graph: Graph, members: Sequence[int]) -> tuple[str, ...]:
-    """The types from outside that some statements take."""
-    return tuple(dict.fromkeys(name for n in members for name in graph.inputs_of(n)))
+    """The types from outside that some statements take, also as events of an ancestor."""
+    types = graph.program.types
+    taken = {name for n in members for name in graph.statements[n].inputs}
+    return tuple(n for n in graph.program.input_types if taken & lineage(n, types))

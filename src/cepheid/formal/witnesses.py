@@ -8,30 +8,33 @@ the witness of a warning.
 
 What is seen: differences in what rows say, not in which order rows of one instant stand. A witness
 is certain. What is not seen: races that no stream of the few hundred tried ones shows; statements
-that depend on a cycle, or on a type without a schema; what nested attributes decide.
+that depend on a cycle, or on a type without a schema; what nested attributes decide. Many statements
+with a common past get fewer streams, those that timers alone move get none: a note tells.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import pairwise
 from random import Random
 from typing import TypeAlias
 
 from cepheid.analysis.races import FIX
 from cepheid.analysis.retention import speaks_with_time
 from cepheid.core.event import Event, Value
-from cepheid.errors import Diagnostic, RunError, Severity
+from cepheid.core.types import lineage
+from cepheid.errors import Diagnostic, RunError, Severity, note
 from cepheid.formal.shrink import shortest
 from cepheid.formal.streams import Probe, Step, inputs_of
 from cepheid.io.encode import encode, to_json
 from cepheid.program.graph import Graph
-from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+from cepheid.program.resolved import ResolvedStatement
 from cepheid.semantics.machine import Machine
 
 TRIES = 500  # streams for statements with a common past
+WORK = 15_000  # statements that run in all of them; more statements get fewer streams
 _DIGITS = 9  # floats that agree so far differ by the order of a sum, no more
 
 _RECENT = 12  # streams to go on from
@@ -59,16 +62,22 @@ class Witness:
 
 
 def find(graph: Graph) -> Iterator[Diagnostic]:
-    for witness in witnesses(graph):
-        yield Diagnostic(
-            "race",
-            Severity.WARNING,
-            f"the rows of '{witness.statement.name}' depend on whether '{witness.first}' or "
-            f"'{witness.second}' takes an event first: {_difference(witness)}",
-            witness.statement.tree.span,
-            f"{FIX}; `--witness FOLDER` writes the events of the example",
-            witness=witness.lines,
-        )
+    for candidates in _groups(graph):
+        search = _Search(graph, candidates)
+        yield from map(_finding, search.run())
+        yield from search.limits()
+
+
+def _finding(witness: Witness) -> Diagnostic:
+    return Diagnostic(
+        "race",
+        Severity.WARNING,
+        f"the rows of '{witness.statement.name}' depend on whether '{witness.first}' or "
+        f"'{witness.second}' takes an event first: {_difference(witness)}",
+        witness.statement.tree.span,
+        f"{FIX}; `--witness FOLDER` writes the events of the example",
+        witness=witness.lines,
+    )
 
 
 def _difference(witness: Witness) -> str:
@@ -87,9 +96,11 @@ def witnesses(graph: Graph) -> Iterator[Witness]:
 def _groups(graph: Graph) -> list[list[int]]:
     """The statements that may race, those with a common past together."""
     groups: list[tuple[set[int], list[int]]] = []
+    causes = _causes(graph)
     for number in range(len(graph.levels)):
-        if _may_race(graph, number):
-            past = {*graph.upstream(number), number}
+        upstream = graph.upstream(number)
+        if _may_race(graph, number, upstream, causes):
+            past = {*upstream, number}
             related = [group for group in groups if group[0] & past]
             groups = [group for group in groups if not group[0] & past]
             members = [n for _, found in related for n in found]
@@ -97,23 +108,35 @@ def _groups(graph: Graph) -> list[list[int]]:
     return [sorted(members) for _, members in groups]
 
 
-def _may_race(graph: Graph, number: int) -> bool:
+def _may_race(graph: Graph, number: int, upstream: set[int], causes: Sequence[Set[Mark]]) -> bool:
     """Whether two statements above it are moved by one cause, in an order that is open."""
-    upstream = graph.upstream(number)
+    seen: set[Mark] = set()
+    if all(_is_new(causes[n], seen) for n in upstream):
+        return False
     if any(not upstream.isdisjoint(cycle) or number in cycle for cycle in graph.cycles):
         return False
     types = graph.program.types
-    if any(types[name].is_open for name in inputs_of(graph, [*upstream, number])):
-        return False
-    pairs = combinations((graph.statements[n] for n in sorted(upstream)), 2)
-    return any(_share_a_cause(p, q, graph.program) for p, q in pairs)
+    return not any(types[name].is_open for name in inputs_of(graph, [*upstream, number]))
 
 
-def _share_a_cause(p: ResolvedStatement, q: ResolvedStatement, program: ResolvedProgram) -> bool:
-    if p.tree.priority != q.tree.priority:
-        return False
-    shared = set(p.arriving(program.types)) & set(q.arriving(program.types))
-    return bool(shared) or (speaks_with_time(p) and speaks_with_time(q))
+def _is_new(causes: Set[Mark], seen: set[Mark]) -> bool:
+    is_new = seen.isdisjoint(causes)
+    seen |= causes
+    return is_new
+
+
+def _causes(graph: Graph) -> list[set[Mark]]:
+    """What moves each statement, beside others of its priority: types of events, and time."""
+    types = graph.program.types
+    heirs: dict[str, list[str]] = {}
+    for name in types:
+        for ancestor in lineage(name, types):
+            heirs.setdefault(ancestor, []).append(name)
+    return [
+        {(s.tree.priority, heir) for name in s.inputs for heir in (name, *heirs.get(name, ()))}
+        | ({(s.tree.priority,)} if speaks_with_time(s) else set())
+        for s in graph.statements
+    ]
 
 
 class _Search:
@@ -128,12 +151,27 @@ class _Search:
         self.order = [s.name for s in sorted(parts, key=lambda s: s.rank)]
         self.random = Random(len(members))
         self.probe = Probe(self.program, inputs_of(graph, members), self.random)
+        self.tries = min(TRIES, WORK // len(members)) if self.probe.inputs else 0
+
+    def limits(self) -> Iterator[Diagnostic]:
+        """What was not looked for, among the candidates that are left."""
+        if self.candidates and self.tries < TRIES:
+            statement = self.graph.statements[self.candidates[0]]
+            others = len(self.candidates) - 1
+            also = f" and of {others} others" if others else ""
+            why = (
+                f"{len(self.order)} statements lead there, so {self.tries} streams were tried, not {TRIES}"
+                if self.tries
+                else "only timers lead there, and streams of events are what is tried"
+            )
+            fact = f"races of '{statement.name}'{also} may be missed: {why}"
+            yield note("check-limit", fact, statement.tree.span)
 
     def run(self) -> Iterator[Witness]:
         """Goes on from the streams that led further than those before them."""
         seen: set[Mark] = set()
         kept: list[tuple[Step, ...]] = [()]
-        for number in range(TRIES):
+        for number in range(self.tries):
             steps = self.probe.vary(self.random.choice(kept[-_RECENT:]))
             marks: set[Mark] = set()
             rows = self._rows(steps, self.order, marks)

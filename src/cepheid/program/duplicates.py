@@ -11,6 +11,9 @@ from cepheid.pattern.tree import Atom, Pattern, atoms
 from cepheid.program.resolved import ResolvedStatement
 
 
+_NAMES = ("name", "priority", "description", "allow")  # annotations that change no row
+
+
 def essence(statement: ResolvedStatement) -> tuple[object, ...]:
     """All that its rows depend on; tags are numbered in the order of the text."""
     tree = statement.tree
@@ -33,7 +36,7 @@ def essence(statement: ResolvedStatement) -> tuple[object, ...]:
         statement.context,
         statement.policy,
         tree.insert_into,
-        tuple(a for a in tree.annotations if a.name.lower() not in ("name", "priority")),
+        tuple(a for a in tree.annotations if a.name.lower() not in _NAMES),
     )
 
 

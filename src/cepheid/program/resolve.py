@@ -9,6 +9,7 @@ from types import MappingProxyType
 from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic, Severity, declared_twice, error, warning
 from cepheid.program.action_annotations import action_problems, misplaced_actions
+from cepheid.program.allowances import allowance_problems
 from cepheid.program.class_resolution import (
     class_types,
     recursions,
@@ -66,6 +67,7 @@ def resolve_program(
     )
     problems += recursions(conformed, classes, types)
     problems += misplaced_actions(tree)
+    problems += allowance_problems(tree)
     is_sound = all(problem.severity is not Severity.ERROR for problem in problems)
     are_known = is_sound and not any(type.is_open for type in types.values())
     problems += action_problems(conformed, are_columns_known=are_known)

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cepheid.analysis.findings import ANALYSES, check_program
+from cepheid.analysis.findings import ANALYSES, check_program, grouped
 from cepheid.analysis.lifespans import Derivation, derivations
 from cepheid.analysis.plan import StatementPlan, plan_program
 from cepheid.core.types import EventType
@@ -29,6 +29,7 @@ from cepheid.lang.language import Language
 from cepheid.matcher.gaps import left_to_reference
 from cepheid.pattern.algebra import Occurrence
 from cepheid.pattern.automaton import Automaton
+from cepheid.program.allowances import with_places, without_allowed
 from cepheid.program.graph import Graph, graph_of
 from cepheid.program.normal import NormalProgram
 from cepheid.program.normal import normalize as normal_form
@@ -74,13 +75,22 @@ def depend(program: ResolvedProgram) -> Graph:
 
 
 def check(
-    tree: ProgramTree, types: Mapping[str, EventType], without: Collection[str] = ()
+    tree: ProgramTree,
+    types: Mapping[str, EventType],
+    without: Collection[str] = (),
+    read: Sequence[Diagnostic] = (),
 ) -> Sequence[Diagnostic]:
-    """`cepheid check`: what can be said before it runs; races only where the rest is in order."""
-    findings = list(check_program(tree, types, without))
-    if RACES not in without and not any(f.severity is Severity.ERROR for f in findings):
+    """`cepheid check`: what can be said before it runs, beside what was said when it was read.
+
+    Races are looked for only where the rest is in order.
+    """
+    tree = with_places(tree)
+    findings = [*read, *check_program(tree, types, without)]
+    is_sound = not any(f.severity is Severity.ERROR for f in findings)
+    if RACES not in without and is_sound:
         findings += witnesses.find(depend(resolve(tree, types)))
-    return findings
+    left = without_allowed(tree, findings, tell_unused=is_sound and not without)
+    return grouped(left)
 
 
 def normalize(program: ResolvedProgram) -> NormalProgram:

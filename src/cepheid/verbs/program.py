@@ -103,8 +103,8 @@ class Program:
         """
         for name in without:
             choose(name, CHECKS, "analysis")
-        findings = pipeline.check(self.tree, self.types, without)
-        return Findings(_in_order([*self.warnings, *findings], self.sources), self.sources)
+        findings = pipeline.check(self.tree, self.types, without, self.warnings)
+        return Findings(_in_order(findings, self.sources), self.sources)
 
     def graph(self) -> DrawnGraph:
         """Which statement depends on which, in levels; notebooks draw it."""

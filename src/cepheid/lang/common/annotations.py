@@ -12,7 +12,17 @@ from cepheid.lang.common.lexer import Kind
 from cepheid.program.tree import Annotation, Scalar
 
 # Those that mean something to Cepheid, or are common in EPL; others are kept as they are.
-_KNOWN = ("Action", "Description", "EventTime", "Name", "Priority", "Property", "Hint", "Tag")
+_KNOWN = (
+    "Action",
+    "Allow",
+    "Description",
+    "EventTime",
+    "Hint",
+    "Name",
+    "Priority",
+    "Property",
+    "Tag",
+)
 # What EPL has besides: about deployment, locks, files and the like, which have no counterpart here.
 _WITHOUT_EFFECT = (
     *("Audit", "AvroSchemaField", "BusEventType", "EventRepresentation", "Hook"),
