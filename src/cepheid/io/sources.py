@@ -152,7 +152,7 @@ def _tables(
     return None
 
 
-def provided_by(sources: Iterable[object]) -> set[str]:
+def provided_by(sources: Iterable[object], default_type: str | None = None) -> set[str]:
     """The types that sources are said to hold, be there events of them or not."""
     found: set[str] = set()
     for source in sources:
@@ -161,9 +161,11 @@ def provided_by(sources: Iterable[object]) -> set[str]:
             files = _files(os.fsdecode(data), NOWHERE) or ()
             found.update(Path(file.data).stem for file in files)
         elif isinstance(data, list | tuple):
-            found |= provided_by(data)
+            found |= provided_by(data, default_type)
         elif isinstance(data, Mapping) and not isinstance(data, Event):
-            found.update(name for name in data if not name.startswith("@"))
+            found.update(name for name in data if not str(name).startswith("@"))
+        elif default_type is not None and _table(data) is not None:
+            found.add(default_type)
     return found
 
 
