@@ -70,6 +70,14 @@ class _Sources:
             yield from self._of_items([source], type, place)
             return
         for name, part in source.items():
+            if part is None or isinstance(part, bool | int | float):
+                raise UsageError(
+                    error(
+                        "usage",
+                        f"a dictionary without '@type' has events by type, not {shown(part)}",
+                        hint=f"{{'@type': 'Type', '@time': ..., {name!r}: {shown(part)}}} is an event",
+                    )
+                )
             yield from self.records(part, name, place)
 
     def _of_items(
@@ -104,7 +112,8 @@ def _table(source: object) -> Any:
 
 def _is_single(source: object) -> bool:
     """Whether it can be walked through, but not in events."""
-    return isinstance(source, bytes | bytearray) or _is_a(source, "pandas", "Series")
+    is_foreign = any(_is_a(source, *each) for each in (("pandas", "Series"), ("numpy", "ndarray")))
+    return isinstance(source, bytes | bytearray) or is_foreign
 
 
 def _checked(items: Iterable[object]) -> Iterable[object]:
@@ -214,4 +223,6 @@ def _unusable(source: object) -> UsageError:
 def _described(source: object) -> str:
     if _is_a(source, "pandas", "Series"):
         return "a pandas Series"
+    if _is_a(source, "numpy", "ndarray"):
+        return "an array of NumPy"
     return f"a {type(source).__name__}" if isinstance(source, list | tuple) else shown(source)
