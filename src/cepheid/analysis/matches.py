@@ -7,7 +7,7 @@ that holds the time of a type.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -123,22 +123,12 @@ class World:
         event = SymbolicEvent(self.solver.instant())
         match.bound.append(event)
         self._bind_time(type, event, match)
-        origins = self.origins(event, heirs_of(type, self.graph), depth)
-        if origins is not None and not self._in_cycle(type):
+        heirs = _heirs(type, self.graph)
+        if depth > 0 and self.outside.isdisjoint(heirs) and not self._in_cycle(type):
+            makers = [s for s in self.graph.statements if s.target in heirs]
+            origins = [self._origin(maker, event, depth - 1) for maker in makers]
             match.facts.append(self.solver.z3.Or(*origins))
         return event
-
-    def origins(
-        self, event: SymbolicEvent, heirs: Sequence[str], depth: int
-    ) -> list[Formula] | None:
-        """Where an event of some types may come from; None: from anywhere."""
-        if depth == 0 or not self.outside.isdisjoint(heirs):
-            return None
-        return self.derived(event, heirs, depth)
-
-    def derived(self, event: SymbolicEvent, heirs: Sequence[str], depth: int) -> list[Formula]:
-        makers = [s for s in self.graph.statements if s.target in heirs]
-        return [self._origin(maker, event, depth - 1) for maker in makers]
 
     def _in_cycle(self, type: str) -> bool:
         return any(self.graph.statements[n].target == type for c in self.graph.cycles for n in c)
@@ -221,7 +211,7 @@ def _tests_time(statement: ResolvedStatement, graph: Graph) -> bool:
     )
 
 
-def heirs_of(type: str, graph: Graph) -> list[str]:
+def _heirs(type: str, graph: Graph) -> list[str]:
     """The types whose events are of a type."""
     types = graph.program.types
     return [name for name in types if type in lineage(name, types)]
@@ -229,7 +219,7 @@ def heirs_of(type: str, graph: Graph) -> list[str]:
 
 def _time_of(type: str, graph: Graph) -> EventTime | None:
     """Where the time of all events of a type is; derived ones have that of their cause."""
-    heirs = heirs_of(type, graph)
+    heirs = _heirs(type, graph)
     rules = {graph.program.types[heir].time for heir in heirs}
     is_derived = any(s.target in heirs for s in graph.statements)
     return None if is_derived or len(rules) > 1 else rules.pop()

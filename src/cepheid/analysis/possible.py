@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from cepheid.analysis.matches import World
+from cepheid.analysis.matches import Match, World
 from cepheid.analysis.retention import speaks_with_time
 from cepheid.analysis.solver import Formula, SymbolicEvent
 from cepheid.core.event import Event, Value
-from cepheid.core.types import EventType, Scalar
+from cepheid.core.types import EventType, Scalar, lineage
 from cepheid.expr.tree import Literal
 from cepheid.program.graph import Graph, graph_of
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
@@ -52,15 +52,16 @@ class _Bounded(World):
         for event in events:
             values = tuple(_plain_values(event, self.types[event.type]))
             self.given.setdefault(event.type, {})[values] = None
+        self.outside = set(self.given)
+        self.derived = {statement.target for statement in graph.statements}
 
-    def origins(
-        self, event: SymbolicEvent, heirs: Sequence[str], depth: int
-    ) -> list[Formula] | None:
-        is_derived = any(s.target in heirs for s in self.graph.statements)
-        if is_derived and depth == 0:
-            return None
-        from_outside = [self._one_of(event, name) for name in heirs if name in self.given]
-        return from_outside + self.derived(event, heirs, depth)
+    def _event(self, type: str, match: Match, depth: int) -> SymbolicEvent:
+        event = super()._event(type, match, depth)
+        heirs = [name for name in self.types if type in lineage(name, self.types)]
+        if self.derived.isdisjoint(heirs):
+            of_each = [self._one_of(event, name) for name in heirs if name in self.given]
+            match.facts.append(self.solver.z3.Or(*of_each))
+        return event
 
     def _one_of(self, event: SymbolicEvent, type: str) -> Formula:
         z3, known = self.solver.z3, [dict(values) for values in self.given[type]]
