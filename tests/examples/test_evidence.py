@@ -60,3 +60,17 @@ def test_an_early_reading_meets_the_grades_of_the_one_before(program: str) -> No
     first, second = early.trace.events
     assert second.instant - first.instant < 600_000_000
     assert first["station"] == second["station"]
+
+
+def test_what_the_readme_says_of_the_tables_that_are_not_reached() -> None:
+    """Every ghost rider has left a seat, and a batch of a day has no row in a run of a day."""
+    scenario = folder_of("motorbike/x") / "calibrated.toml"
+    for name, is_whole in (("motorbike_partitioned", True), ("motorbike", False)):
+        program = cep.load(EXAMPLES / "motorbike" / f"{name}.epl")
+        found = cep.simulate(program, scenario, runs=30, until="1d", seed=3)
+        mean = {event: summary.mean for event, summary in found.events.items()}
+        assert mean["GhostRider"] > 0
+        expected = mean["GhostRider"] + mean["BlowOutTire"]  # the thrown ones
+        share = mean["DriverLeftSeat"] / expected
+        assert 0.9 < share <= 1.1 if is_whole else 0.15 < share < 0.6  # one bike of three at a time
+        assert found.events["AccidentsReport"].max == 0

@@ -128,3 +128,34 @@ def test_cycles_and_types_without_a_schema_are_not_tried() -> None:
     cyclic = DIAMOND + "@Name('S') insert into A select id, 15 as v from D"
     assert all_of(cyclic) == []
     assert all_of(DIAMOND.removeprefix(SCHEMA)) == []
+
+
+LARGE = {
+    "a number that only arithmetic leads to": (
+        """@Name('P') insert into B select id, v from A(v * 7 - w * 3 = 1234568 and w > 5000);
+        @Name('Q') insert into C select id, v from A(v + w = 987654);""",
+        1,
+    ),
+    "what statements before compute": (
+        """@Name('P1') insert into B1 select id, v * 10 as v from A;
+        @Name('P') insert into B select id, v from B1(v > 123450 and v < 123470);
+        @Name('Q1') insert into C1 select id, v from A(v > 100);
+        @Name('Q') insert into C select id, v from C1;""",
+        1,
+    ),
+    "many events": (
+        """@Name('P') insert into B select id, count(*) as n from A#length(100) having count(*) >= 30;
+        @Name('Q') insert into C select id, v from A;""",
+        30,
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "events"), LARGE.values(), ids=LARGE)
+def test_thresholds_that_no_guess_meets_are_met_by_the_solver(text: str, events: int) -> None:
+    [witness] = all_of(
+        f"""create schema A (id string, v long, w long); {text}
+        @Name('R') insert into D select b.id as id from pattern [every b=B -> c=C(c.id = b.id)];"""
+    )
+    assert witness.statement.name == "R"
+    assert len(witness.events) == events

@@ -7,7 +7,7 @@ that holds the time of a type.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -57,11 +57,13 @@ class Match:
 class Feeds:
     """Where the events of each type come from, and where they have their time: once for a program."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, outside: Collection[str] | None = None) -> None:
+        """`outside` are types whose events may come from there, by default all that are declared."""
         program = graph.program
         self.types = program.types
         declared = {schema.name for schema in program.tree.schemas}
-        self.outside = {*program.input_types, *program.given, *declared}
+        every = {*program.input_types, *program.given, *declared}
+        self.outside = every if outside is None else set(outside)
         self.in_cycles = {graph.statements[n].target for cycle in graph.cycles for n in cycle}
         self.heirs: dict[str, list[str]] = {}  # the types whose events are of a type
         for name in program.types:
@@ -71,12 +73,11 @@ class Feeds:
         for statement in graph.statements:
             self._makers.setdefault(statement.target, []).append(statement)
 
-    def comes_from_outside(self, type: str) -> bool:
-        return not self.outside.isdisjoint(self.heirs.get(type, ()))
-
-    def makers(self, type: str) -> list[ResolvedStatement]:
-        """The statements that derive its events."""
-        heirs = self.heirs.get(type, ())
+    def makers(self, type: str) -> list[ResolvedStatement] | None:
+        """The statements that derive its events; None where they may come from elsewhere, too."""
+        heirs = self.heirs.get(type, [])
+        if not self.outside.isdisjoint(heirs) or type in self.in_cycles:
+            return None
         return [maker for heir in heirs for maker in self._makers.get(heir, ())]
 
     def time_of(self, type: str) -> EventTime | None:
@@ -103,7 +104,7 @@ class World:
         self.feeds = feeds
         self.types = feeds.types
         self.solver = Solver()
-        self.asked = 0  # statements, about what they derive
+        self.origins = 0  # statements that were asked what they derive
         self.required: list[Requirement] = []  # of them
         self.left_open: set[str] = set()  # types of which too many statements derive events
 
@@ -167,28 +168,15 @@ class World:
         event = SymbolicEvent(self.solver.instant())
         match.bound.append(event)
         self._bind_time(type, event, match)
-        event.is_open = self.is_free(type, depth) and not event.attributes
-        origins = self.origins(event, type, depth)
-        if origins is not None:
+        makers = self.feeds.makers(type) if depth > 0 else None
+        event.is_open = makers is None and not event.attributes
+        if makers is not None and self.origins + len(makers) > MOST_ORIGINS:
+            self.left_open.add(type)
+        elif makers is not None:
+            self.origins += len(makers)
+            origins = [self._origin(maker, event, depth - 1) for maker in makers]
             match.facts.append(self.solver.z3.Or(*origins))
         return event
-
-    def origins(self, event: SymbolicEvent, type: str, depth: int) -> list[Formula] | None:
-        """Where an event of a type may come from; None: from anywhere, as far as is known."""
-        return None if self.is_free(type, depth) else self.derived(event, type, depth)
-
-    def is_free(self, type: str, depth: int) -> bool:
-        """Whether its events may be any, for all that is asked."""
-        return depth == 0 or self.feeds.comes_from_outside(type) or type in self.feeds.in_cycles
-
-    def derived(self, event: SymbolicEvent, type: str, depth: int) -> list[Formula] | None:
-        """What the statements that derive it require; None where they are too many."""
-        makers = self.feeds.makers(type)
-        if self.asked + len(makers) > MOST_ORIGINS:
-            self.left_open.add(type)
-            return None
-        self.asked += len(makers)
-        return [self._origin(maker, event, depth - 1) for maker in makers]
 
     def _bind_time(self, type: str, event: SymbolicEvent, match: Match) -> None:
         """The attribute that holds the time counts whole units of it."""

@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from cepheid.analysis.matches import Feeds, World
+from cepheid.analysis.matches import Feeds, Match, World
 from cepheid.analysis.retention import speaks_with_time
 from cepheid.analysis.solver import Formula, SymbolicEvent
 from cepheid.core.event import Event, Value
 from cepheid.core.types import EventType, Scalar
 from cepheid.expr.tree import Literal
-from cepheid.program.graph import graph_of
+from cepheid.program.graph import Graph, graph_of
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
 _MANY = 200  # different events of a type, beyond which attributes are looked at one by one
@@ -26,7 +26,7 @@ _MANY = 200  # different events of a type, beyond which attributes are looked at
 def possible_part(program: ResolvedProgram, events: Collection[Event]) -> ResolvedProgram:
     """The statements that can have rows if nothing but such events comes from outside."""
     while True:
-        world = _Bounded(Feeds(graph_of(program)), events)
+        world = _Bounded(graph_of(program), events)
         names = [s.name for s in program.statements if not _is_dead(s, world)]
         if len(names) == len(program.statements):
             return program
@@ -46,23 +46,22 @@ def _is_dead(statement: ResolvedStatement, world: World) -> bool:
 class _Bounded(World):
     """A world in which only some events come from outside."""
 
-    def __init__(self, feeds: Feeds, events: Collection[Event]) -> None:
-        super().__init__(feeds)
+    def __init__(self, graph: Graph, events: Collection[Event]) -> None:
+        super().__init__(Feeds(graph, {event.type for event in events}))
+        self.derived = {statement.target for statement in graph.statements}
         self.given: dict[str, dict[tuple[tuple[str, Value], ...], None]] = {}
         for event in events:
             values = tuple(_plain_values(event, self.types[event.type]))
             self.given.setdefault(event.type, {})[values] = None
 
-    def origins(self, event: SymbolicEvent, type: str, depth: int) -> list[Formula] | None:
-        if self.is_free(type, depth):
-            return None
-        heirs = self.feeds.heirs.get(type, ())
-        from_outside = [self._one_of(event, name) for name in heirs if name in self.given]
-        derived = self.derived(event, type, depth)
-        return None if derived is None else from_outside + derived
-
-    def is_free(self, type: str, depth: int) -> bool:
-        return type in self.feeds.in_cycles or (depth == 0 and bool(self.feeds.makers(type)))
+    def _event(self, type: str, match: Match, depth: int) -> SymbolicEvent:
+        event = super()._event(type, match, depth)
+        event.is_open = False
+        heirs = self.feeds.heirs.get(type, [])
+        if self.derived.isdisjoint(heirs):
+            of_each = [self._one_of(event, name) for name in heirs if name in self.given]
+            match.facts.append(self.solver.z3.Or(*of_each))
+        return event
 
     def _one_of(self, event: SymbolicEvent, type: str) -> Formula:
         z3, known = self.solver.z3, [dict(values) for values in self.given[type]]

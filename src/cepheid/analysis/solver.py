@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache, singledispatchmethod
 from typing import Any
 
+from cepheid.core.event import Value
 from cepheid.core.numbers import INT_RANGE, LONG_RANGE
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
 from cepheid.expr.tree import (
@@ -125,6 +126,33 @@ class Solver:
         return found.as_long() if self.z3.is_int_value(found) else None
 
     # Unknowns.
+
+    def example(
+        self, formulas: list[Formula], terms: Sequence[Term], instants: Sequence[Formula]
+    ) -> tuple[list[Value], list[int]] | None:
+        """Values of terms and of instants for which formulas hold; None where Z3 finds none."""
+        solver = self.z3.Solver()
+        solver.set(**LIMITS)
+        solver.add(*self.facts, *formulas)
+        if solver.check() != self.z3.sat:
+            return None
+        model = solver.model()
+        values = [self._value_in(model, term) for term in terms]
+        return values, [_whole(model, instant) for instant in instants]
+
+    def _value_in(self, model: Any, term: Term) -> Value:
+        z3 = self.z3
+        absent = model.eval(z3.Or(term.null, term.nan), model_completion=True)
+        if term.value is None or z3.is_true(absent):
+            return None
+        found = model.eval(term.value, model_completion=True)
+        if term.type == BOOLEAN:
+            return bool(z3.is_true(found))
+        if term.type == STRING:
+            return str(found.as_string())
+        if term.type in _FLOATS:
+            return float(found.as_fraction())
+        return int(found.as_long())
 
     def instant(self) -> Formula:
         self.count += 1
@@ -371,6 +399,10 @@ class Solver:
 
     def _negated(self, term: Term) -> Term:
         return self._boolean(self.is_false(term), self.is_true(term))
+
+
+def _whole(model: Any, instant: Formula) -> int:
+    return int(model.eval(instant, model_completion=True).as_long())
 
 
 def _is_null(expr: Expr) -> bool:

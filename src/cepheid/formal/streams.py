@@ -2,7 +2,8 @@
 
 Values are those that the program itself compares attributes with, and their neighbours; gaps are
 its periods. `Probe.vary` changes a stream a little: whoever keeps the variants that lead further
-reaches deep into a pattern in a few hundred tries.
+reaches deep into a pattern in a few hundred tries. The first streams are those that the solver finds,
+and, where rows are counted, as many copies as the program counts up to.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import cached_property
 from random import Random
 from typing import cast
 
+from cepheid.analysis.examples import Example, examples_for
 from cepheid.analysis.lifetimes import longest
 from cepheid.core.event import Event, Value
 from cepheid.core.time import BEGIN, MICROSECONDS, Instant, Period, TimeUnit, format_instant
@@ -31,12 +33,15 @@ from cepheid.io.records import Decoder, record_from
 from cepheid.pattern.tree import Interval, Within
 from cepheid.pattern.tree import expressions as expressions_in
 from cepheid.pattern.tree import walk as walk_pattern
-from cepheid.program.graph import Graph
+from cepheid.program.graph import Graph, graph_of
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.tree import TimeBatch, TimeWindow
 
 LONGEST = 6  # events of a stream
 _USUAL = 0.6  # how often an attribute has the first of its values, so that keys agree
+MOST_COPIES = 300  # of an event in a stream
+_SEEDED = 12  # statements for which the solver looks for events
+_COPIED = 3  # events that are tried in many copies
 _LIKE_ANOTHER = 0.6  # how often a new event is a variant of another
 
 
@@ -73,6 +78,8 @@ class Probe:
 
     def vary(self, steps: Sequence[Step]) -> tuple[Step, ...]:
         """The stream with one more event, one less, or an event that differs in one thing."""
+        if self._seeds:
+            return self._seeds.pop()
         changed = list(steps)
         for _ in range(self.random.choice((1, 1, 2, 3))):
             place = self.random.randrange(len(changed) + 1)
@@ -83,7 +90,7 @@ class Probe:
                 del changed[place]
             else:
                 changed[place] = self._other(changed[place])
-        return tuple(changed[:LONGEST])
+        return tuple(changed[: max(LONGEST, len(steps))])
 
     def _step(self, others: Sequence[Step]) -> Step:
         """A new event, or one much like another: patterns follow one thing over time."""
@@ -113,6 +120,51 @@ class Probe:
         found = self.program.types[type]
         time = found.time.attribute if found.time else None
         return [a.name for a in found.attributes if a.name != time and a.name in self._pools]
+
+    # Where to begin.
+
+    @cached_property
+    def _seeds(self) -> list[tuple[Step, ...]]:
+        """Streams to try first, from the last to the first."""
+        graph = graph_of(self.program)
+        found: dict[tuple[Step, ...], None] = {}
+        for statement in self.program.statements[-_SEEDED:]:
+            for events in examples_for(graph, statement):
+                if events and all(event.type in self.inputs for event in events):
+                    found[self._steps(events)] = None
+        ones = [steps for steps in found if len(steps) == 1] or [(self._step([]),)]
+        copies = [steps * count for steps in ones[:_COPIED] for count in self._counts()]
+        return [*copies, *found]
+
+    def _steps(self, events: Sequence[Example]) -> tuple[Step, ...]:
+        steps, before = [], events[0].instant
+        for event in events:
+            given = {name: v for name, v in event.values if name in self._attributes(event.type)}
+            values = {name: self._pools[name][0] for name in self._attributes(event.type)} | given
+            steps.append(Step(event.type, event.instant - before, tuple(values.items())))
+            before = event.instant
+        return tuple(steps)
+
+    def _counts(self) -> list[int]:
+        """What the program counts up to, and one more: the largest first, so that few are tried first."""
+        every = [expr for s in self.program.statements for expr in expressions(s)]
+        counted = {
+            column.name
+            for s in self.program.statements
+            for column in s.columns
+            if any(isinstance(e, Aggregate) for e in walk(column.expr))
+        }
+        found = {
+            value + more
+            for expr in every
+            for node in walk(expr)
+            if isinstance(node, Binary)
+            if any(isinstance(e, Aggregate) for e in walk(node)) or counted & set(_names(node))
+            for _, value in _comparisons(node)
+            if isinstance(value, int) and LONGEST <= value < MOST_COPIES
+            for more in (0, 1)
+        }
+        return sorted(found, reverse=True)
 
     # What to choose from.
 
