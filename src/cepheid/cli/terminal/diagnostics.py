@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -16,6 +17,8 @@ from cepheid.errors import Diagnostic, Severity, Span
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 _INDENT = "    "
 _WIDEST = 96  # of a source line; of longer ones, the part around the place is shown
+# Of an address: who calls, which is not for everyone who reads a message.
+_CREDENTIALS = re.compile(r"(?<=://)[^\s/@'\"]+(?=@)")
 _BEFORE = 40  # of it, what stands before the place
 
 
@@ -68,7 +71,10 @@ def _source_line(span: Span) -> str | None:
             line = next(islice(stream, span.line - 1, None), None)
     except OSError:
         return None
-    return None if line is None else _printable(line.rstrip("\r\n"), " ")
+    if line is None:
+        return None
+    known = _CREDENTIALS.sub(lambda found: "*" * len(found[0]), line.rstrip("\r\n"))
+    return _printable(known, " ")
 
 
 def _printable(text: str, substitute: str) -> str:
