@@ -59,8 +59,6 @@ def parquet_records(path: Path, default_type: str, on_problem: OnProblem) -> Ite
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    if path.stat().st_size == 0:
-        return
     try:
         with pq.ParquetFile(path) as file:
             batches = file.iter_batches()

@@ -17,7 +17,7 @@ from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.serialize import from_json, to_json
 from cepheid.program.tree import Declaration, ProgramTree
 from cepheid.verbs import pipeline
-from cepheid.verbs.arguments import choose
+from cepheid.verbs.arguments import choose, expect
 from cepheid.verbs.pipeline import CHECKS, Text
 
 if TYPE_CHECKING:
@@ -129,11 +129,15 @@ class Program:
 
     @classmethod
     def from_json(cls, text: str) -> Program:
+        """The program that `to_json` wrote; UsageError or ProgramError where it is none."""
+        expect(text, str | bytes, "the JSON form of a program", "program.to_json() writes it")
         try:
-            data = json.loads(text)
+            return cls(from_json(json.loads(text)))
         except ValueError as problem:
             raise UsageError(error("usage", f"this is not JSON: {problem}")) from None
-        return cls(from_json(data))
+        except RecursionError:
+            fact = "the JSON form of this program is nested too deep"
+            raise ProgramError(error("too-deep", fact)) from None
 
     def to_text(self, language: str | None = None) -> str:
         """The program in a language; None: in the default one, but for what it has no words for."""

@@ -74,9 +74,9 @@ def pieces_of(path: str | Path, size: int = PIECE) -> list[Piece]:
     if suffix not in COLUMNAR:
         refuse("files without columns")
     with reading():
-        if os.path.getsize(path) == 0:
-            return []
-        return _lines(str(path), size) if suffix == ".csv" else _row_groups(str(path), size)
+        if suffix != ".csv":
+            return _row_groups(str(path), size)
+        return _lines(str(path), size) if os.path.getsize(path) else []
 
 
 def read_piece(piece: Piece, types: Mapping[str, EventType]) -> Iterator[pa.RecordBatch]:
