@@ -249,8 +249,8 @@ class Machine:
     def fail(self, limit: RunError | MemoryError, plan: CompiledStatement) -> None:
         """A statement has met a limit, which need not know its name."""
         self.check_running()
-        if isinstance(limit, MemoryError):
-            self.end(limits.outgrown(self.largest().statement))
+        if isinstance(limit, MemoryError):  # there is none left to look around
+            self.end(limits.outgrown(plan.statement))
         else:
             self.end(limits.named(limit, plan.statement))
 
