@@ -7,6 +7,7 @@ import json
 import logging
 import sqlite3
 import sys
+from base64 import b64encode
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -214,6 +215,17 @@ def test_a_web_hook_gets_the_row_and_the_key(monkeypatch: pytest.MonkeyPatch) ->
         "x-key": "k3y",
     }
     assert expected.items() <= request.headers.items()
+    assert "s3cret" not in repr(made) + made.describe(ACTION)
+
+
+def test_who_calls_a_web_hook_is_told_in_a_header_and_nowhere_else() -> None:
+    with web() as receiver:
+        url = receiver.url.replace("://", "://us%40er:s3cret@") + "/hook"
+        made = executor({"URL": url}, kind="webhook", url_env="URL")
+        made.deliver(ACTION, NOW)
+    (request,) = receiver.requests
+    assert request.path == "/hook"
+    assert request.headers["authorization"] == f"Basic {b64encode(b'us@er:s3cret').decode()}"
     assert "s3cret" not in repr(made) + made.describe(ACTION)
 
 

@@ -402,11 +402,19 @@ def test_a_run_that_finds_nothing_says_how_far_it_got(cepheid: Run, write: Write
 
 
 def test_an_empty_file_is_no_mistake(cepheid: Run, write: Write) -> None:
-    for name in ("empty.jsonl", "empty.csv", "empty.json", "empty.events", "empty.parquet"):
+    for name in ("empty.jsonl", "empty.csv", "empty.json", "empty.events"):
         write(name, "")
         outcome = cepheid("run", "p.epl", "-e", name)
         assert (outcome.code, outcome.out) == (0, "")
         assert "nothing found in 0 events" in outcome.err
+
+
+def test_a_table_without_a_single_byte_is_none(cepheid: Run, write: Write) -> None:
+    write("empty.parquet", "")
+    for extra in ((), ("--on-error", "skip")):
+        outcome = cepheid("run", "p.epl", "-e", "empty.parquet", *extra)
+        assert outcome.code == 1
+        assert "'empty.parquet' is not a Parquet file that can be read" in outcome.err
 
 
 def test_timeouts_are_marked_in_every_form(cepheid: Run) -> None:

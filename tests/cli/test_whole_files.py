@@ -58,7 +58,11 @@ def test_what_is_no_plain_file_is_written_as_it_is() -> None:
 
 
 def test_whoever_is_interrupted_leaves_nothing_behind(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), whole_file(tmp_path / "new.txt") as draft:
-        draft.write_text("half")
-        raise KeyboardInterrupt
+    def write() -> None:
+        with whole_file(tmp_path / "new.txt") as draft:
+            draft.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
     assert not list(tmp_path.iterdir())

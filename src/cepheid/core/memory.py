@@ -12,13 +12,14 @@ from functools import cache
 from pathlib import Path
 
 _SHARE = 3 / 4  # of the machine's memory, or of its container's
+_RESERVE = 32 << 20  # bytes, to say what is wrong and put things away
 _CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def is_short(more: int = 0) -> bool:
     """Whether so many more bytes are too many."""
     virtual, resident = _taken()
-    return resident + more > allowed() or virtual + more > _granted()
+    return resident + more > allowed() or virtual + more + _RESERVE > _granted()
 
 
 @cache

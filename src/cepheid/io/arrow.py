@@ -66,8 +66,6 @@ def parquet_records(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    if path.stat().st_size == 0:
-        return
     try:
         with pq.ParquetFile(path) as file:
             batches = file.iter_batches()

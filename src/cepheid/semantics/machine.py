@@ -253,8 +253,8 @@ class Machine:
     ) -> NoReturn:
         """A statement cannot go on, at an event or a timer; what stopped it need not know its name."""
         self.check_running()
-        if isinstance(failure, MemoryError):
-            self.end(limits.outgrown(self.largest().statement))
+        if isinstance(failure, MemoryError):  # there is none left to look around
+            self.end(limits.outgrown(plan.statement))
         if isinstance(failure, FunctionFailed):
             self.end(failure.at(self.clock, type), failure)
         self.end(limits.named(failure, plan.statement))

@@ -6,6 +6,7 @@ can be spread in any way, and those that a dying worker took with it are simply 
 
 from __future__ import annotations
 
+import os
 import pickle
 import signal
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from threading import Thread
 from typing import Protocol
 
 import numpy as np
@@ -146,10 +148,7 @@ class Processes(AbstractContextManager["Processes"]):
     def _do(self, pieces: Sequence[Sequence[int]], done: dict[int, list[list[int]]]) -> None:
         if self._pool is None:
             context = get_context("spawn")
-            # Ctrl-C is for whoever started them.
-            self._pool = ProcessPoolExecutor(
-                self._workers, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)
-            )
+            self._pool = ProcessPoolExecutor(self._workers, context, _follow_parent)
         waiting = {
             n: self._pool.submit(work, self._job, piece)
             for n, piece in enumerate(pieces)
@@ -157,6 +156,19 @@ class Processes(AbstractContextManager["Processes"]):
         }
         for n, future in waiting.items():
             done[n] = future.result()
+
+
+def _follow_parent() -> None:
+    """In a process that does runs: Ctrl-C is for whoever started it, and it ends with that one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)
 
 
 class OnSpark:

@@ -174,12 +174,18 @@ class Program:
 
     @classmethod
     def from_json(cls, text: str, functions: Iterable[PythonFunction] = ()) -> Program:
-        """What `to_json` wrote; the functions that it names must be given again."""
+        """What `to_json` wrote; the functions that it names must be given again.
+
+        UsageError or ProgramError where it is none.
+        """
+        expect(text, str | bytes, "the JSON form of a program", "program.to_json() writes it")
         try:
-            data = json.loads(text)
+            return cls(from_json(json.loads(text), functions_of(functions)))
         except ValueError as problem:
             raise UsageError(error("usage", f"this is not JSON: {problem}")) from None
-        return cls(from_json(data, functions_of(functions)))
+        except RecursionError:
+            fact = "the JSON form of this program is nested too deep"
+            raise ProgramError(error("too-deep", fact)) from None
 
     def to_text(self, language: str | None = None) -> str:
         """The program in a language; None: in the default one, but for what it has no words for."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from cepheid.actions.action import Action, encode_line
 from cepheid.actions.delivery import HIDDEN, DeliveryFailed
@@ -36,12 +37,20 @@ class WebHook:
     def read(cls, settings: Settings) -> WebHook:
         is_secret = settings.has("url_env")
         url = settings.secret("url") if is_secret else settings.text("url")
-        if url and (fact := _wrong_url(url)):
-            settings.wrong("url", fact)
+        if url and _is_no_url(url):
+            settings.wrong("url", "this is no URL of http or https")
+            url = ""
+        url, credentials = _without_credentials(url)
+        if credentials and not is_secret:
+            settings.wrong(
+                "url", "a file has no place for secrets; use url_env, token_env or headers_env"
+            )
         token = settings.secret("token", required=False)
         headers = [*settings.pairs("headers"), *settings.secrets("headers_env")]
-        if token:
-            headers.append(("Authorization", f"Bearer {token}"))
+        if token and credentials:
+            settings.wrong("url", "it names who calls, and so does the token")
+        if token or credentials:
+            headers.append(("Authorization", f"Bearer {token}" if token else credentials))
         for name, value in headers:
             if not _HEADER.fullmatch(name) or not _is_header_value(value):
                 settings.wrong("headers", f"a header '{name}' cannot have this name or value")
@@ -106,17 +115,23 @@ def _is_header_value(value: str) -> bool:
     return value.isprintable()
 
 
-def _wrong_url(url: str) -> str | None:
+def _is_no_url(url: str) -> bool:
     try:
         parts = urlsplit(url)
         is_known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         is_known = None
-    if not is_known or not url.isascii() or not url.isprintable() or " " in url:
-        return "this is no URL of http or https"
-    if parts.username is not None or parts.password is not None:
-        return "a URL has no place for secrets; use token_env, headers_env or url_env"
-    return None
+    return not is_known or not url.isascii() or not url.isprintable() or " " in url
+
+
+def _without_credentials(url: str) -> tuple[str, str]:
+    """The URL as it may be shown and looked up, and the header that says who calls, or nothing."""
+    parts = urlsplit(url)
+    known, _, place = parts.netloc.rpartition("@")
+    if not known:
+        return url, ""
+    said = unquote_to_bytes(known if ":" in known else f"{known}:")
+    return parts._replace(netloc=place).geturl(), f"Basic {b64encode(said).decode()}"
 
 
 def _seconds(retry_after: str | None, now: float) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -14,6 +15,8 @@ from cepheid.errors import Diagnostic, Severity, Span, excerpt
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 _INDENT = "    "
+# Of an address: who calls, which is not for everyone who reads a message.
+_CREDENTIALS = re.compile(r"(?<=://)[^\s/@'\"]+(?=@)")
 
 
 def show(diagnostics: Iterable[Diagnostic], console: Console) -> None:
@@ -52,9 +55,10 @@ def _source_line(span: Span) -> str | None:
         return None
     try:
         with open(file, encoding="utf-8", errors="replace") as stream:
-            return next(islice(stream, span.line - 1, None), None)
+            line = next(islice(stream, span.line - 1, None), None)
     except OSError:
         return None
+    return line and _CREDENTIALS.sub(lambda found: "*" * len(found[0]), line)
 
 
 def one_line(text: str) -> str:

@@ -76,9 +76,10 @@ def pieces_of(path: str | Path, size: int = PIECE, placement: Placement = NOWHER
     if suffix not in COLUMNAR:
         refuse("files without columns")
     with reading():
-        if os.path.getsize(path) == 0:
-            return []
-        pieces = _lines(str(path), size) if suffix == ".csv" else _row_groups(str(path), size)
+        if suffix != ".csv":
+            pieces = _row_groups(str(path), size)
+        else:
+            pieces = _lines(str(path), size) if os.path.getsize(path) else []
     return [replace(piece, placement=placement) for piece in pieces]
 
 

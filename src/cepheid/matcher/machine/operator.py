@@ -65,7 +65,14 @@ from cepheid.matcher.vm.memory.access import (
 )
 from cepheid.matcher.vm.memory.free_lists import EVENT, RESERVE
 from cepheid.matcher.vm.memory.layout import BEGIN, NONE, TABLE, USED, WIDTH, EventRow, Head, Region
-from cepheid.matcher.vm.memory.tables import NEVER, ResultRow, Status, StepKind
+from cepheid.matcher.vm.memory.tables import (
+    NEVER,
+    ConsumerRow,
+    ResultRow,
+    RunningRow,
+    Status,
+    StepKind,
+)
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.semantics import limits
 from cepheid.semantics.machine import late_event
@@ -241,7 +248,10 @@ class MachineOperator(Operator):
             elif status == Status.REHASH:
                 self._memory = rehashed(self._memory)
             elif status == Status.ASK:
-                self._answer()
+                try:
+                    self._answer()
+                except RunError as limit:
+                    self._end(limits.named(limit, self._asking()))
             elif status == Status.ENDLESS:
                 self._end(limits.runaway(self._statement(Head.RUNAWAY), int(self._memory[_CLOCK])))
             elif status == Status.ENDLESS_OUTPUT:
@@ -254,6 +264,19 @@ class MachineOperator(Operator):
 
     def _statement(self, word: int) -> ResolvedStatement:
         return self._form.statements[int(self._memory[word])]
+
+    def _asking(self) -> ResolvedStatement:
+        """The statement whose step asks: the last on the stack, which is done again."""
+        steps = rows_of(self._memory, Region.STEP)
+        step, first, second, *_ = steps[-1].tolist()
+        if step == StepKind.DISPATCH:
+            consumer = rows_of(self._memory, Region.CONSUMER)[second]
+            return self._form.statements[int(consumer[ConsumerRow.STATEMENT])]
+        running = int(self._memory[Head.D_RUNNING]) if step == StepKind.PROCESS else first
+        if step not in (StepKind.PROCESS, StepKind.MATCHED):
+            running = int(self._memory[Head.FIRING])
+        row = rows_of(self._memory, Region.RUNNING)[max(running, 0)]
+        return self._form.statements[int(row[RunningRow.STATEMENT])]
 
     def _grow(self) -> None:
         """More room for the next steps; rows that nobody has taken need none."""

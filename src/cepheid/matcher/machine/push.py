@@ -19,7 +19,6 @@ from cepheid.matcher.vm.memory.access import (
     RECORD_HEAD,
     RESULT_HEAD,
     absent_bits,
-    grown,
     load_records,
     rows_of,
     take_results,
@@ -121,7 +120,7 @@ class Matcher(MachineOperator):
             base += self._width
         if not load_records(self._memory, self._records, len(events)):
             self._make_room(len(events))
-            self._memory = grown(self._memory)
+            self._grow()
             load_records(self._memory, self._records, len(events))
         return self._rows_so_far()
 

@@ -20,6 +20,7 @@ _UNREADABLE = (
     ArithmeticError,
     AttributeError,
     LookupError,
+    NameError,
     RecursionError,
     TypeError,
     ValueError,

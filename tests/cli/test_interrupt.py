@@ -1,0 +1,112 @@
+"""Ctrl-C ends every command soon, with its exit code and without a traceback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from cepheid.cli.interrupt import INTERRUPTED
+
+SOON = 20  # seconds: two are promised, on a machine that has nothing else to do
+BUSY = 1.0  # seconds of the processor, beside those in which a command is loaded
+TICKS = """create schema A (x int);
+@Name('Seen') insert into Seen select x from A;
+@Name('Tick') insert into Tick select rstream a.x as n
+from pattern [a=A -> every timer:interval(1 msec)];
+@Name('Count') insert into Count select count(*) as n from Tick#length(3) output last every 1 day;
+"""
+SCENARIO = """[[factory]]
+type = "A"
+every = {distribution = "exponential", mean = 1}
+attributes.x = {value = 1}
+"""
+HARD = """
+from cepheid.cli.interrupt import end_when_interrupted
+end_when_interrupted()
+import z3
+holes, solver = 12, z3.Solver()
+sits = [[z3.Bool(f"{p} {h}") for h in range(holes)] for p in range(holes + 1)]
+solver.add([z3.Or(own) for own in sits])
+solver.add([z3.Not(z3.And(a[h], b[h])) for a in sits for b in sits if a is not b for h in range(holes)])
+print("begun", flush=True)
+solver.check()
+"""
+
+
+def seconds_of(process: int) -> float:
+    """How long it and its children have been running on a processor."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return own + sum(map(seconds_of, map(int, children)))
+
+
+def start(code: str, *arguments: str, folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, *(("-c", code) if code else ("-m", "cepheid")), *arguments],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def interrupt(process: subprocess.Popen[str], busy: float = 0.0) -> None:
+    """While it works; what it says and how it ends is as promised."""
+    while process.poll() is None and seconds_of(process.pid) < busy:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=SOON)
+    assert process.returncode == INTERRUPTED, said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("engine", ["local", "reference"])
+def test_a_run_is_interrupted_between_two_events(engine: str, tmp_path: Path) -> None:
+    (tmp_path / "p.epl").write_text(TICKS)
+    process = start(
+        "", "run", "p.epl", "--events", "-", "--engine", engine, "--type", "Seen", folder=tmp_path
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write('{"@type": "A", "@time": 0, "x": 1}\n')
+    process.stdin.flush()
+    assert "Seen" in process.stdout.readline()
+    loaded = seconds_of(process.pid)
+    process.stdin.write('{"@type": "A", "@time": "9000-01-01T00:00:00Z", "x": 1}\n')
+    process.stdin.flush()
+    interrupt(process, loaded + BUSY)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_runs_by_chance_are_interrupted(workers: str, tmp_path: Path) -> None:
+    (tmp_path / "p.epl").write_text("create schema A (x int); @Name('S') select x from A;")
+    (tmp_path / "s.toml").write_text(SCENARIO)
+    asked = ("--scenario", "s.toml", "--until", "1 day", "--runs", "1000000", "--workers", workers)
+    interrupt(start("", "simulate", "p.epl", *asked, folder=tmp_path), 4.0)
+
+
+def test_a_command_is_interrupted_while_it_waits_for_events(tmp_path: Path) -> None:
+    (tmp_path / "p.epl").write_text(TICKS)
+    process = start("", "run", "p.epl", "--events", "-", folder=tmp_path)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write('{"@type": "A", "@time": 0, "x": 1}\n')
+    process.stdin.flush()
+    assert process.stdout.readline()
+    interrupt(process)
+
+
+def test_a_solver_is_interrupted(tmp_path: Path) -> None:
+    process = start(HARD, folder=tmp_path)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    interrupt(process, seconds_of(process.pid) + BUSY)
