@@ -31,7 +31,7 @@ from cepheid.simulation.traces import Trace, smallest
 Truths: TypeAlias = npt.NDArray[np.bool_]  # one for each run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Verdict:
     """What the runs say of a property.
 
@@ -58,6 +58,11 @@ class Verdict:
     @property
     def estimate(self) -> float:
         return self.hits / self.runs
+
+    def __repr__(self) -> str:
+        from cepheid.simulation.wording import answer
+
+        return f"<Verdict: {answer(self)}>"
 
     def _repr_html_(self) -> str:
         """The answer, how sure it is, and the events of a run that breaks the property."""
