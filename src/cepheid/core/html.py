@@ -49,5 +49,10 @@ def code(*content: object) -> Html:
     return element("pre", *content, style=_CODE)
 
 
+def mono(*content: object) -> Html:
+    """The same for what may be broken into lines."""
+    return element("div", *content, style="font-family:monospace")
+
+
 def coloured(text: object, colour: str) -> Html:
     return element("span", text, style=f"color:{colour}")

@@ -135,7 +135,7 @@ def _head(width: float, height: float) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif">\n'
         "<style>.edge{fill:none;stroke:#78889b;stroke-width:1.2} .cycle{stroke:#c62828}"
-        " .box{fill:#fff;stroke:#34495e} .input{fill:#e8f1fa} text{fill:#1b2733}"
+        " .box{fill:#fff;stroke:#34495e} .input{fill:#e8f1fa} .name{fill:#1b2733}"
         " .into,.level{fill:#5f6f80}</style>\n"
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7"'
         ' markerHeight="7" orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="#78889b"/></marker>'

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 from cepheid.analysis.plan import StatementPlan
 from cepheid.analysis.plan_words import key_words, span_words, state_words
-from cepheid.core.html import Html, code, coloured, element, table, together
+from cepheid.core.html import Html, code, coloured, element, mono, table, together
 from cepheid.drawing.graph import to_svg
 from cepheid.errors import Diagnostic, Severity, excerpt_in, told
 from cepheid.lang.highlighting import highlighted
@@ -48,13 +48,13 @@ def _finding(finding: Diagnostic, sources: Mapping[str, str]) -> Html:
     colour = _SEVERITIES[finding.severity]
     kind = coloured(f"{finding.severity}[{finding.code}]", colour)
     place = f"{finding.span}: " if finding.span else ""
-    parts: list[object] = [place, element("b", kind), f": {finding.message}"]
+    parts = [mono(place, element("b", kind), f": {finding.message}")]
     if found := excerpt_in(finding.span, sources):
         line, caret = found
-        parts += [f"\n    {line}\n    ", coloured(caret, colour)]
+        parts.append(code(f"    {line}\n    ", coloured(caret, colour)))
     if finding.hint:
-        parts += ["\n    hint: ", finding.hint]
-    return code(*parts)
+        parts.append(mono("hint: ", finding.hint))
+    return element("div", *parts, style="margin-bottom:6px")
 
 
 class Findings(list[Diagnostic]):
@@ -71,13 +71,20 @@ class Findings(list[Diagnostic]):
         return findings_html(self, self.sources)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class DrawnGraph(Graph):
     """A graph that notebooks draw."""
 
     @classmethod
     def of(cls, graph: Graph) -> DrawnGraph:
         return cls(*(getattr(graph, field.name) for field in fields(graph)))
+
+    def __repr__(self) -> str:
+        by_level: dict[int, list[str]] = {}
+        for statement, level in zip(self.statements, self.levels, strict=True):
+            by_level.setdefault(level, []).append(statement.name)
+        lines = (f"level {level}: {', '.join(by_level[level])}" for level in sorted(by_level))
+        return "\n".join(lines) or "no statements"
 
     def _repr_svg_(self) -> str:
         return to_svg(self)
@@ -103,7 +110,10 @@ class Plan(tuple[StatementPlan, ...]):
     def _repr_html_(self) -> str:
         """The graph, in whose boxes stand the keys, and the reasons below."""
         notes = {
-            plan.statement.name: (f"by {_key(plan)}", f"for {_one_line(span_words(plan))}")
+            plan.statement.name: (
+                f"split by {_key(plan)}",
+                f"kept for {_one_line(span_words(plan))}",
+            )
             for plan in self
         }
         rows = [(*_plan_words(plan), plan.key_reason) for plan in self]

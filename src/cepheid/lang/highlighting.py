@@ -27,10 +27,9 @@ def highlighted(text: str) -> Iterator[tuple[str, str]]:
         kind, is_annotation = _kind(part, is_annotation)
         begin = starts[part.span.line - 1] + part.span.column - 1
         end = min(starts[part.span.end_line - 1] + part.span.end_column - 1, len(text))
-        if begin > done:
-            yield "", text[done:begin]
-        if end > max(begin, done):
-            yield kind, text[max(begin, done) : end]
+        if end > begin >= done:
+            yield from [("", text[done:begin])] if begin > done else []
+            yield kind, text[begin:end]
             done = end
     if done < len(text):
         yield "", text[done:]

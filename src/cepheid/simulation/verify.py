@@ -33,7 +33,7 @@ Truths: TypeAlias = npt.NDArray[np.bool_]  # one for each run
 _HOLDS = {Finding.KEPT: True, Finding.EXCEEDED: False, Finding.CLOSE: None}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Verdict:
     """What the runs say of a property.
 
@@ -69,6 +69,11 @@ class Verdict:
         if self.holds is not None:
             return "holds" if self.holds else "broken"
         return "within-precision" if self.is_close else "open"
+
+    def __repr__(self) -> str:
+        from cepheid.simulation.wording import answer
+
+        return f"<Verdict: {answer(self)}>"
 
     def _repr_html_(self) -> str:
         """The answer, how sure it is, and the events of a run that breaks the property."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from cepheid.core.time import Period, TimeUnit
@@ -10,6 +11,7 @@ from cepheid.engines.common.clock import Time
 from cepheid.engines.common.intake import runnable
 from cepheid.errors import UsageError, error
 from cepheid.program.resolved import ResolvedProgram
+from cepheid.verbs.program import Program
 from cepheid.verbs.rounds import Length, Outages, course_of
 
 if TYPE_CHECKING:
@@ -69,21 +71,22 @@ def detect(
     if not resolved.tree.classes:
         rounds = {"chronon": chronon, "end": end, "outages": outages or None}
         _refuse(rounds, "the program has no classes, and so no rounds")
-        return statements.detect(
-            resolved,
-            events,
-            output=output,
-            time=time,
-            unit=unit,
-            sequence=sequence,
-            zone=zone,
-            start=start,
-            watermark=watermark,
-            grace=grace,
-            idle=idle,
-            timed_out=timed_out,
-            why=why,
-        )
+        with program.sources_told() if isinstance(program, Program) else nullcontext():
+            return statements.detect(
+                resolved,
+                events,
+                output=output,
+                time=time,
+                unit=unit,
+                sequence=sequence,
+                zone=zone,
+                start=start,
+                watermark=watermark,
+                grace=grace,
+                idle=idle,
+                timed_out=timed_out,
+                why=why,
+            )
     from cepheid.bitemporal.spark.detect import detect_in_rounds
     from cepheid.bitemporal.spark.frames import Columns
     from cepheid.engines.spark.batch.file_scan import Files

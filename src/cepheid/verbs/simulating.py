@@ -45,17 +45,18 @@ def simulate(
     expect(program, Program, "a program", MAKE_ONE)
     count(runs, "runs")
     share(confidence, "confidence")
-    return run_many(
-        program.resolve(),
-        scenario_of(scenario),
-        runs=runs,
-        until=until,
-        events=None if events is None else count(events, "events"),
-        seed=count(seed, "seed", least=0),
-        confidence=confidence,
-        where=_where(engine, workers, partitions),
-        progress=progress,
-    )
+    with program.sources_told():
+        return run_many(
+            program.resolve(),
+            scenario_of(scenario),
+            runs=runs,
+            until=until,
+            events=None if events is None else count(events, "events"),
+            seed=count(seed, "seed", least=0),
+            confidence=confidence,
+            where=_where(engine, workers, partitions),
+            progress=progress,
+        )
 
 
 def verify(
@@ -103,22 +104,23 @@ def verify(
     if against is not None and sequential:
         fact = "a comparison needs as many runs of both scenarios"
         raise UsageError(error("usage", fact, hint="leave out sequential"))
-    return look_into(
-        program.resolve(),
-        scenario_of(scenario),
-        property,
-        plan=needed,
-        runs=None if runs is None else count(runs, "runs"),
-        until=until,
-        events=None if events is None else count(events, "events"),
-        seed=count(seed, "seed", least=0),
-        bound=bound,
-        is_sequential=sequential,
-        method=interval,
-        against=None if against is None else scenario_of(against),
-        where=_where(engine, workers, partitions),
-        progress=progress,
-    )
+    with program.sources_told():
+        return look_into(
+            program.resolve(),
+            scenario_of(scenario),
+            property,
+            plan=needed,
+            runs=None if runs is None else count(runs, "runs"),
+            until=until,
+            events=None if events is None else count(events, "events"),
+            seed=count(seed, "seed", least=0),
+            bound=bound,
+            is_sequential=sequential,
+            method=interval,
+            against=None if against is None else scenario_of(against),
+            where=_where(engine, workers, partitions),
+            progress=progress,
+        )
 
 
 def _where(engine: str, workers: int, partitions: int | None) -> Where:
