@@ -164,6 +164,20 @@ _PERIOD_UNITS: dict[str, tuple[int, int]] = {
 PERIOD_UNITS = frozenset(_PERIOD_UNITS)
 
 
+def unit_length(unit: str) -> tuple[int, int]:
+    """The months and microseconds that a unit of periods has, however it is spelled."""
+    return _PERIOD_UNITS[unit]
+
+
+def unit_name(unit: str) -> str:
+    """The spelling of a unit that stands for all of them: the plural."""
+    return next(
+        name
+        for name, length in _PERIOD_UNITS.items()
+        if length == _PERIOD_UNITS[unit] and name.endswith("s")
+    )
+
+
 def period_of(parts: list[tuple[int | float, str]]) -> Period:
     """A period from counted units, `[(1, 'min'), (2.5, 'sec')]`; ValueError with a fact."""
     months, micros = 0, 0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from cepheid.core.time import PERIOD_UNITS
+from cepheid.core.time import PERIOD_UNITS, unit_name
 from cepheid.errors import ProgramError, error, suggest
+from cepheid.expr.tree import Expr
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import expression
 from cepheid.lang.common.lexer import Kind, Token
 from cepheid.lang.common.periods import period
-from cepheid.lang.epl.lower import Argument, Named
+from cepheid.lang.epl.lower import Argument, Named, Told
 
 
 def named(cursor: Cursor, name: str, start: Token) -> Named:
@@ -35,7 +36,23 @@ def _argument(cursor: Cursor) -> Argument:
         _refuse_unknown_unit(cursor)
         value = period(cursor)
         return Argument(value, cursor.span_from(start))
-    return Argument(expression(cursor), cursor.span_from(start))
+    value = expression(cursor)
+    if cursor.token.kind is not Kind.WORD:
+        return Argument(value, cursor.span_from(start))
+    return Argument(_told_period(cursor, value), cursor.span_from(start))
+
+
+def _told_period(cursor: Cursor, amount: Expr) -> Told:
+    """`a.n min 30 sec`, of which the first amount has been taken."""
+    amounts, units = [amount], []
+    while True:
+        unit = cursor.token
+        if unit.kind is not Kind.WORD or unit.value not in PERIOD_UNITS:
+            cursor.unexpected("a time unit, for example 'seconds'", tuple(sorted(PERIOD_UNITS)))
+        units.append(unit_name(str(cursor.advance().value)))
+        if cursor.token.is_symbol(",", ")"):
+            return Told(tuple(amounts), tuple(units))
+        amounts.append(expression(cursor))
 
 
 def _refuse_unknown_unit(cursor: Cursor) -> None:
