@@ -230,7 +230,9 @@ def told() -> SearchStrategy[tuple[tuple[Expr, ...], tuple[str, ...]]]:
 def patterns() -> SearchStrategy[Pattern]:
     conditions = optional(expressions())
     atoms = st.builds(Atom, TYPES, optional(st.just("tag")), conditions)
-    timers = periods().map(Interval) | schedules().map(At) | told().map(lambda t: IntervalOf(*t))
+    timers = (
+        periods().map(Interval) | schedules().map(At) | told().map(lambda t: IntervalOf(t[0], t[1]))
+    )
     return st.recursive(atoms | timers, _compound_patterns, max_leaves=5).map(_with_own_tags)
 
 
@@ -246,7 +248,7 @@ def _compound_patterns(inner: SearchStrategy[Pattern]) -> SearchStrategy[Pattern
         st.builds(_ended_repeat, inner, bounds(), inner),
         st.builds(Within, inner, periods(), optional(st.integers(0, 3))),
         st.builds(
-            lambda child, t, most: WithinOf(child, *t, most),
+            lambda child, t, most: WithinOf(child, t[0], t[1], most),
             inner,
             told(),
             optional(st.integers(0, 3)),

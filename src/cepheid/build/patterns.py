@@ -14,7 +14,7 @@ from cepheid.core.values import shown
 from cepheid.expr.tree import And, Expr, Or
 from cepheid.lang import DEFAULT
 from cepheid.pattern import algebra, tree
-from cepheid.pattern.schedule import Schedule
+from cepheid.pattern.schedule import RANGES, Schedule
 
 _Chain: TypeAlias = type[tree.FollowedBy | tree.AllOf | tree.AnyOf]
 
@@ -185,9 +185,17 @@ def at(
     weekdays = () if weekdays is None and last_weekdays != () else weekdays
     written = (minutes, hours, days, months, weekdays, seconds, milliseconds, microseconds)
     fields = [_values(f) for f in written]
-    rules = (_values(f) or frozenset() for f in (working_days, last_weekdays))
+    near, last = (_values(f) or frozenset() for f in (working_days, last_weekdays))
     with refusing("bad-schedule"):
-        return Pattern(tree.At(Schedule(*fields, last_day, last_working_day, *rules, zone)))
+        schedule = Schedule(
+            **dict(zip(RANGES, fields, strict=True)),  # type: ignore[arg-type]
+            last_day=last_day,
+            last_working_day=last_working_day,
+            working_days=near,
+            last_weekdays=last,
+            zone=zone,
+        )
+    return Pattern(tree.At(schedule))
 
 
 def _values(field: object) -> frozenset[int] | None:
