@@ -59,10 +59,12 @@ from cepheid.pattern.tree import (
     EveryDistinct,
     FollowedBy,
     Interval,
+    IntervalOf,
     Pattern,
     Repeat,
     While,
     Within,
+    WithinOf,
 )
 from cepheid.program.tree import (
     Annotation,
@@ -216,10 +218,21 @@ def _without_idle_rules(schedule: Schedule) -> Schedule:
 
 
 @cache
+def told() -> SearchStrategy[tuple[tuple[Expr, ...], tuple[str, ...]]]:
+    """Periods whose amounts are no constants."""
+    units = st.sampled_from(("months", "minutes", "seconds"))
+    amounts = expressions().filter(lambda e: not isinstance(e, Literal))
+    pairs = st.lists(st.tuples(amounts, units), min_size=1, max_size=2, unique_by=lambda p: p[1])
+    return pairs.map(lambda found: tuple(zip(*found, strict=True)))  # type: ignore[return-value,arg-type]
+
+
+@cache
 def patterns() -> SearchStrategy[Pattern]:
     conditions = optional(expressions())
     atoms = st.builds(Atom, TYPES, optional(st.just("tag")), conditions)
-    timers = periods().map(Interval) | schedules().map(At)
+    timers = (
+        periods().map(Interval) | schedules().map(At) | told().map(lambda t: IntervalOf(t[0], t[1]))
+    )
     return st.recursive(atoms | timers, _compound_patterns, max_leaves=5).map(_with_own_tags)
 
 
@@ -234,6 +247,12 @@ def _compound_patterns(inner: SearchStrategy[Pattern]) -> SearchStrategy[Pattern
         st.builds(lambda child, n: Repeat(child, n, n), inner, st.integers(1, 3)),
         st.builds(_ended_repeat, inner, bounds(), inner),
         st.builds(Within, inner, periods(), optional(st.integers(0, 3))),
+        st.builds(
+            lambda child, t, most: WithinOf(child, t[0], t[1], most),
+            inner,
+            told(),
+            optional(st.integers(0, 3)),
+        ),
         st.builds(While, inner, expressions()),
     )
 

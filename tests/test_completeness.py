@@ -57,7 +57,9 @@ PATTERNS = {
     "Repeat": "[2] a=A",
     "Within": "a=A where timer:within(3 sec)",
     "While": "(every a=A) while (a.i < 3)",
+    "WithinOf": "a=A -> b=A where timer:within(a.i sec)",
     "Interval": "a=A -> timer:interval(1 sec)",
+    "IntervalOf": "a=A -> timer:interval(a.i sec)",
     "At": "a=A -> timer:at(*, *, *, *, *)",
 }
 FORMS = {
@@ -116,13 +118,17 @@ def function_call(name: str) -> str:
     return f"{name}({', '.join(given)})"
 
 
+def aggregate_call(name: str) -> str:
+    return "nth(i, 1)" if name == "nth" else f"{name}(i)"
+
+
 EXAMPLES = {
     **{f"pattern {n}": f"select 1 as x from pattern [{t}]" for n, t in PATTERNS.items()},
     **{f"window {n}": f"select i as x from A#{t}" for n, t in WINDOWS.items()},
     **{f"sum over {n}": f"select sum(i) as x from A#{t}" for n, t in WINDOWS.items()},
     **{f"expression {n}": f"select {t} as x from A" for n, t in EXPRESSIONS.items()},
     **{f"function {n}": f"select {function_call(n)} as x from A" for n in FUNCTIONS},
-    **{f"aggregate {n}": f"select {n}(i) as x from A" for n in AGGREGATES},
+    **{f"aggregate {n}": f"select {aggregate_call(n)} as x from A" for n in AGGREGATES},
 }
 
 

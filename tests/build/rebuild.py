@@ -218,6 +218,20 @@ def _(node: pattern.Interval) -> cep.Pattern:
 
 
 @pattern_of.register
+def _(node: pattern.IntervalOf) -> cep.Pattern:
+    return cep.interval(**_told(node))
+
+
+@pattern_of.register
+def _(node: pattern.WithinOf) -> cep.Pattern:
+    return pattern_of(node.child).within(most=node.most, **_told(node))
+
+
+def _told(node: pattern.IntervalOf | pattern.WithinOf) -> dict[str, Any]:
+    return dict(zip(node.units, map(expression, node.amounts), strict=True))
+
+
+@pattern_of.register
 def _(node: pattern.At) -> cep.Pattern:
     fields: Any = {f.name: getattr(node.schedule, f.name) for f in dataclasses.fields(Schedule)}
     return cep.at(**fields)

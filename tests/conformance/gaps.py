@@ -73,6 +73,21 @@ GAPS = (
         "create schema S (id string);\n"
         "insert into S select s.id as id from pattern [every s=S -> timer:interval(1 sec)];",
     ),
+    _matcher(
+        "the operator (IntervalOf|WithinOf)",
+        "select * from pattern [every a=A -> timer:interval(a.v sec)];",
+    ),
+    Gap(
+        ("petri",),
+        r"the operator (IntervalOf|WithinOf) of '\w+' is not drawn as a net",
+        "the steps of its clock divide all periods, which have to be known before",
+        "select * from pattern [every a=A -> timer:interval(a.v sec)];",
+    ),
+    _maude(
+        "the operator (IntervalOf|WithinOf)",
+        "its terms have constant periods",
+        "select * from pattern [every a=A -> timer:interval(a.v sec)];",
+    ),
     Gap(
         ("lanes", "lanes, in batches"),
         "a statement takes events one at a time",

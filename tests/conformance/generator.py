@@ -331,9 +331,12 @@ class Patterns(Expressions):
     def leaf(self, bound: Bound) -> str:
         if len(bound.used) < 12 and not self.happens(8):
             return self.atom(bound)
-        return self.timer()
+        return self.timer(bound)
 
-    def timer(self) -> str:
+    def timer(self, bound: Bound) -> str:
+        told = [name for name in self.names(bound).numbers if self.happens(2)]
+        if told and self.happens(4):
+            return f"timer:interval({self.pick(*told)} {self.pick('sec', 'msec')})"
         return self.pick(*(f"timer:interval({p})" for p in (*PERIODS, "0 sec")), *SCHEDULES)
 
     def atom(self, bound: Bound) -> str:
@@ -390,7 +393,7 @@ class Patterns(Expressions):
 
     def absence(self, bound: Bound, deep: int) -> str:
         absent = self.any(bound.aside(), min(deep, 1))
-        return f"({self.timer()} and not ({absent}))"
+        return f"({self.timer(bound)} and not ({absent}))"
 
     def within(self, bound: Bound, deep: int) -> str:
         inner, period = self.any(bound, deep), self.pick(*PERIODS)

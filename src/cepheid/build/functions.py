@@ -107,7 +107,7 @@ def _aggregate(function: str, *arguments: Operand, distinct: bool = False) -> Ex
     counts_rows = function == "count" and not arguments and not distinct
     index = None
     if function == "nth" and len(arguments) == 2 and isinstance(arguments[1], int):
-        *arguments, index = arguments
+        index, arguments = arguments[1], arguments[:1]
     if len(arguments) != 1 and not counts_rows:
         fact = f"{function} takes one argument, not {len(arguments)}"
         refuse("wrong-arguments", fact, f"write cep.agg.{function}('x')")

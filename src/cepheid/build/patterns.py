@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias, overload
 
 from cepheid.build.checks import PeriodLike, name, period, refuse, refusing, whole
 from cepheid.build.expressions import Expression, Operand, column, conjunction, lift
 from cepheid.build.forms import Form, joined, never
+from cepheid.core.time import PERIOD_UNITS, unit_name
 from cepheid.core.values import shown
-from cepheid.expr.tree import And, Or
+from cepheid.expr.tree import And, Expr, Or
 from cepheid.lang import DEFAULT
 from cepheid.pattern import algebra, tree
-from cepheid.pattern.schedule import Schedule
+from cepheid.pattern.schedule import RANGES, Schedule
 
 _Chain: TypeAlias = type[tree.FollowedBy | tree.AllOf | tree.AnyOf]
 
@@ -71,13 +72,22 @@ class Pattern:
         """The pattern any number of times, until the end comes."""
         return Pattern(tree.Repeat(self.tree, until=node(end)))
 
-    def within(self, time: PeriodLike, *, most: int | None = None) -> Pattern:
+    def within(
+        self, time: PeriodLike | None = None, *, most: int | None = None, **amounts: Operand
+    ) -> Pattern:
         """Only matches within a time from when the pattern starts to wait; at most so many.
+
+        Events before it may tell the time, by amounts of units.
 
         >>> print(cep.event("a", "A").within("1 min", most=2))
         a=A where timer:withinmax(1 minute, 2)
+        >>> print(cep.event("b", "B").within(seconds=cep.col("a.n")))
+        b=B where timer:within(a.n seconds)
         """
         limit = None if most is None else whole(most, "the most matches")
+        if time is None:
+            return Pattern(tree.WithinOf(self.tree, *_told(amounts), limit))
+        _refuse_both(amounts)
         return Pattern(tree.Within(self.tree, period(time), limit))
 
     def while_(self, condition: Operand) -> Pattern:
@@ -120,9 +130,28 @@ def event(tag: str | None, type: str, *conditions: Operand) -> Pattern:
     return Pattern(tree.Atom(event_type, known_as, conjunction(conditions)))
 
 
-def interval(time: PeriodLike) -> Pattern:
-    """`timer:interval`: true once the time has passed."""
+def interval(time: PeriodLike | None = None, **amounts: Operand) -> Pattern:
+    """`timer:interval`: true once the time has passed, which events before it may tell.
+
+    >>> print(cep.interval("2 min"), "|", cep.interval(minutes=cep.col("a.n") + 1, seconds=30))
+    timer:interval(2 minutes) | timer:interval((a.n + 1) minutes (30) seconds)
+    """
+    if time is None:
+        return Pattern(tree.IntervalOf(*_told(amounts)))
+    _refuse_both(amounts)
     return Pattern(tree.Interval(period(time)))
+
+
+def _told(amounts: Mapping[str, Operand]) -> tuple[tuple[Expr, ...], tuple[str, ...]]:
+    if not amounts or not PERIOD_UNITS.issuperset(amounts):
+        hint = "write interval('3 seconds'), or interval(seconds=cep.col('a.n'))"
+        refuse("bad-period", "a period has amounts of units of time", hint)
+    return tuple(map(column, amounts.values())), tuple(map(unit_name, amounts))
+
+
+def _refuse_both(amounts: Mapping[str, Operand]) -> None:
+    if amounts:
+        refuse("bad-period", "a period is written, or told by events, but not both")
 
 
 def at(
@@ -156,9 +185,17 @@ def at(
     weekdays = () if weekdays is None and last_weekdays != () else weekdays
     written = (minutes, hours, days, months, weekdays, seconds, milliseconds, microseconds)
     fields = [_values(f) for f in written]
-    rules = (_values(f) or frozenset() for f in (working_days, last_weekdays))
+    near, last = (_values(f) or frozenset() for f in (working_days, last_weekdays))
     with refusing("bad-schedule"):
-        return Pattern(tree.At(Schedule(*fields, last_day, last_working_day, *rules, zone)))
+        schedule = Schedule(
+            **dict(zip(RANGES, fields, strict=True)),  # type: ignore[arg-type]
+            last_day=last_day,
+            last_working_day=last_working_day,
+            working_days=near,
+            last_weekdays=last,
+            zone=zone,
+        )
+    return Pattern(tree.At(schedule))
 
 
 def _values(field: object) -> frozenset[int] | None:

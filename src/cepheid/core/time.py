@@ -206,6 +206,16 @@ def no_unit(word: str) -> tuple[str, str | None]:
     return f"no time unit '{word}'", suggest(word, usual, "time units")
 
 
+def unit_length(unit: str) -> tuple[int, int]:
+    """The months and microseconds that a unit of periods has, however it is spelled."""
+    return _PERIOD_UNITS[unit]
+
+
+def unit_name(unit: str) -> str:
+    """The spelling of a unit that stands for all of them: the plural."""
+    return _SPELLINGS[_PERIOD_UNITS[unit]].split()[1]
+
+
 def period_of(parts: list[tuple[int | float, str]]) -> Period:
     """A period from counted units, `[(1, 'min'), (2.5, 'sec')]`; ValueError with a fact."""
     months, micros = 0, 0

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from cepheid.errors import Diagnostic, Span, note
-from cepheid.pattern.tree import At, Interval, Within, walk
+from cepheid.pattern.tree import At, Interval, IntervalOf, Within, WithinOf, walk
 from cepheid.program.graph import graph_of
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
@@ -74,6 +74,9 @@ def _gaps(program: ResolvedProgram) -> Iterator[tuple[ResolvedStatement, str, Sp
                 yield statement, "timers in a pattern that its own rows reach", span
 
 
+_TIMERS = (At, Interval, IntervalOf, Within, WithinOf)
+
+
 def _timers(statement: ResolvedStatement) -> list[Span | None]:
     nodes = walk(statement.pattern) if statement.pattern is not None else ()
-    return [node.span for node in nodes if isinstance(node, Interval | At | Within)]
+    return [node.span for node in nodes if isinstance(node, _TIMERS)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 
 from cepheid.core.checks import need
-from cepheid.core.time import Period
+from cepheid.core.time import PERIOD_UNITS, Period
 from cepheid.errors import Span
 from cepheid.expr.tree import Expr
 from cepheid.pattern.schedule import Schedule
@@ -114,6 +114,20 @@ class Within(Pattern):
 
 
 @dataclass(frozen=True, slots=True)
+class WithinOf(Pattern):
+    """The same with a period that events before it tell: `where timer:within(a.n sec)`."""
+
+    child: Pattern
+    amounts: tuple[Expr, ...]
+    units: tuple[str, ...]
+    most: int | None = None
+
+    def __post_init__(self) -> None:
+        need(self.most is None or self.most >= 0, "a number of matches is never negative")
+        _need_units(self.amounts, self.units)
+
+
+@dataclass(frozen=True, slots=True)
 class While(Pattern):
     child: Pattern
     condition: Expr
@@ -124,6 +138,22 @@ class Interval(Pattern):
     """`timer:interval(p)`: true once the period has passed."""
 
     period: Period
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalOf(Pattern):
+    """The same with a period that events before it tell: `timer:interval(a.n min 30 sec)`."""
+
+    amounts: tuple[Expr, ...]
+    units: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        _need_units(self.amounts, self.units)
+
+
+def _need_units(amounts: tuple[Expr, ...], units: tuple[str, ...]) -> None:
+    need(bool(amounts) and len(amounts) == len(units), "a period has amounts, each with a unit")
+    need(PERIOD_UNITS.issuperset(units), "a period has units of time")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import singledispatchmethod
 
-from cepheid.core.types import ArrayType, DataType, EventRef, EventType
+from cepheid.core.types import ArrayType, DataType, EventRef, EventType, is_numeric, is_open
 from cepheid.errors import Diagnostic, error
 from cepheid.expr.tree import Expr
 from cepheid.expr.typing import Scope, resolve, resolve_condition
@@ -82,6 +82,26 @@ class _Resolver:
     @visit.register(tree.At)
     def _(self, timer: tree.Interval | tree.At, bound: Bound) -> tuple[tree.Pattern, Bound]:
         return timer, bound
+
+    @visit.register
+    def _(self, timer: tree.IntervalOf, bound: Bound) -> tuple[tree.Pattern, Bound]:
+        return replace(timer, amounts=self.amounts(timer, bound)), bound
+
+    @visit.register
+    def _(self, pattern: tree.WithinOf, bound: Bound) -> tuple[tree.Pattern, Bound]:
+        amounts = self.amounts(pattern, bound)
+        child, bound = self.visit(pattern.child, bound)
+        return replace(pattern, child=child, amounts=amounts), bound
+
+    def amounts(self, timer: tree.IntervalOf | tree.WithinOf, bound: Bound) -> tuple[Expr, ...]:
+        """Those of a period, which are numbers."""
+        scope = self.scope(bound, "in a period")
+        found = tuple(resolve(amount, scope, self.problems) for amount in timer.amounts)
+        for amount in found:
+            if not is_open(amount.type) and not is_numeric(amount.type):
+                fact = f"a period is told by numbers, not by {amount.type}"
+                self.problems.append(error("type-mismatch", fact, amount.span or timer.span))
+        return found
 
     @visit.register
     def _(self, atom: tree.Atom, bound: Bound) -> tuple[tree.Pattern, Bound]:

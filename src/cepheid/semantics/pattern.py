@@ -13,12 +13,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product, takewhile
-from typing import ClassVar, Protocol, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias, cast
 
-from cepheid.core.event import Event
+from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant, Period
 from cepheid.expr.evaluate import Frame, compile_condition, compile_expr, group_key
 from cepheid.pattern import tree
+from cepheid.semantics.durations import end_of
 from cepheid.semantics.timers import Timer, TimerStage
 
 Binding: TypeAlias = "dict[str, Event | list[Event]]"
@@ -46,7 +47,7 @@ class Node:
     live: type[Live]
     children: tuple[Node, ...]
     condition: Callable[[Frame], bool]
-    keys: tuple[Callable[[Frame], object], ...]
+    keys: tuple[Callable[[Frame], object], ...]  # or the amounts of a period
     tags: tuple[str, ...]  # every tag that is bound somewhere inside
     forbidden: int  # how many `not`s of an `and` it is in
 
@@ -64,7 +65,7 @@ class Node:
 def compile_pattern(pattern: tree.Pattern, forbidden: int = 0) -> Node:
     """The nodes of a resolved pattern."""
     condition = getattr(pattern, "condition", None)
-    keys = getattr(pattern, "keys", ())
+    keys = getattr(pattern, "keys", ()) or getattr(pattern, "amounts", ())
     tags = (a.tag for a in tree.atoms(pattern) if a.tag is not None)
     return Node(
         pattern,
@@ -630,20 +631,24 @@ class Within(Guard):
         self.count = 0
         self.order = 0
         self.child = None
-        if self.within.period.is_zero:
+        due = self.due()
+        if due == self.host.now:
             self.fire()
             return
-        self.host.arm(self, self.within.period.after(self.host.now))
+        if due is not None:
+            self.host.arm(self, due)
         super().start()
 
-    @property
-    def within(self) -> tree.Within:
+    def due(self) -> Instant | None:
+        """When the period is over; None if never."""
         assert isinstance(self.node.tree, tree.Within)
-        return self.node.tree
+        return self.node.tree.period.after(self.host.now)
 
     def passes(self, binding: Binding) -> bool:
+        assert isinstance(self.node.tree, tree.Within | tree.WithinOf)
+        most = self.node.tree.most
         self.count += 1
-        return self.within.most is None or self.count <= self.within.most
+        return most is None or self.count <= most
 
     def fire(self) -> None:
         for binding in self.partial():
@@ -662,6 +667,23 @@ class Within(Guard):
     def quit(self) -> None:
         self.host.disarm(self)
         super().quit()
+
+
+class WithinOf(Within):
+    """The same with a period that what is bound tells when it starts."""
+
+    __slots__ = ()
+
+    def due(self) -> Instant | None:
+        return _told_end(self)
+
+
+def _told_end(live: Live) -> Instant | None:
+    """When a period is over that what is bound tells now; None if never."""
+    assert isinstance(live.node.tree, tree.WithinOf | tree.IntervalOf)
+    frame = Frame(tags=live.begin, now=live.host.now)
+    amounts = [cast("Value", evaluate(frame)) for evaluate in live.node.keys]
+    return end_of(amounts, live.node.tree.units, live.host.now)
 
 
 class TimerLive(Live):
@@ -704,6 +726,15 @@ class Interval(TimerLive):
         return self.node.tree.period.after(self.host.now)
 
 
+class IntervalOf(TimerLive):
+    """The same with a period that what is bound tells when it starts."""
+
+    __slots__ = ()
+
+    def due(self) -> Instant | None:
+        return _told_end(self)
+
+
 class At(TimerLive):
     """`timer:at(...)`: at the next instant of the schedule."""
 
@@ -724,7 +755,9 @@ LIVE: dict[type[tree.Pattern], type[Live]] = {
     tree.Absent: Absent,
     tree.Repeat: Repeat,
     tree.Within: Within,
+    tree.WithinOf: WithinOf,
     tree.While: While,
     tree.Interval: Interval,
+    tree.IntervalOf: IntervalOf,
     tree.At: At,
 }

@@ -8,7 +8,7 @@ from cepheid.errors import Diagnostic, Span, error
 from cepheid.formal.petri.translation.operators import DRAWS
 from cepheid.pattern.algebra import Occurrence
 from cepheid.pattern.schedule import Schedule
-from cepheid.pattern.tree import At, Interval, Within, walk
+from cepheid.pattern.tree import At, Interval, IntervalOf, Within, WithinOf, walk
 from cepheid.program.functions import python_calls
 from cepheid.program.graph import graph_of
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
@@ -28,7 +28,7 @@ def gaps(program: ResolvedProgram) -> list[Diagnostic]:
         statement = program.statements[number]
         parts = walk(statement.pattern) if statement.pattern is not None else ()
         for part in parts:
-            if isinstance(part, Within | Interval | At):
+            if isinstance(part, Within | WithinOf | Interval | IntervalOf | At):
                 fact = f"'{statement.name}' has a timer and takes events that it leads to"
                 hint = "a net does not know the order of such timers; the other engines run it"
                 found.append(error("not-in-net", fact, part.span or statement.tree.span, hint))

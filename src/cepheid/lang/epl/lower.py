@@ -16,7 +16,7 @@ from cepheid.errors import ProgramError, Span, error, suggest
 from cepheid.expr.tree import Expr, Literal
 from cepheid.lang.common.periods import exact_period
 from cepheid.pattern.schedule import RANGES, Schedule
-from cepheid.pattern.tree import Interval, Pattern, Repeat, Within
+from cepheid.pattern.tree import Interval, IntervalOf, Pattern, Repeat, Within, WithinOf
 from cepheid.program.tree import (
     KeepAll,
     LengthBatch,
@@ -41,10 +41,18 @@ Mode: TypeAlias = OneOf["first", "last", "all", "snapshot"]
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """A period of which events tell the amounts: `a.n min 30 sec`."""
+
+    amounts: tuple[Expr, ...]
+    units: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Argument:
     """A period where one was written, otherwise an expression."""
 
-    value: Expr | Period
+    value: Expr | Period | Told
     span: Span
 
 
@@ -86,6 +94,15 @@ def _as_period(argument: Argument, what: str) -> Period:
         return exact_period([(value.value, "seconds")], argument.span)  # type: ignore[list-item]
     hint = "write for example '3 seconds'"
     _refuse("bad-period", f"{what} takes a time period", argument.span, hint)
+
+
+def _told(argument: Argument) -> Told | None:
+    """The period if events tell it; a plain expression counts seconds."""
+    value = argument.value
+    if isinstance(value, Told):
+        return value
+    is_constant = isinstance(value, Period | Literal)
+    return None if is_constant else Told((value,), ("seconds",))  # type: ignore[arg-type]
 
 
 def _is_number(value: object) -> bool:
@@ -217,21 +234,33 @@ def _take(named: Named, most: int, code: str, what: str) -> tuple[Argument, ...]
 def guard(child: Pattern, named: Named, span: Span) -> Pattern:
     if named.name == "timer:within":
         (argument,) = _take(named, 1, "bad-period", "one time period")
-        return Within(child, _as_period(argument, named.name), span=span)
+        return _within(child, named, argument, None, span)
     if named.name == "timer:withinmax":
         first, *rest = _take(named, 2, "bad-period", "a time period and a count")
         most = _whole(rest[0]) if rest else None
         if most is None or most < 0:
             message = "timer:withinmax takes a count of matches after its period"
             _refuse("bad-period", message, named.span)
-        return Within(child, _as_period(first, named.name), most, span=span)
+        return _within(child, named, first, most, span)
     known = ("timer:within", "timer:withinmax")
     _refuse("unsupported", f"no guard '{named.name}'", named.span, suggest(named.name, known))
+
+
+def _within(
+    child: Pattern, named: Named, argument: Argument, most: int | None, span: Span
+) -> Pattern:
+    told = _told(argument)
+    if told is not None:
+        return WithinOf(child, told.amounts, told.units, most, span=span)
+    return Within(child, _as_period(argument, named.name), most, span=span)
 
 
 def timer(named: Named) -> Pattern:
     if named.name == "timer:interval":
         (argument,) = _take(named, 1, "bad-period", "one time period")
+        told = _told(argument)
+        if told is not None:
+            return IntervalOf(told.amounts, told.units, span=named.span)
         return Interval(_as_period(argument, named.name), span=named.span)
     known = ("timer:at", "timer:interval")
     _refuse("unsupported", f"no timer '{named.name}'", named.span, suggest(named.name, known))

@@ -9,7 +9,7 @@ from typing import Any
 from cepheid.errors import UsageError, error
 from cepheid.expr.notation import find_excess
 from cepheid.expr.printing import levels, print_expr, print_list, print_name
-from cepheid.expr.tree import Expr
+from cepheid.expr.tree import Column, Expr, Ref
 from cepheid.pattern.algebra import Form
 from cepheid.pattern.schedule import RANGES, Schedule
 from cepheid.pattern.tree import (
@@ -22,10 +22,12 @@ from cepheid.pattern.tree import (
     EveryDistinct,
     FollowedBy,
     Interval,
+    IntervalOf,
     Pattern,
     Repeat,
     While,
     Within,
+    WithinOf,
     children,
 )
 
@@ -42,6 +44,7 @@ _FLOORS: dict[type[Pattern], int] = {
     EveryDistinct: _GUARDED,
     Absent: _GUARDED,
     Within: _ATOM,
+    WithinOf: _ATOM,
     While: _ATOM,
 }
 
@@ -136,10 +139,11 @@ def _repeat(pattern: Repeat) -> str:
     return f"{bounds}{_part(pattern, pattern.child)}{until}"
 
 
-def _within(pattern: Within) -> str:
-    guard = f"within({pattern.period})"
+def _within(pattern: Within | WithinOf) -> str:
+    period = _told(pattern) if isinstance(pattern, WithinOf) else str(pattern.period)
+    guard = f"within({period})"
     if pattern.most is not None:
-        guard = f"withinmax({pattern.period}, {pattern.most})"
+        guard = f"withinmax({period}, {pattern.most})"
     return f"{_part(pattern, pattern.child)} where timer:{guard}"
 
 
@@ -149,6 +153,21 @@ def _while(pattern: While) -> str:
 
 def _interval(pattern: Interval) -> str:
     return f"timer:interval({pattern.period})"
+
+
+def _interval_of(pattern: IntervalOf) -> str:
+    return f"timer:interval({_told(pattern)})"
+
+
+def _told(pattern: IntervalOf | WithinOf) -> str:
+    """The period; what is more than a name is in parentheses, so that a unit can follow it."""
+    pairs = zip(pattern.amounts, pattern.units, strict=True)
+    return " ".join(f"{_amount(amount)} {unit}" for amount, unit in pairs)
+
+
+def _amount(amount: Expr) -> str:
+    text = print_expr(amount)
+    return text if isinstance(amount, Ref | Column) else f"({text})"
 
 
 def _at(pattern: At) -> str:
@@ -201,8 +220,10 @@ _WRITERS: dict[type[Pattern], tuple[Callable[[Any], str], int]] = {
     EveryDistinct: (_every_distinct, _QUALIFIED),
     Absent: (_absent, _QUALIFIED),
     Within: (_within, _GUARDED),
+    WithinOf: (_within, _GUARDED),
     While: (_while, _GUARDED),
     Atom: (_atom, _ATOM),
     Interval: (_interval, _ATOM),
+    IntervalOf: (_interval_of, _ATOM),
     At: (_at, _ATOM),
 }

@@ -134,9 +134,9 @@ def enter_value(memory, aggregate, state, value, is_null):
         memory[state + IS_SET] += 1
     elif kind in (AggregateKind.NTH, AggregateKind.NTH_EVER):
         row = append(memory, state, value, is_null)
-        if kind == AggregateKind.NTH_EVER:
-            if memory[state + ENTERED] > memory[aggregate + AggregateRow.INDEX] + 1:
-                remove(memory, state, memory[state + HEAD])
+        most = memory[aggregate + AggregateRow.INDEX] + 1
+        if kind == AggregateKind.NTH_EVER and memory[state + ENTERED] > most:
+            remove(memory, state, memory[state + HEAD])
         return row
     elif is_null == 0:
         if kind in (AggregateKind.SUM, AggregateKind.AVERAGE):
