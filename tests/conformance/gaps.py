@@ -114,6 +114,26 @@ GAPS = (
         "atomicEvent A(id: string)\natomicEvent B()\ncomplexEvent C() { as A{200} AND B{200} }",
         "vepl",
     ),
+    _matcher("output at a schedule", "select id from A output at (*, *, *, *, *, 0);"),
+    Gap(
+        ("petri",),
+        r"'output at' of '\w+' is not drawn as a net",
+        "rates of nets go by periods",
+        "select id from A output at (*, *, *, *, *, 0);",
+    ),
+    _maude(
+        "'output at'", "its rates go by periods", "select id from A output at (*, *, *, *, *, 0);"
+    ),
+    _maude(
+        r"the (timestamp|date|decimal\(\d+, \d+\))(\[\])? '\w+\.\w+'",
+        "its values are numbers, texts and truths",
+        "create schema A (at timestamp);\nselect 1 as n from A;",
+    ),
+    _maude(
+        "a time or a decimal",
+        "its values are numbers, texts and truths",
+        "select cast('2026-01-01', date) as d from A;",
+    ),
     _maude(
         "a sum of 32-bit floats",
         "it has doubles alone",

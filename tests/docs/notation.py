@@ -99,4 +99,4 @@ def _shown(value: object) -> str:
         return str(value.get("id") or value.type)
     if isinstance(value, list):
         return "[" + ",".join(map(_shown, value)) + "]"
-    return json.dumps(value)
+    return json.dumps(written(value))

@@ -171,8 +171,10 @@ class Limited(Rate):
             self.anchor = now
         if self.is_armed:
             return
-        is_planned = isinstance(every, Schedule)
-        due = every.after(now) if is_planned else next_boundary(self.anchor, every, now)
+        if isinstance(every, Schedule):
+            due = every.after(now)
+        else:
+            due = next_boundary(self.anchor, every, now)
         if due is not None:
             self.is_armed = True
             self.owner.arm(self, due)

@@ -94,9 +94,9 @@ def _gaps_of_types(
                 yield f"the record '{name}.{attribute.name}'", None
             if is_counted(_element(attribute.type)):
                 yield f"the {attribute.type} '{name}.{attribute.name}'", None
-    for span, expr in statement.expressions:
+    for _, expr in statement.expressions:
         if any(is_counted(node.type) for node in walk(expr)):
-            yield "a time or a decimal", expr.span or span
+            yield "a time or a decimal", expr.span
             return
 
 
