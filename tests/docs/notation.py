@@ -18,6 +18,7 @@ from collections.abc import Iterator
 
 import cepheid as cep
 from cepheid.core.types import DOUBLE, INT, STRING, Attribute, EventType
+from cepheid.io.encode import written
 
 _ATTRIBUTES = {"id": STRING, "k": STRING, "v": INT, "x": DOUBLE}
 TYPES = {

@@ -46,6 +46,8 @@ _UNREADABLE = (
 _CLASSES = {
     ("collections", "deque"),
     ("collections", "Counter"),
+    ("decimal", "Decimal"),
+    *(("datetime", name) for name in ("datetime", "date", "timezone", "timedelta")),
 }
 
 
