@@ -118,7 +118,7 @@ class Query(Declaration):
     ) -> Query:
         """When rows come out; a whole number counts events, anything else is a time.
 
-        `mode` is one of first, last, all, snapshot; `at` is a schedule, `cep.at(0, 6)`.
+        `mode` is one of first, last, all, snapshot; `at` is a schedule, `cep.at(minutes=0, hours=6)`.
 
         >>> print(cep.stream("A").output("last", every="10 seconds", after=3))
         select *

@@ -113,7 +113,7 @@ class _Sum:
     def __init__(self, type: DataType) -> None:
         self.fit: Callable[..., Any] = rounding(type)
         self.zero: Any = 0.0 if type in (FLOAT, DOUBLE) else 0
-        self.total = self.zero
+        self.total: Any = self.zero
         self.count = 0
 
     def enter(self, value: Value) -> None:
