@@ -130,11 +130,6 @@ GAPS = (
         "create schema A (at timestamp);\nselect 1 as n from A;",
     ),
     _maude(
-        "a time or a decimal",
-        "its values are numbers, texts and truths",
-        "select cast('2026-01-01', date) as d from A;",
-    ),
-    _maude(
         "a sum of 32-bit floats",
         "it has doubles alone",
         "create schema A (f float);\nselect sum(f) as f from A;",

@@ -145,7 +145,7 @@ class Translator:
         """An attribute of the one event that an expression depends on."""
         roots = {(c.tag, c.index) for c in walk(expr) if isinstance(c, Column)}
         is_plain = not any(isinstance(e, Aggregate) for e in walk(expr)) and not reads_clock(expr)
-        if len(roots) != 1 or not is_plain:
+        if len(roots) != 1 or not is_plain or is_counted(expr.type):
             raise Unable(expr)
         ((tag, index),) = roots
         event_type = self._type_of(tag, index)
