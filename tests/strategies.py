@@ -15,15 +15,18 @@ from cepheid.core.numbers import INT_RANGE, LONG_RANGE
 from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Period
 from cepheid.core.types import (
     BOOLEAN,
+    DATE,
     DOUBLE,
     FLOAT,
     INT,
     LONG,
     NULL,
     STRING,
+    TIMESTAMP,
     ArrayType,
     Attribute,
     DataType,
+    DecimalType,
     EventRef,
 )
 from cepheid.expr.functions import AGGREGATES
@@ -144,9 +147,9 @@ def references() -> SearchStrategy[Ref]:
 
 @cache
 def data_types() -> SearchStrategy[DataType]:
-    plain = st.sampled_from([STRING, BOOLEAN, INT, LONG, FLOAT, DOUBLE]) | st.builds(
-        EventRef, st.sampled_from(["A", "int", "Bool", "select", "any", "A[]"])
-    )
+    plain = st.sampled_from(
+        [STRING, BOOLEAN, INT, LONG, FLOAT, DOUBLE, TIMESTAMP, DATE, DecimalType(8, 2)]
+    ) | st.builds(EventRef, st.sampled_from(["A", "int", "Bool", "select", "any", "A[]"]))
     return plain | plain.map(ArrayType) | plain.map(ArrayType).map(ArrayType)
 
 
@@ -333,7 +336,7 @@ def contexts() -> SearchStrategy[Context]:
 
 @cache
 def output_rates() -> SearchStrategy[OutputRate]:
-    every = st.integers(1, 5) | periods(1)
+    every = st.integers(1, 5) | periods(1) | schedules()
     after = st.integers(0, 5) | periods()
     modes = optional(st.sampled_from(["first", "last", "all", "snapshot"]))
     return st.one_of(

@@ -15,7 +15,7 @@ from cepheid.expr.printing import print_type
 from cepheid.pattern import algebra
 from cepheid.pattern import tree as pattern
 from cepheid.pattern.policy import CONTEXTS
-from cepheid.pattern.schedule import Schedule
+from cepheid.pattern.schedule import RANGES, Schedule
 from cepheid.program import tree as program
 
 _ENDS = {
@@ -401,6 +401,10 @@ def _order(item: program.OrderItem) -> Any:
 def _output(query: cep.Query, rate: program.OutputRate) -> cep.Query:
     if rate.when is not None:
         return query.output(when=expression(rate.when))
+    if isinstance(rate.every, Schedule):
+        return query.output(
+            rate.mode, at=pattern_of(pattern.At(rate.every)), after=_amount(rate.after)
+        )
     return query.output(rate.mode, every=_amount(rate.every), after=_amount(rate.after))
 
 

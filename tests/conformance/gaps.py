@@ -129,6 +129,21 @@ GAPS = (
         "atomicEvent A(id: string)\natomicEvent B()\ncomplexEvent C() { as A{200} AND B{200} }",
         "vepl",
     ),
+    _matcher("output at a schedule", "select id from A output at (*, *, *, *, *, 0);"),
+    Gap(
+        ("petri",),
+        r"'output at' of '\w+' is not drawn as a net",
+        "rates of nets go by periods",
+        "select id from A output at (*, *, *, *, *, 0);",
+    ),
+    _maude(
+        "'output at'", "its rates go by periods", "select id from A output at (*, *, *, *, *, 0);"
+    ),
+    _maude(
+        r"the (timestamp|date|decimal\(\d+, \d+\))(\[\])? '\w+\.\w+'",
+        "its values are numbers, texts and truths",
+        "create schema A (at timestamp);\nselect 1 as n from A;",
+    ),
     _maude(
         "a schedule with days by rules, parts of seconds or a zone",
         "its calendar has days, and times of day in UTC, as numbers",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +13,7 @@ import pyarrow as pa
 from cepheid.core.event import Event, Value
 from cepheid.core.time import to_instant
 from cepheid.core.types import EventType
+from cepheid.io.encode import encode_value
 
 
 def kind_of(row: Event) -> str:
@@ -33,6 +36,8 @@ def _text(value: Value) -> str:
         return "[" + ", ".join(map(_text, value)) + "]"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name}={_text(v)}" for name, v in value.items()) + "}"
+    if isinstance(value, date | Decimal):
+        return str(encode_value(value))
     return "NaN" if isinstance(value, float) and math.isnan(value) else repr(value)
 
 

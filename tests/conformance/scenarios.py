@@ -249,7 +249,7 @@ def show(row: Event, *, with_statement: bool) -> str:
     return " ".join(parts + [f"{name}={value}" for name, value in shown.items()])
 
 
-def show_value(value: object) -> str:
+def show_value(value: Value) -> str:
     if isinstance(value, Event):
         inside = ",".join(f"{n}={show_value(v)}" for n, v in value.items())
         return str(value["id"]) if "id" in value else f"{value.type}({inside})"

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 
 import cepheid as cep
 from cepheid.core.types import DOUBLE, INT, STRING, Attribute, EventType
+from cepheid.io.encode import written
 
 _ATTRIBUTES = {"id": STRING, "k": STRING, "v": INT, "x": DOUBLE}
 TYPES = {
@@ -99,4 +100,4 @@ def _shown(value: object) -> str:
         return str(value.get("id") or value.type)
     if isinstance(value, list):
         return "[" + ",".join(map(_shown, value)) + "]"
-    return json.dumps(value)
+    return json.dumps(written(value))

@@ -74,7 +74,7 @@ def test_sums_and_products_are_those_of_the_machine(
 @given(left=TYPED, right=TYPED)
 def test_a_quotient_is_a_double(left: Literal, right: Literal) -> None:
     with np.errstate(all="ignore"):
-        expected = (np.float64(left.value) / np.float64(right.value)).item()
+        expected = (np.float64(left.value) / np.float64(right.value)).item()  # type: ignore[arg-type]
     assert same_number(value_of(Binary("/", left, right)), expected)
 
 

@@ -118,7 +118,7 @@ class Query(Declaration):
     ) -> Query:
         """When rows come out; a whole number counts events, anything else is a time.
 
-        `mode` is one of first, last, all, snapshot; `at` is a schedule, `cep.at(0, 6)`.
+        `mode` is one of first, last, all, snapshot; `at` is a schedule, `cep.at(minutes=0, hours=6)`.
 
         >>> print(cep.stream("A").output("last", every="10 seconds", after=3))
         select *
@@ -130,8 +130,8 @@ class Query(Declaration):
         if at is not None:
             if every is not None or when is not None or not isinstance(at.tree, At):
                 refuse("bad-output", "'at' is a schedule, and goes without 'every' and 'when'")
-            rate = {"mode": mode, "every": at.tree.schedule, "after": _amount(after)}
-            return self._with(output=OutputRate(**rate))
+            planned: Any = {"mode": mode, "every": at.tree.schedule, "after": _amount(after)}
+            return self._with(output=OutputRate(**planned))
         if every is None and after is None and when is None:
             hint = "write for example .output(every='10 seconds')"
             refuse("bad-output", "an output rate needs 'every', 'after' or 'when'", hint)

@@ -69,4 +69,4 @@ def decimal_of(units: int, scale: int) -> Decimal:
 
 def fits_digits(number: Decimal, precision: int) -> bool:
     """Whether a number with the digits of its type after the point has no more than these in all."""
-    return abs(unscaled(number)) < 10**precision
+    return abs(unscaled(number)) < int(10**precision)

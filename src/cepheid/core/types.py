@@ -93,7 +93,10 @@ PLAIN_SCALARS = {t.name: t for t in (STRING, BOOLEAN, INT, LONG, FLOAT, DOUBLE)}
 SCALARS = PLAIN_SCALARS | {t.name: t for t in (TIMESTAMP, DATE)}
 _NUMERIC_RANK = {INT: 0, LONG: 1, FLOAT: 2, DOUBLE: 3}
 # What whole numbers are beside decimals; a long may have one digit more.
-_AS_DECIMALS = {INT: DecimalType(10, 0), LONG: DecimalType(MOST_DIGITS, 0)}
+_AS_DECIMALS: dict[DataType, DecimalType] = {
+    INT: DecimalType(10, 0),
+    LONG: DecimalType(MOST_DIGITS, 0),
+}
 
 
 def is_numeric(t: DataType) -> bool:

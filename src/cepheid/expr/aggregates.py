@@ -26,7 +26,7 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
 from decimal import Decimal
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from cepheid.core.event import Value
 from cepheid.core.types import (
@@ -116,14 +116,14 @@ class _Sum:
     __slots__ = ("count", "fit", "total", "zero")
 
     def __init__(self, type: DataType) -> None:
-        self.fit: Callable[..., Number] = rounding(type)
-        self.zero: Number = 0.0 if type in (FLOAT, DOUBLE) else 0
-        self.total = self.zero
+        self.fit: Callable[..., Any] = rounding(type)
+        self.zero: Any = 0.0 if type in (FLOAT, DOUBLE) else 0
+        self.total: Any = self.zero
         self.count = 0
 
     def enter(self, value: Value) -> None:
         if value is not None:
-            self.total = self.fit(self.total + cast("Number", value))
+            self.total = self.fit(self.total + value)
             self.count += 1
 
     def leave(self, value: Value) -> None:
@@ -131,7 +131,7 @@ class _Sum:
             return
         self.count -= 1
         # Starting over from exactly zero keeps rounding errors from outliving their rows.
-        self.total = self.fit(self.total - cast("Number", value)) if self.count else self.zero
+        self.total = self.fit(self.total - value) if self.count else self.zero
 
     def result(self) -> Value:
         return self.total if self.count else None
@@ -141,7 +141,7 @@ class _Sum:
 
     def load(self, state: JSON) -> None:
         count, total = cast("list[JSON]", state)
-        self.count, self.total = cast("int", count), cast("Number", decode_value(total))
+        self.count, self.total = cast("int", count), decode_value(total)
 
 
 class _DecimalSum(_Sum):

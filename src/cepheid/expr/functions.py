@@ -188,7 +188,7 @@ def _ieee(function: Callable[[float], float]) -> Callable[[Number], float]:
 
     def apply(value: Number) -> float:
         try:
-            return function(value)
+            return function(value)  # type: ignore[arg-type]  # which a decimal becomes
         except ValueError:
             return math.nan
         except OverflowError:

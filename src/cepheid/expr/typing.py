@@ -25,7 +25,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import singledispatch
+from typing import cast
 
+from cepheid.core.event import Scalar
 from cepheid.core.types import (
     ANY,
     BOOLEAN,
@@ -174,7 +176,7 @@ def _time_literal(expr: Expr, is_day: bool, place: _Place) -> Expr:
         return expr
     for type in (DATE, TIMESTAMP) if is_day else (TIMESTAMP,):
         try:
-            return replace(expr, value=coerce(expr.value, type, {}), type=type)
+            return _literal_of(expr, type)
         except ValueError as problem:
             fact = str(problem)
     hint = "write a time as '2026-01-31T12:00:00Z' or '2026-01-31'"
@@ -195,7 +197,12 @@ def _decimal_literal(expr: Expr) -> Expr:
     if digits > MOST_DIGITS:
         return expr
     type = DecimalType(digits, scale)
-    return replace(expr, value=coerce(expr.value, type, {}), type=type)
+    return _literal_of(expr, type)
+
+
+def _literal_of(expr: Literal, type: DataType) -> Literal:
+    value = coerce(expr.value, type, {})
+    return replace(expr, value=cast("Scalar", value), type=type)
 
 
 def _comparable_as(expressions: tuple[Expr, ...]) -> tuple[Expr, ...]:

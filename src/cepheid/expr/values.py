@@ -234,7 +234,8 @@ def _parsed_decimal(type: DecimalType, write: Callable[..., str], value: Value) 
 def _decimal_conversion(source: DataType, target: DecimalType) -> Conversion:
     if is_integral(source) or isinstance(source, DecimalType):
         return to_decimal(target)  # type: ignore[return-value]
-    write = {FLOAT: write_float, DOUBLE: write_double}.get(source, str)
+    writers: dict[DataType, Callable[..., str]] = {FLOAT: write_float, DOUBLE: write_double}
+    write = writers.get(source, str)
     return partial(_parsed_decimal, target, write)
 
 

@@ -178,8 +178,10 @@ class Limited(Rate):
         if self.is_armed:
             return
         since = now - 1 if is_due else now
-        is_planned = isinstance(every, Schedule)
-        due = every.after(since) if is_planned else next_boundary(self.anchor, every, since)
+        if isinstance(every, Schedule):
+            due = every.after(since)
+        else:
+            due = next_boundary(self.anchor, every, since)
         if due is not None:
             self.is_armed = True
             self.owner.arm(self, due)

@@ -37,6 +37,8 @@ _MODULES = (
 _CLASSES = {
     ("collections", "deque"),
     ("collections", "Counter"),
+    ("decimal", "Decimal"),
+    *(("datetime", name) for name in ("datetime", "date", "timezone", "timedelta")),
 }
 
 

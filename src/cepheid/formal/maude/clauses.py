@@ -167,6 +167,7 @@ class Clauses:
         if rate.after is not None:
             yield f"after({name}) = {amount_term(rate.after)}"
         if rate.every is not None:
+            assert not isinstance(rate.every, Schedule), "a gap"
             yield f"every({name}) = {amount_term(rate.every)}"
         if statement.output_when is not None:
             counting = self.translator.at(None, {}, fixed=_COUNTERS)

@@ -25,6 +25,7 @@ from cepheid.core.types import (
     DataType,
     EventRef,
     EventType,
+    is_counted,
     is_integral,
     is_open,
     lineage,
@@ -70,6 +71,13 @@ _SIMPLE = {
     "endswith": "endswith",
     "contains": "contains",
 }
+
+
+def _sayable(expr: Expr, value: Value) -> Value:
+    """A value that has a term; times and decimals have none."""
+    if is_counted(expr.type):
+        raise Unable(expr)
+    return value
 
 
 class Unable(Exception):
@@ -125,7 +133,7 @@ class Translator:
     def term(self, expr: Expr) -> str:
         """The term of an expression; Unable where there is none."""
         if not isinstance(expr, Literal) and _is_constant(expr):
-            return value_term(compile_expr(expr)(Frame()))
+            return value_term(_sayable(expr, compile_expr(expr)(Frame())))
         try:
             return self._term(expr)
         except Unable as unable:
@@ -137,7 +145,7 @@ class Translator:
         """An attribute of the one event that an expression depends on."""
         roots = {(c.tag, c.index) for c in walk(expr) if isinstance(c, Column)}
         is_plain = not any(isinstance(e, Aggregate) for e in walk(expr)) and not reads_clock(expr)
-        if len(roots) != 1 or not is_plain:
+        if len(roots) != 1 or not is_plain or is_counted(expr.type):
             raise Unable(expr)
         ((tag, index),) = roots
         event_type = self._type_of(tag, index)
@@ -192,7 +200,7 @@ class Translator:
 
     @_term.register
     def _(self, expr: Literal) -> str:
-        return value_term(expr.value)
+        return value_term(_sayable(expr, expr.value))
 
     @_term.register
     def _(self, expr: Column) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from cepheid.core.types import ANY, FLOAT, DataType, EventRef, RecordType, is_counted
 from cepheid.errors import Diagnostic, Span, error
-from cepheid.expr.tree import Aggregate, walk
+from cepheid.expr.tree import Aggregate
 from cepheid.expr.typing import aggregates_in
 from cepheid.pattern import tree as patterns
 from cepheid.pattern.algebra import Occurrence
@@ -101,10 +101,6 @@ def _gaps_of_types(
                 yield f"the record '{name}.{attribute.name}'", None
             if is_counted(_element(attribute.type)):
                 yield f"the {attribute.type} '{name}.{attribute.name}'", None
-    for span, expr in statement.expressions:
-        if any(is_counted(node.type) for node in walk(expr)):
-            yield "a time or a decimal", expr.span or span
-            return
 
 
 def _element(type: DataType) -> DataType:

@@ -98,14 +98,14 @@ def data_type(cursor: Cursor) -> DataType:
     if token.kind is Kind.WORD:
         found = TYPE_NAMES.get(str(token.value), found)
     if token.is_word("decimal") and cursor.token.is_symbol("("):
-        found = _decimal_type(cursor, token)
+        found = decimal_type(cursor, token)
     while cursor.take_symbol("["):
         cursor.expect_symbol("]")
         found = ArrayType(found)
     return found
 
 
-def _decimal_type(cursor: Cursor, start: Token) -> DataType:
+def decimal_type(cursor: Cursor, start: Token) -> DataType:
     """The digits of `decimal(12, 2)`."""
     opened = cursor.advance()
     precision = cursor.whole_number("how many digits it has")

@@ -10,12 +10,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, get_args
 
-from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, Attribute, DataType
+from cepheid.core.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    Attribute,
+    DataType,
+)
 from cepheid.errors import Diagnostic, ProgramError, Span, error, is_slip, suggest
 from cepheid.expr.tree import Expr
 from cepheid.lang.common.annotations import annotation_list
 from cepheid.lang.common.cursor import Cursor
-from cepheid.lang.common.expressions import expression, name_text
+from cepheid.lang.common.expressions import decimal_type, expression, name_text
 from cepheid.lang.common.lexer import Comment, Kind, Token, tokenize
 from cepheid.lang.vepl.actions import body
 from cepheid.lang.vepl.forms import argument_names, form
@@ -44,6 +55,8 @@ TYPES: Mapping[str, DataType] = {
     **dict.fromkeys(("float", "Float"), FLOAT),
     **dict.fromkeys(("double", "Double"), DOUBLE),
     **dict.fromkeys(("boolean", "Boolean"), BOOLEAN),
+    "timestamp": TIMESTAMP,
+    "date": DATE,
 }
 _GAPS = {"trait": "parameters can be repeated in each event instead"}
 
@@ -326,6 +339,8 @@ class _Reader:
     def _type(self) -> DataType | str:
         """A type, or the name of a class of a model, whose objects go by their names."""
         token = self.cursor.token
+        if token.text == "decimal" and self.cursor.next.is_symbol("("):
+            return decimal_type(self.cursor, self.cursor.advance())
         name = self._qualified("the type of the parameter")
         if name in TYPES:
             return TYPES[name]

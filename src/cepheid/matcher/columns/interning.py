@@ -268,7 +268,9 @@ def array_of_counts(counts: Words, nulls: NDArray[np.bool_] | None, type: Any) -
         return held.cast(type)
     plain: Any = pa.array(counts, mask=nulls)
     words = np.stack((counts, counts >> 63), axis=1)  # the upper word has the sign
-    return pa.Array.from_buffers(type, len(counts), [plain.buffers()[0], pa.py_buffer(words)])
+    return pa.Array.from_buffers(
+        type, len(counts), [plain.buffers()[0], pa.py_buffer(words.tobytes())]
+    )
 
 
 # -- words of several values -------------------------------------------------------------------

@@ -41,8 +41,8 @@ class TypedColumns:
     def values(self, array: Array, column: Column, name: str) -> list[Value]:
         """The values of one attribute of events of a type."""
         values: list[Value] = array.to_pylist()
-        if self.is_exact(array, column.data_type):
-            return values
+        if self.is_exact(array, column.data_type) and column.data_type != TIMESTAMP:
+            return values  # Arrow has a UTC of its own
         try:
             return list(map(self._coercions.of(column.data_type), values))
         except ValueError as problem:

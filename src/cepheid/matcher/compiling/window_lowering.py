@@ -302,6 +302,7 @@ class Windows:
         row[WindowRow.EVERY] = row[WindowRow.EVERY_MONTHS] = row[WindowRow.AFTER_MONTHS] = 0
         row[WindowRow.AFTER] = 0
         if clause is not None:
+            assert not isinstance(clause.every, Schedule), "a gap"
             row[WindowRow.EVERY_COUNT], row[WindowRow.EVERY], row[WindowRow.EVERY_MONTHS] = _amount(
                 clause.every
             )
