@@ -16,8 +16,7 @@ not seen: what the author wants; `or` and `not` between conditions on keys.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Iterator, Mapping
 
 from cepheid.core.time import Period
 from cepheid.core.types import STRING, EventType, is_integral
@@ -37,7 +36,6 @@ from cepheid.pattern.tree import (
     FollowedBy,
     Pattern,
     Repeat,
-    While,
     Within,
     atoms,
     children,
@@ -70,41 +68,44 @@ def find(graph: Graph) -> Iterator[Diagnostic]:
 
 
 def has_true_at_once(pattern: Pattern) -> bool:
+    """Whether a `not` in it is true before anything could happen."""
     return any(True for _ in _absences(pattern))
 
 
 def _true_at_once(statement: ResolvedStatement, pattern: Pattern) -> Iterator[Diagnostic]:
-    for absent, period in _absences(pattern):
+    for absent, following in _absences(pattern):
         missing = next(atoms(absent), None)
         name = missing.event_type if missing is not None else "..."
+        if isinstance(following, Atom):
+            tag = f"{following.tag}=" if following.tag else ""
+            wanted = f"({tag}{following.event_type} and not {name})"
+            hint = f"`{wanted}` takes one of {following.event_type} with none of {name} before it"
+        else:
+            guard = absent.child.period if isinstance(absent.child, Within) else Period(10_000_000)
+            wanted = f"(timer:interval({guard}) and not {name})"
+            hint = f"`{wanted}` is true when that time is over and none of {name} came"
         fact = f"`not {name}` in '{statement.name}' is true at once, whatever comes after it"
-        hint = (
-            f"`(timer:interval({period or Period(10_000_000)}) and not {name})` waits that long for"
-            f" none to come; `(b=B and not {name})` takes a B with none before it"
-        )
         yield warning("true-at-once", fact, absent.span or statement.tree.span, hint)
 
 
 def _absences(
-    pattern: Pattern, guard: Period | None = None
-) -> Iterator[tuple[Absent, Period | None]]:
-    """Absences that stand alone, each with the guard around it."""
+    pattern: Pattern, following: Pattern | None = None
+) -> Iterator[tuple[Absent, Pattern | None]]:
+    """Absences that stand alone, each with what comes after it."""
     match pattern:
         case Absent():
-            yield pattern, guard
-        case Within():
-            yield from _absences(pattern.child, pattern.period)
-        case While():
-            yield from _absences(pattern.child, guard)
-        case AllOf():
-            if all(isinstance(part, Absent) for part in pattern.parts):
-                yield from ((part, guard) for part in pattern.parts if isinstance(part, Absent))
-            for part in pattern.parts:
-                if not isinstance(part, Absent):
+            yield pattern, following
+        case FollowedBy(parts):
+            for part, after in zip(parts, [*parts[1:], None], strict=True):
+                yield from _absences(part, after)
+        case AllOf(parts):
+            is_alone = all(isinstance(part, Absent) for part in parts)
+            for part in parts:
+                if is_alone or not isinstance(part, Absent):
                     yield from _absences(part)
         case _:
             for child in children(pattern):
-                yield from _absences(child)
+                yield from _absences(child, following)
 
 
 def _guards(statement: ResolvedStatement, pattern: Pattern) -> Iterator[Diagnostic]:
@@ -153,9 +154,8 @@ def _indices(statement: ResolvedStatement, pattern: Pattern) -> Iterator[Diagnos
                 most |= {atom.tag: part.high for atom in atoms(part.child)}
     for _, whole in statement.expressions:
         for expr in walk(whole):
-            if isinstance(expr, Column) and expr.index is not None and expr.tag in most:
-                if expr.index >= most[expr.tag]:
-                    yield _beyond(statement, expr, most[expr.tag])
+            if isinstance(expr, Column) and (expr.index or 0) >= most.get(expr.tag, _MANY):
+                yield _beyond(statement, expr, most[expr.tag])
 
 
 def _beyond(statement: ResolvedStatement, expr: Column, most: int) -> Diagnostic:
@@ -193,7 +193,7 @@ def _is_attribute(expr: Expr) -> bool:
 
 
 def _across_keys(
-    statement: ResolvedStatement, pattern: Pattern, types: dict[str, EventType], keys: set[str]
+    statement: ResolvedStatement, pattern: Pattern, types: Mapping[str, EventType], keys: set[str]
 ) -> Iterator[Diagnostic]:
     taken = list(_taken(pattern))
     if len(taken) < 2 or statement.context is not None:
@@ -242,7 +242,7 @@ def _single_rows(statement: ResolvedStatement) -> Iterator[Diagnostic]:
     is_batched = tree.output is not None and tree.output.after is None
     if tree.window is not None or is_batched:
         return
-    hint = "a window such as #time_batch(1 minute), or `output every 1 minute`, gives several rows at a time"
+    hint = "#time_batch(1 minute), or `output every 1 minute`, gives several rows at a time"
     if tree.distinct:
         fact = f"`distinct` in '{statement.name}' has no effect: its rows come one by one"
         yield warning(
@@ -284,7 +284,7 @@ def _least_count(condition: Expr) -> int | None:
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def _groups(statement: ResolvedStatement, types: dict[str, EventType]) -> Iterator[Diagnostic]:
+def _groups(statement: ResolvedStatement, types: Mapping[str, EventType]) -> Iterator[Diagnostic]:
     counts = any(True for column in statement.columns for _ in aggregates_in(column.expr))
     if statement.tree.window is not None or not statement.group_by or not counts:
         return
@@ -299,7 +299,7 @@ def _groups(statement: ResolvedStatement, types: dict[str, EventType]) -> Iterat
         yield note("unbounded-state", fact, span, hint)
 
 
-def _is_ever_new(expr: Expr, statement: ResolvedStatement, types: dict[str, EventType]) -> bool:
+def _is_ever_new(expr: Expr, statement: ResolvedStatement, types: Mapping[str, EventType]) -> bool:
     """Whether its values go on with time."""
     times = {types[n].time.attribute for n in statement.inputs if types[n].time is not None}
     if any(isinstance(e, Call) and e.function == "current_timestamp" for e in walk(expr)):

@@ -9,8 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cepheid.errors import CATALOGUE, Diagnostic, Severity, Span, error, note, suggest
-from cepheid.program.tree import Annotation, Context, QuickFix, ReactiveRule, Schema, Statement
-from cepheid.program.tree import ProgramTree
+from cepheid.program.tree import (
+    Annotation,
+    Context,
+    ProgramTree,
+    QuickFix,
+    ReactiveRule,
+    Schema,
+    Statement,
+)
 
 ALLOW = "allow"
 _ANNOTATED = Schema | Context | Statement | ReactiveRule | QuickFix
