@@ -78,7 +78,8 @@ def _true_at_once(statement: ResolvedStatement, pattern: Pattern) -> Iterator[Di
         name = missing.event_type if missing is not None else "..."
         if isinstance(following, Atom):
             tag = f"{following.tag}=" if following.tag else ""
-            wanted = f"({tag}{following.event_type} and not {name})"
+            test = "(...)" if following.condition is not None else ""
+            wanted = f"({tag}{following.event_type}{test} and not {name})"
             hint = f"`{wanted}` takes one of {following.event_type} with none of {name} before it"
         else:
             guard = absent.child.period if isinstance(absent.child, Within) else Period(10_000_000)
@@ -121,7 +122,7 @@ def _guards(statement: ResolvedStatement, pattern: Pattern) -> Iterator[Diagnost
             first = parts[0].event_type
             fact = (
                 f"the {period} of '{statement.name}' count from the moment at which `every` starts, not"
-                f" from its {first}: matches that take less time are missed"
+                f" from its {first}: matches that take less time may be missed"
             )
             tag = f"{parts[0].tag}=" if parts[0].tag else ""
             hint = f"`every {tag}{first} -> (... where timer:within({period}))` counts from {first}"
@@ -174,7 +175,7 @@ def _keys_of_program(graph: Graph) -> set[str]:
     for context in graph.program.tree.contexts:
         found |= {name for key in context.keys for name in key.attributes}
     for statement in graph.statements:
-        found |= {e.path[0].name for e in statement.group_by if _is_attribute(e)}
+        found |= {e.path[0].name for e in statement.group_by if isinstance(e, Column) and e.path}
         found |= {name for _, expr in statement.expressions for name in _compared(expr)}
     return found
 
@@ -186,10 +187,6 @@ def _compared(condition: Expr) -> Iterator[str]:
             left, right = expr.left, expr.right
             if isinstance(left, Column) and isinstance(right, Column) and left.tag != right.tag:
                 yield from (side.path[0].name for side in (left, right) if side.path)
-
-
-def _is_attribute(expr: Expr) -> bool:
-    return isinstance(expr, Column) and expr.is_attribute
 
 
 def _across_keys(
@@ -206,7 +203,9 @@ def _across_keys(
     if key is None:
         return
     first, second = taken[0], taken[1]
-    fact = f"'{statement.name}' puts events of any `{key}` together: nothing compares their `{key}`"
+    fact = (
+        f"'{statement.name}' puts together events that differ in `{key}`: no condition compares it"
+    )
     hint = f"if that is not meant, `{second.event_type}({key} = {first.tag or 'a'}.{key})`"
     yield note("across-keys", fact, statement.tree.source.span or statement.tree.span, hint)
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 _GROUPS = "`select k, sum(v) as total from A#time(1 hour) group by k` has a total for each key"
 _PATTERN = "from pattern [every a=A -> b=B(b.k = a.k)]"
 _DERIVED = "a statement of its own derives events: `insert into X select ...`, then `from X`"
-_LISTED = (
-    "`in ('a', 'b')` takes a list; `insert into X select ...` and a pattern relate other events"
-)
 _UNCHANGED = "events do not change; `insert into X select ...` derives others"
 
 # By the word at which a text is refused.
@@ -35,7 +32,7 @@ INSTEAD_OF: dict[str, str] = {
     "match_recognize": f"write a pattern: `{_PATTERN}`",
     "prev": "a pattern has the event before: `from pattern [every a=A -> b=A(b.k = a.k)]`, a.v beside b.v",
     "join": f"a pattern relates events of several types: `{_PATTERN}`",
-    "subquery": f"{_LISTED}: `{_PATTERN}`",
+    "subquery": f"{_DERIVED}, or in a pattern: `{_PATTERN}`",
     "with": _DERIVED,
     "expression": _DERIVED,
     "update": _UNCHANGED,
@@ -49,7 +46,7 @@ INSTEAD_OF: dict[str, str] = {
     "module": "several files form one program: `cepheid check types.epl alarms.epl`",
     "import": "several files form one program: `cepheid check types.epl alarms.epl`",
     "uses": "several files form one program: `cepheid check types.epl alarms.epl`",
-    "rollup": "a statement for each grouping",
-    "cube": "a statement for each grouping",
-    "grouping": "a statement for each grouping",
+    "rollup": "write a statement for each grouping",
+    "cube": "write a statement for each grouping",
+    "grouping": "write a statement for each grouping",
 }
