@@ -6,6 +6,7 @@ import pytest
 
 import cepheid as cep
 from cepheid.lang.vepl.language import VEPL
+from cepheid.program.seal import program_digest
 from cepheid.program.serialize import from_json, to_json
 
 SCHEMA = "create schema A (k string, v int);\n"
@@ -91,3 +92,8 @@ def test_rules_and_events_of_vepl_have_allowances() -> None:
     program = cep.parse(allowed, language="vepl")
     assert code not in codes(program)
     assert "@Allow" in VEPL.print_program(program.tree)
+
+
+def test_an_allowance_changes_no_saved_state() -> None:
+    plain, allowed = cep.parse(SCHEMA + GROWS), cep.parse(SCHEMA + ALLOWED)
+    assert program_digest(plain.resolve()) == program_digest(allowed.resolve())

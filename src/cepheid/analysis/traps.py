@@ -300,7 +300,8 @@ def _groups(statement: ResolvedStatement, types: Mapping[str, EventType]) -> Ite
 
 def _is_ever_new(expr: Expr, statement: ResolvedStatement, types: Mapping[str, EventType]) -> bool:
     """Whether its values go on with time."""
-    times = {types[n].time.attribute for n in statement.inputs if types[n].time is not None}
+    rules = [types[name].time for name in statement.inputs]
+    times = {rule.attribute for rule in rules if rule is not None}
     if any(isinstance(e, Call) and e.function == "current_timestamp" for e in walk(expr)):
         return True
     return isinstance(expr, Column) and bool(expr.path) and expr.path[-1].name in times

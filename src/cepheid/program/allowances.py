@@ -52,6 +52,20 @@ def allowance_problems(tree: ProgramTree) -> Iterator[Diagnostic]:
                 yield error("bad-annotation", fact, span, _EXAMPLE)
 
 
+def without_allowances(tree: ProgramTree) -> ProgramTree:
+    """The program as it runs."""
+    if not any(True for _ in _annotations(tree)):
+        return tree
+    return ProgramTree(
+        tuple(
+            replace(d, annotations=tuple(a for a in d.annotations if a.name.lower() != ALLOW))
+            if isinstance(d, _ANNOTATED)
+            else d
+            for d in tree.declarations
+        )
+    )
+
+
 def with_places(tree: ProgramTree) -> ProgramTree:
     """The tree with a place for each declaration that has none and allows something."""
     if not any(declared.span is None for declared, _ in _annotations(tree)):
