@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from benchmarks.measure import Sizes, seconds, timed
@@ -30,7 +31,7 @@ def run(sizes: Sizes) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         thresholds, mixed = _file(folder, count, KINDS[:1]), _file(folder, count, KINDS)
         for name, file in (("thresholds", thresholds), ("statements of four kinds", mixed)):
-            took = seconds(lambda file=file: _check(file))
+            took = seconds(partial(_check, file))
             yield Figure(
                 name=f"check of {count} {name} on one type, beside twenty seconds",
                 ratio=took / SOON,
