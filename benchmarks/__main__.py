@@ -18,6 +18,7 @@ from benchmarks.report import Figure, save, show
 NAMES = (
     *("oracle", "files", "push", "startup", "floor", "streaming", "growth", "peer"),
     *("gestures", "nets", "maude", "simulation", "live", "peace", "history_spark", "graphs"),
+    "checks",
 )
 
 

@@ -31,6 +31,13 @@ def test_a_window_that_nothing_looks_at_is_a_warning(window: str) -> None:
         "select sum(v) as v from A#time_batch(3 sec)",
         "select count(*) as n from A#time(3 sec) having count(*) > 3",
         "select count(*) as n from A#length_batch(3)",
+        # Averages and extremes add nothing up, and days are reports.
+        "insert into C select id, max(v) as n from A#time_batch(3 sec) group by id;"
+        " select c.n as n from pattern [every c=C(n between 3 and 4)]",
+        "select avg(v) as n from A#time_batch(1 hour) having avg(v) > 3",
+        "select id, sum(v) as n from A#time_batch(1 day) group by id having sum(v) > 100",
+        "select count(*) as n from A#time_batch(1 day)",
+        "insert into C select sum(v) as n from A#time_batch(1 month); select n from C(n > 100)",
     ],
 )
 def test_windows_that_make_sense_are_no_finding(statement: str) -> None:
@@ -48,7 +55,7 @@ THRESHOLD = (
     [
         "@Name('S') select count(*) as n from A#time_batch(3 sec) having count(*) > 3",
         "@Name('S') insert into C select sum(v) as n from A#time_batch(3 sec); select n from C(n > 3)",
-        "@Name('S') insert into C select id, max(v) as n from A#time_batch(3 sec) group by id;"
+        "@Name('S') insert into C select id, sum(v) as n from A#time_batch(3 sec) group by id;"
         " select c.n as n from pattern [every c=C(n between 3 and 4)]",
     ],
 )

@@ -122,7 +122,8 @@ def _as_one(group: Sequence[Diagnostic]) -> Diagnostic:
         return first
     lines = [str(f.span.line) for f in others if f.span]
     more = ", ..." if len(lines) > _PLACES_SHOWN else ""
-    where = f": lines {', '.join(lines[:_PLACES_SHOWN])}{more}" if lines else ""
+    word = "line" if len(lines) == 1 else "lines"
+    where = f": {word} {', '.join(lines[:_PLACES_SHOWN])}{more}" if lines else ""
     count = "1 more statement is" if len(others) == 1 else f"{len(others)} more statements are"
     return replace(first, message=f"{first.message}; {count} like it{where}")
 

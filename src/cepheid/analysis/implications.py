@@ -216,12 +216,10 @@ class _Comparison:
         if self.few is not None:
             yield from (other for other in self.few if other is not one)
             return
-        count = 0
-        for other in self.index.around(one):
-            if count == MOST_COMPARED:
+        for count, other in enumerate(self.index.around(one)):
+            if count > MOST_COMPARED:  # it is among them itself
                 self.limited += 1
                 return
-            count += 1
             if other is not one and one.is_within(other):
                 yield other
 

@@ -16,8 +16,7 @@ not seen: what the author wants; `or` and `not` between conditions on keys.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Iterator, Mapping
 
 from cepheid.core.time import Period
 from cepheid.core.types import STRING, EventType, is_integral
@@ -37,7 +36,6 @@ from cepheid.pattern.tree import (
     FollowedBy,
     Pattern,
     Repeat,
-    While,
     Within,
     atoms,
     children,
@@ -70,41 +68,45 @@ def find(graph: Graph) -> Iterator[Diagnostic]:
 
 
 def has_true_at_once(pattern: Pattern) -> bool:
+    """Whether a `not` in it is true before anything could happen."""
     return any(True for _ in _absences(pattern))
 
 
 def _true_at_once(statement: ResolvedStatement, pattern: Pattern) -> Iterator[Diagnostic]:
-    for absent, period in _absences(pattern):
+    for absent, following in _absences(pattern):
         missing = next(atoms(absent), None)
         name = missing.event_type if missing is not None else "..."
+        if isinstance(following, Atom):
+            tag = f"{following.tag}=" if following.tag else ""
+            test = "(...)" if following.condition is not None else ""
+            wanted = f"({tag}{following.event_type}{test} and not {name})"
+            hint = f"`{wanted}` takes one of {following.event_type} with none of {name} before it"
+        else:
+            guard = absent.child.period if isinstance(absent.child, Within) else Period(10_000_000)
+            wanted = f"(timer:interval({guard}) and not {name})"
+            hint = f"`{wanted}` is true when that time is over and none of {name} came"
         fact = f"`not {name}` in '{statement.name}' is true at once, whatever comes after it"
-        hint = (
-            f"`(timer:interval({period or Period(10_000_000)}) and not {name})` waits that long for"
-            f" none to come; `(b=B and not {name})` takes a B with none before it"
-        )
         yield warning("true-at-once", fact, absent.span or statement.tree.span, hint)
 
 
 def _absences(
-    pattern: Pattern, guard: Period | None = None
-) -> Iterator[tuple[Absent, Period | None]]:
-    """Absences that stand alone, each with the guard around it."""
+    pattern: Pattern, following: Pattern | None = None
+) -> Iterator[tuple[Absent, Pattern | None]]:
+    """Absences that stand alone, each with what comes after it."""
     match pattern:
         case Absent():
-            yield pattern, guard
-        case Within():
-            yield from _absences(pattern.child, pattern.period)
-        case While():
-            yield from _absences(pattern.child, guard)
-        case AllOf():
-            if all(isinstance(part, Absent) for part in pattern.parts):
-                yield from ((part, guard) for part in pattern.parts if isinstance(part, Absent))
-            for part in pattern.parts:
-                if not isinstance(part, Absent):
+            yield pattern, following
+        case FollowedBy(parts):
+            for part, after in zip(parts, [*parts[1:], None], strict=True):
+                yield from _absences(part, after)
+        case AllOf(parts):
+            is_alone = all(isinstance(part, Absent) for part in parts)
+            for part in parts:
+                if is_alone or not isinstance(part, Absent):
                     yield from _absences(part)
         case _:
             for child in children(pattern):
-                yield from _absences(child)
+                yield from _absences(child, following)
 
 
 def _guards(statement: ResolvedStatement, pattern: Pattern) -> Iterator[Diagnostic]:
@@ -120,7 +122,7 @@ def _guards(statement: ResolvedStatement, pattern: Pattern) -> Iterator[Diagnost
             first = parts[0].event_type
             fact = (
                 f"the {period} of '{statement.name}' count from the moment at which `every` starts, not"
-                f" from its {first}: matches that take less time are missed"
+                f" from its {first}: matches that take less time may be missed"
             )
             tag = f"{parts[0].tag}=" if parts[0].tag else ""
             hint = f"`every {tag}{first} -> (... where timer:within({period}))` counts from {first}"
@@ -153,9 +155,8 @@ def _indices(statement: ResolvedStatement, pattern: Pattern) -> Iterator[Diagnos
                 most |= {atom.tag: part.high for atom in atoms(part.child)}
     for _, whole in statement.expressions:
         for expr in walk(whole):
-            if isinstance(expr, Column) and expr.index is not None and expr.tag in most:
-                if expr.index >= most[expr.tag]:
-                    yield _beyond(statement, expr, most[expr.tag])
+            if isinstance(expr, Column) and (expr.index or 0) >= most.get(expr.tag, _MANY):
+                yield _beyond(statement, expr, most[expr.tag])
 
 
 def _beyond(statement: ResolvedStatement, expr: Column, most: int) -> Diagnostic:
@@ -174,7 +175,7 @@ def _keys_of_program(graph: Graph) -> set[str]:
     for context in graph.program.tree.contexts:
         found |= {name for key in context.keys for name in key.attributes}
     for statement in graph.statements:
-        found |= {e.path[0].name for e in statement.group_by if _is_attribute(e)}
+        found |= {e.path[0].name for e in statement.group_by if isinstance(e, Column) and e.path}
         found |= {name for _, expr in statement.expressions for name in _compared(expr)}
     return found
 
@@ -188,12 +189,8 @@ def _compared(condition: Expr) -> Iterator[str]:
                 yield from (side.path[0].name for side in (left, right) if side.path)
 
 
-def _is_attribute(expr: Expr) -> bool:
-    return isinstance(expr, Column) and expr.is_attribute
-
-
 def _across_keys(
-    statement: ResolvedStatement, pattern: Pattern, types: dict[str, EventType], keys: set[str]
+    statement: ResolvedStatement, pattern: Pattern, types: Mapping[str, EventType], keys: set[str]
 ) -> Iterator[Diagnostic]:
     taken = list(_taken(pattern))
     if len(taken) < 2 or statement.context is not None:
@@ -206,7 +203,9 @@ def _across_keys(
     if key is None:
         return
     first, second = taken[0], taken[1]
-    fact = f"'{statement.name}' puts events of any `{key}` together: nothing compares their `{key}`"
+    fact = (
+        f"'{statement.name}' puts together events that differ in `{key}`: no condition compares it"
+    )
     hint = f"if that is not meant, `{second.event_type}({key} = {first.tag or 'a'}.{key})`"
     yield note("across-keys", fact, statement.tree.source.span or statement.tree.span, hint)
 
@@ -242,7 +241,7 @@ def _single_rows(statement: ResolvedStatement) -> Iterator[Diagnostic]:
     is_batched = tree.output is not None and tree.output.after is None
     if tree.window is not None or is_batched:
         return
-    hint = "a window such as #time_batch(1 minute), or `output every 1 minute`, gives several rows at a time"
+    hint = "#time_batch(1 minute), or `output every 1 minute`, gives several rows at a time"
     if tree.distinct:
         fact = f"`distinct` in '{statement.name}' has no effect: its rows come one by one"
         yield warning(
@@ -284,7 +283,7 @@ def _least_count(condition: Expr) -> int | None:
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def _groups(statement: ResolvedStatement, types: dict[str, EventType]) -> Iterator[Diagnostic]:
+def _groups(statement: ResolvedStatement, types: Mapping[str, EventType]) -> Iterator[Diagnostic]:
     counts = any(True for column in statement.columns for _ in aggregates_in(column.expr))
     if statement.tree.window is not None or not statement.group_by or not counts:
         return
@@ -299,9 +298,10 @@ def _groups(statement: ResolvedStatement, types: dict[str, EventType]) -> Iterat
         yield note("unbounded-state", fact, span, hint)
 
 
-def _is_ever_new(expr: Expr, statement: ResolvedStatement, types: dict[str, EventType]) -> bool:
+def _is_ever_new(expr: Expr, statement: ResolvedStatement, types: Mapping[str, EventType]) -> bool:
     """Whether its values go on with time."""
-    times = {types[n].time.attribute for n in statement.inputs if types[n].time is not None}
+    rules = [types[name].time for name in statement.inputs]
+    times = {rule.attribute for rule in rules if rule is not None}
     if any(isinstance(e, Call) and e.function == "current_timestamp" for e in walk(expr)):
         return True
     return isinstance(expr, Column) and bool(expr.path) and expr.path[-1].name in times

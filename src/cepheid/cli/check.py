@@ -23,7 +23,7 @@ Without = Annotated[
     list[str] | None,
     typer.Option(
         metavar="ANALYSIS",
-        help="Leave out cycles, priorities, unused, logic, state, retention, windows or races.",
+        help="Leave out cycles, priorities, unused, logic, state, retention, windows, traps, nulls or races.",
         show_default=False,
     ),
 ]

@@ -52,6 +52,7 @@ from cepheid.core.types import (
 from cepheid.core.values import coerce
 from cepheid.errors import Diagnostic, ProgramError, Span, error, suggest
 from cepheid.expr.arithmetic import decimal_type
+from cepheid.expr.elsewhere import INSTEAD
 from cepheid.expr.functions import AGGREGATES, FUNCTIONS, Function, Result, common_type, misfit
 from cepheid.expr.python import PythonFunction
 from cepheid.expr.regular import regular_expression
@@ -136,7 +137,10 @@ class _Place:
     def condition(self, expr: Expr, what: str) -> Expr:
         resolved = _resolve(expr, self)
         if not is_open(resolved.type) and resolved.type != BOOLEAN:
-            self.report("type-mismatch", f"{what} must be boolean, not {resolved.type}", expr.span)
+            is_joined = isinstance(expr, Binary) and expr.operator == "||"
+            hint = "`||` joins strings; write `or`" if is_joined else None
+            fact = f"{what} must be boolean, not {resolved.type}"
+            self.report("type-mismatch", fact, expr.span, hint)
             return replace(resolved, type=ANY)
         return resolved
 
@@ -435,7 +439,8 @@ def _call(expr: Call, place: _Place) -> Expr:
     arguments = place.alike(expr.arguments) if is_common else place.all(expr.arguments)
     resolved = replace(expr, arguments=arguments)
     if function is None:
-        hint = suggest(expr.function, {*FUNCTIONS, *AGGREGATES}, "functions")
+        known = suggest(expr.function, {*FUNCTIONS, *AGGREGATES}, "functions")
+        hint = INSTEAD.get(expr.function, known)
         place.report("unknown-function", f"no function {expr.function!r}", expr.span, hint)
         return replace(resolved, type=ANY)
     return replace(resolved, type=_call_type(resolved, function, place))

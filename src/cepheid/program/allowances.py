@@ -9,8 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cepheid.errors import CATALOGUE, Diagnostic, Severity, Span, error, note, suggest
-from cepheid.program.tree import Annotation, Context, QuickFix, ReactiveRule, Schema, Statement
-from cepheid.program.tree import ProgramTree
+from cepheid.program.tree import (
+    Annotation,
+    Context,
+    ProgramTree,
+    QuickFix,
+    ReactiveRule,
+    Schema,
+    Statement,
+)
 
 ALLOW = "allow"
 _ANNOTATED = Schema | Context | Statement | ReactiveRule | QuickFix
@@ -43,6 +50,20 @@ def allowance_problems(tree: ProgramTree) -> Iterator[Diagnostic]:
             case _:
                 fact = "@Allow needs the code of a finding and a reason"
                 yield error("bad-annotation", fact, span, _EXAMPLE)
+
+
+def without_allowances(tree: ProgramTree) -> ProgramTree:
+    """The program as it runs."""
+    if not any(True for _ in _annotations(tree)):
+        return tree
+    return ProgramTree(
+        tuple(
+            replace(d, annotations=tuple(a for a in d.annotations if a.name.lower() != ALLOW))
+            if isinstance(d, _ANNOTATED)
+            else d
+            for d in tree.declarations
+        )
+    )
 
 
 def with_places(tree: ProgramTree) -> ProgramTree:

@@ -17,6 +17,7 @@ from zlib import crc32
 from cepheid import __version__
 from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic, RunError, error
+from cepheid.program.allowances import without_allowances
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.serialize import to_json
 
@@ -95,8 +96,11 @@ def _digest(text: str) -> str:
 
 
 def _identity(program: ResolvedProgram) -> str:
-    """Names a program: its text, the types of its events, and the order of its statements."""
-    text = json.dumps(to_json(program.tree), sort_keys=True)
+    """Names a program: its text, the types of its events, and the order of its statements.
+
+    What findings it allows changes no state.
+    """
+    text = json.dumps(to_json(without_allowances(program.tree)), sort_keys=True)
     types = sorted(map(_signature, program.types.values()))
     ranks = sorted((statement.rank, statement.name) for statement in program.statements)
     return f"{text} {types} {ranks}"

@@ -13,6 +13,7 @@ _QUERY_STARTS = ("select", "with")
 
 class BiceplCursor(Cursor):
     keywords: Collection[str] = sorted(KEYWORDS)
+    has_sql_habits = False
 
     def shown(self, word: str) -> str:
         return word.upper()

@@ -9,6 +9,7 @@ from typing import NoReturn, ParamSpec, TypeVar
 from cepheid.core.numbers import fits_long
 from cepheid.errors import Diagnostic, ProgramError, Span, error
 from cepheid.expr.notation import MAX_NESTING, RESERVED
+from cepheid.lang.common.habits import HABITS, TAKEN_FOR_NAMES
 from cepheid.lang.common.lexer import Kind, Token
 
 _T = TypeVar("_T")
@@ -23,6 +24,7 @@ class Cursor:
     """Moves over tokens; a syntax error raises, other findings are collected."""
 
     keywords: Collection[str] = _KEYWORDS  # that may be misspelled
+    has_sql_habits = True  # whether words of SQL are answered with forms of EPL
 
     def __init__(self, tokens: tuple[Token, ...]) -> None:
         self.tokens = tokens
@@ -96,6 +98,8 @@ class Cursor:
         hint = None
         if self.token.kind is Kind.WORD:
             hint = f"'{self.token.text}' is a reserved word; write `{self.token.text}`"
+        elif self.token.kind is Kind.STRING:
+            hint = "strings stand in quotes, names in backquotes or in none"
         return self.unexpected(what, hint=hint)
 
     def at_name(self) -> bool:
@@ -162,13 +166,31 @@ class Cursor:
     ) -> NoReturn:
         self.refuse_window()
         found = self.token
-        hint = hint or self._spelling(self.keywords if words is None else words)
+        if self.has_sql_habits and self._at_dashes():
+            comment = "a comment begins with // and ends with its line, or stands between /* and */"
+            self.refuse(f"expected {expected}, found '--'", found.span.to(self.next.span), comment)
+        hint = self.habit() or hint or self._spelling(self.keywords if words is None else words)
         self.refuse(f"expected {expected}, found {found}", found.span, hint)
+
+    def habit(self) -> str | None:
+        """What to write in place of a word of SQL, which may have been taken for a name before."""
+        before = self.previous.value if self.previous else None
+        if not self.has_sql_habits:
+            return None
+        return HABITS.get(str(self.token.value)) or TAKEN_FOR_NAMES.get(str(before))
+
+    def _at_dashes(self) -> bool:
+        """`--`, with which comments begin elsewhere; in front of a number it is two signs."""
+        one, other = self.token, self.next
+        is_double = one.is_symbol("-") and other.is_symbol("-")
+        return is_double and one.span.end_column == other.span.column
 
     def refuse_window(self) -> None:
         """Where no data window can stand, one that does."""
         if self._at_window():
             hint = "it follows the source: from A#length(5), from pattern [...]#length(5)"
+            if self.token.is_symbol("#") and not self.after_next.is_symbol("(", ":"):
+                hint = f"a comment begins with //; a data window has brackets, and {hint[3:]}"
             fact = "a data window cannot stand here"
             raise ProgramError(error("misplaced-window", fact, self.token.span, hint))
 

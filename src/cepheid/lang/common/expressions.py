@@ -58,6 +58,7 @@ from cepheid.expr.tree import (
     negate,
 )
 from cepheid.lang.common.cursor import Cursor
+from cepheid.lang.common.habits import INSTEAD_OF
 from cepheid.lang.common.lexer import Kind, Token
 
 _PREDICATES = ("in", "between", "like", "regexp")
@@ -202,6 +203,9 @@ class _Operators:
         if compared or self.operands[-1] is self.predicate:
             message = f"{self.cursor.token} follows another comparison"
             hint = "join comparisons with 'and', or put one in parentheses"
+            right = self.operands[-1]
+            if isinstance(right, Binary) and right.operator == "||":
+                hint = "`||` joins strings; write `or`"
             self.cursor.refuse(message, self.cursor.token.span, hint)
 
     def reduce(self, floor: int) -> None:
@@ -359,7 +363,7 @@ def _parenthesised(cursor: Cursor) -> Expr:
 
 
 def _refuse_subquery(cursor: Cursor) -> None:
-    cursor.unsupported("subqueries are", cursor.token.span)
+    cursor.unsupported("subqueries are", cursor.token.span, INSTEAD_OF["subquery"])
 
 
 def signed_number(cursor: Cursor) -> Literal:
@@ -436,7 +440,7 @@ def _call(cursor: Cursor) -> Expr:
     start = cursor.advance()
     name = str(start.value)
     if name in _PREVIOUS_ROWS:
-        cursor.unsupported(f"{name}() is", start.span)
+        cursor.unsupported(f"{name}() is", start.span, INSTEAD_OF["prev"])
     opened = cursor.advance()
     distinct = name in AGGREGATES and _takes_each_once(cursor)
     counts_rows = name == "count" and not distinct and cursor.take_symbol("*") is not None

@@ -69,6 +69,7 @@ _TOKEN = r"""
     | (?P<quoted>`[^`\n]+`)
     | (?P<string>{string})
     | (?P<open_string>['"`][^\n]*)
+    | (?P<foreign>(?!\|\|)(?:{foreign}))
     | (?P<symbol>{own}->|<=|>=|!=|<>|\|\||[-+*/%=<>()\[\]{},;:.@\#])
     | (?P<unknown>.)
     """
@@ -84,9 +85,12 @@ class Spelling:
     suffix: str = r"(?:[lLfFdD](?![\w$]))?"  # of numbers
     string: str = _STRING
     escapes: bool = True  # whether strings are read here, not where they are used
+    # Symbols of other languages, and the words or symbols that stand for them here.
+    foreign: tuple[tuple[str, str], ...] = ()
 
 
-_USUAL = Spelling()
+_FOREIGN = (("==", "="), ("&&", "and"), ("&", "and"), ("|", "or"), ("!", "not"), ("~", "regexp"))
+_USUAL = Spelling(foreign=_FOREIGN)
 _DIGITS = re.compile(r"(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "'": "'", '"': '"', "\\": "\\"}
@@ -100,6 +104,8 @@ def _pattern(spelling: Spelling) -> re.Pattern[str]:
         "comment": spelling.comment,
         "suffix": spelling.suffix,
         "string": spelling.string,
+        "foreign": "|".join(re.escape(symbol) + "(?!=)" for symbol, _ in spelling.foreign)
+        or "(?!)",
     }
     pattern = re.sub(r"\{(\w+)\}", lambda slot: own[slot[1]], _TOKEN)
     return re.compile(pattern, re.VERBOSE | re.DOTALL | re.IGNORECASE)
@@ -156,11 +162,20 @@ class _Lexer:
                 return self._unclosed(text.rstrip(), span)
             case "comment":
                 self.comments.append(Comment(text.rstrip().replace("\r\n", "\n"), span))
+            case "foreign":
+                return self._foreign(text, span)
             case "open_comment":
                 self._report("this comment is never closed", span, "close it with '*/'")
             case _:
                 self._report(f"unexpected character {text!r}", span, _lookalike(text))
         return None
+
+    def _foreign(self, text: str, span: Span) -> Token:
+        """What is meant takes its place, so that parsing goes on."""
+        meant = dict(self.spelling.foreign)[text]
+        self._report(f"there is no '{text}' here", span, f"write '{meant}'")
+        kind = Kind.WORD if meant.isalpha() else Kind.SYMBOL
+        return Token(kind, meant, meant, span)
 
     def _unclosed(self, text: str, span: Span) -> Token:
         """The rest of the line stands for the string, so that parsing goes on."""

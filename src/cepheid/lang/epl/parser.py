@@ -67,7 +67,8 @@ def _expect_end(cursor: Cursor) -> None:
         return
     if token.is_word(*STARTERS) or token.is_symbol("@"):
         message = f"expected ';' before the declaration that starts with {token}"
-        cursor.report("syntax", message, token.span, "declarations end with ';'")
+        hint = cursor.habit() or "declarations end with ';'"
+        cursor.report("syntax", message, token.span, hint)
         return
     cursor.unexpected("';' or another clause")
 

@@ -12,6 +12,7 @@ from cepheid.errors import Span
 from cepheid.lang.common.annotations import annotation_list
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import condition, data_type, expression, expressions, name_text
+from cepheid.lang.common.habits import INSTEAD_OF
 from cepheid.lang.common.lexer import Kind, Token
 from cepheid.lang.common.periods import at_period, period
 from cepheid.lang.epl import lower
@@ -49,8 +50,8 @@ _OTHER_STATEMENTS = frozenset(
 )
 _OTHER_CREATIONS = frozenset(
     (
-        *("window", "table", "variable", "index", "expression", "dataflow", "constant", "class"),
-        *("avro", "xml", "variant"),
+        *("window", "table", "view", "variable", "index", "expression", "dataflow", "constant"),
+        *("class", "avro", "xml", "variant"),
     )
 )
 # Words after a source that would otherwise be taken for its alias.
@@ -70,7 +71,8 @@ def declaration(cursor: Cursor) -> Declaration:
     if token.is_word("context", "insert", "select"):
         return _statement(cursor, start, notes)
     if token.is_word(*_OTHER_STATEMENTS):
-        cursor.unsupported(f"'{token.text}' is", token.span)
+        hint = INSTEAD_OF.get(str(token.value))
+        cursor.unsupported(f"'{token.text}' is", token.span, hint)
     found = "a declaration ('create schema', 'create context', 'insert into' or 'select')"
     return cursor.unexpected(found if not notes else f"{found} after its annotations", STARTERS)
 
@@ -87,7 +89,8 @@ def _creation(cursor: Cursor, start: Token, notes: tuple[Annotation, ...]) -> De
     if cursor.take_word("context"):
         return _context(cursor, start, notes)
     if token.is_word(*_OTHER_CREATIONS):
-        cursor.unsupported(f"'create {token.text}' is", token.span)
+        hint = INSTEAD_OF.get(f"create {token.value}")
+        cursor.unsupported(f"'create {token.text}' is", token.span, hint)
     return cursor.unexpected("'schema' or 'context' after 'create'", ("schema", "context"))
 
 
@@ -309,7 +312,7 @@ def _pattern_source(cursor: Cursor) -> PatternSource:
 
 def _stream(cursor: Cursor) -> tuple[str, Any]:
     if cursor.token.is_symbol("(") and cursor.next.is_word("select"):
-        cursor.unsupported("subqueries are", cursor.token.span)
+        cursor.unsupported("subqueries are", cursor.token.span, INSTEAD_OF["subquery"])
     name = cursor.name("an event type or 'pattern ['")
     if cursor.token.is_symbol(":"):
         cursor.unsupported(f"the source '{name.text}:' is", name.span)
@@ -348,10 +351,9 @@ def _window(cursor: Cursor) -> Window | None:
 def _refuse_more_sources(cursor: Cursor) -> None:
     token = cursor.token
     if token.is_symbol(",") or token.is_word(*_JOINS):
-        hint = "a pattern such as a=A -> b=B(id = a.id) relates events of several types"
-        cursor.unsupported("joins of several sources are", token.span, hint)
+        cursor.unsupported("joins of several sources are", token.span, INSTEAD_OF["join"])
     if token.is_word("match_recognize"):
-        cursor.unsupported("'match_recognize' is", token.span)
+        cursor.unsupported("'match_recognize' is", token.span, INSTEAD_OF["match_recognize"])
     cursor.refuse_window()
 
 
@@ -362,7 +364,8 @@ def _grouping(cursor: Cursor) -> Any:
     cursor.expect_word("by", " after 'group'")
     several = cursor.token.is_word("rollup", "cube") and cursor.next.is_symbol("(")
     if several or (cursor.token.is_word("grouping") and cursor.next.is_word("sets")):
-        cursor.unsupported(f"'{cursor.token.text}' is", cursor.token.span)
+        hint = INSTEAD_OF[str(cursor.token.value)]
+        cursor.unsupported(f"'{cursor.token.text}' is", cursor.token.span, hint)
     return expressions(cursor)
 
 

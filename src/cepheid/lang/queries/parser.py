@@ -22,6 +22,7 @@ _SPELLING = Spelling(symbols=("==",))
 
 class QueryCursor(Cursor):
     keywords: Collection[str] = sorted({*RESERVED, *_KEYWORDS})
+    has_sql_habits = False
 
     def refuse_window(self) -> None:
         """There are none; a dot that stands wrong is no more than that."""
