@@ -121,7 +121,8 @@ def test_an_unknown_type_suggests_a_known_one() -> None:
 
 def test_an_unknown_attribute_is_left_out_and_remembered_once() -> None:
     decoder = Decoder({"Motorbike": MOTORBIKE})
-    for values in ({"sped": 1, "zz": None}, {"sped": 2}):
+    given: list[dict[str, object]] = [{"sped": 1, "zz": None}, {"sped": 2}]
+    for values in given:
         event = decoder.decode(Record("Motorbike", 0, values, PLACE), 0)
         assert isinstance(event, Event)
         assert dict(event) == {"seat": None, "speed": None}
@@ -169,7 +170,7 @@ def test_an_attribute_that_is_no_time_is_refused() -> None:
 def test_a_missing_time_says_what_to_give() -> None:
     assert problem("Motorbike", None, {}).code == "missing-time"
     assert problem("Motorbike", "", {}, is_text=True).code == "missing-time"
-    assert problem("Patient", None, {}).hint == "give '@time' or the attribute 'ts'"
+    assert problem("Patient", None, {}).hint == "give '@time' or the attribute 'ts', or name its column (time=, --time)"
 
 
 def test_values_without_a_type_are_no_passing_of_time() -> None:

@@ -68,7 +68,7 @@ class Feed:
         return [*self.session.notes, *warned, *unfed_types(program, self.seen)]
 
     def feed(self, record: Record) -> Sequence[Event]:
-        if record.type in self.session.runner.program.types:
+        if record.type is not None and record.type in self.session.runner.program.types:
             self.seen.setdefault(record.type, set()).update(record.present)
         try:
             rows = self.session.feed(record)

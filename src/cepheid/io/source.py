@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, tzinfo
-from typing import TypeVar, get_args
+from typing import TypeVar, cast
 
-from cepheid.core.time import TimeUnit, zone_named
+from cepheid.core.time import MICROSECONDS, TimeUnit, zone_named
 from cepheid.core.types import EventTime
 from cepheid.core.values import shown
 from cepheid.errors import InputError, Span, UsageError, error, suggest
@@ -68,7 +68,10 @@ class Placement:
         for name, cell in cells.items():
             attribute = self.columns.get(name, name)
             if attribute in found:
-                raise ValueError(f"two columns are named {attribute!r}: one of them is {name!r}")
+                others = (n for n in cells if self.columns.get(n, n) == attribute and n != name)
+                raise ValueError(
+                    f"two columns would be {attribute!r}: {next(others)!r} and {name!r}"
+                )
             found[attribute] = cell
         for mark, column in ((TYPE, self.type), (TIME, self.time), (SEQUENCE, self.sequence)):
             if column is not None:
@@ -86,7 +89,7 @@ class Placement:
             ("sequence", self.sequence, "bad-value"),
         ):
             if column is not None and column not in cells:
-                fact = f"no column {column!r}, which {name}= names"
+                fact = f"no column {column!r} for the {name}"
                 raise InputError(error(code, fact, place, suggest(column, cells, "columns")))
         try:
             self.arranged(cells)
@@ -96,7 +99,7 @@ class Placement:
     def unit_of_time(self, rule: EventTime | None) -> TimeUnit:
         """What numbers in the column of the time count; an `@EventTime` attribute says it itself."""
         if self.unit is None and rule is not None and self.time == rule.attribute:
-            return rule.unit  # type: ignore[return-value]
+            return cast("TimeUnit", rule.unit)
         return self.unit or "seconds"
 
 
@@ -133,7 +136,7 @@ def source(
 def placement(
     type: str | None,
     time: str | None,
-    unit: TimeUnit | None,
+    unit: str | None,
     sequence: str | None,
     columns: Mapping[str, str] | None,
     zone: str | None = None,
@@ -141,14 +144,14 @@ def placement(
     """What the options of a call say; UsageError where they make no sense."""
     for option, name in (("type", type), ("time", time), ("sequence", sequence)):
         _check_column(option, name)
-    units = get_args(TimeUnit)
-    if unit is not None and unit not in units:
-        hint = suggest(str(unit), units, "units")
+    known: TimeUnit | None = next((each for each in MICROSECONDS if each == unit), None)
+    if unit is not None and known is None:
+        hint = suggest(str(unit), MICROSECONDS, "units")
         raise UsageError(error("usage", f"no time unit {shown(unit)}", hint=hint))
     _check_renaming({} if columns is None else columns)
     check_zone(zone)
     return Placement(
-        type=type, time=time, unit=unit, sequence=sequence, columns=dict(columns or {}), zone=zone
+        type=type, time=time, unit=known, sequence=sequence, columns=dict(columns or {}), zone=zone
     )
 
 
@@ -180,7 +183,7 @@ def _check_renaming(columns: object) -> None:
         )
     for column, attribute in columns.items():
         if not isinstance(column, str) or not isinstance(attribute, str):
-            fact = f"columns= says names by names, not {shown(column)}: {shown(attribute)}"
+            fact = f"columns= says which attribute a column is, not {shown(column)}: {shown(attribute)}"
             raise UsageError(error("usage", fact, hint=hint))
         if attribute.startswith("@"):
             option = attribute.removeprefix("@")

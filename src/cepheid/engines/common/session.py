@@ -131,9 +131,7 @@ class Session:
 _FORMS = "send('Type', {...}, time=...) or send({'@type': 'Type', '@time': ..., ...})"
 
 
-def _record(
-    type: str | Mapping[str, object], values: Mapping[str, object] | None, time: Time | None
-) -> Record:
+def _record(type: object, values: object, time: Time | None) -> Record:
     """What `send` was given; UsageError or InputError where it is no event."""
     if isinstance(type, Mapping):
         if values is not None or time is not None:
