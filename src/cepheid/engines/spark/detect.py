@@ -83,7 +83,7 @@ def detect(
         return stream_rejects(request)
     is_stream = _is_stream(sources)
     if is_stream:
-        request = replace(request, watermark=watermark_policy(watermark, grace, idle))
+        request = replace(request, watermark=watermark_policy(request, watermark, grace, idle))
     elif output == LATE:
         raise UsageError(error("usage", "no event of a batch is late"))
     plan = plan_of(request)

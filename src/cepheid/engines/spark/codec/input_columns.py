@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from cepheid.core.time import TimeUnit
     from cepheid.io.columns.reading import Piece
 
+WATERMARK_DELAY = "spark.watermarkDelayMs"  # by which Spark knows a column with a watermark
 Frames: TypeAlias = DataFrame | Mapping[str, DataFrame]
 
 
@@ -76,6 +77,12 @@ class EventFrame:
     def attributes(self) -> dict[str, T.DataType]:
         """The columns that may be attributes, in their order."""
         return {n: t for n, t in self.fields.items() if not n.startswith("@")}
+
+    @property
+    def watermarks(self) -> dict[str, int]:
+        """The columns that have a watermark, by `withWatermark`, and its milliseconds of delay."""
+        marks = {f.name: f.metadata.get(WATERMARK_DELAY) for f in self.frame.schema.fields}
+        return {name: delay for name, delay in marks.items() if delay is not None}
 
     def __str__(self) -> str:
         return f"the frame of {self.event_type}" if self.event_type else "the frame"
@@ -198,6 +205,11 @@ def read(source: EventFrame, program: ResolvedProgram, options: Options) -> Read
     return _Reader(source, program, options).reading()
 
 
+def time_columns(source: EventFrame, program: ResolvedProgram, options: Options) -> tuple[str, ...]:
+    """The columns that may hold the time of a row."""
+    return _Reader(source, program, options).time_columns()
+
+
 def time_of(source: EventFrame, program: ResolvedProgram, options: Options) -> Column:
     """The time of every row, be it an event of the program or not."""
     return _Reader(source, program, options).time()
@@ -285,6 +297,12 @@ class _Reader:
             fact = f"{self.source} has no column that holds the time"
             raise UsageError(error("missing-time", fact, hint=hint))
         return time
+
+    def time_columns(self) -> tuple[str, ...]:
+        own = self.source.event_type
+        rules = (t.time for n, t in self.program.types.items() if own in (None, n))
+        names = [self.options.time or "@time", *(rule.attribute for rule in rules if rule)]
+        return tuple(name for name in dict.fromkeys(names) if name in self.fields)
 
     def _stated_time(self) -> Column | None:
         """What '@time', or the column that was named instead, says."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cepheid.core.time import Instant, Period, parse_period
-from cepheid.engines.spark.codec.input_columns import EventFrame, Options
+from cepheid.engines.spark.codec.input_columns import EventFrame, Options, time_columns
 from cepheid.errors import UsageError, error
 from cepheid.program.resolved import ResolvedProgram
 
@@ -25,23 +25,54 @@ class SparkRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatermarkPolicy:
-    """How long a stream waits: for events that come late, to report those that come later still,
-    and, by the clock on the wall, for any event at all."""
+    """How long a stream waits for events that come late, how long after that it tells those that come
+    later still, and how long, by the clock on the wall, it waits for any event at all."""
 
     delay: Period
-    grace: Period | None = None  # as long as the delay
+    is_brought: bool = False  # the frames have a watermark already
+    grace: Period | None = None  # for ever
     idle: Period | None = None  # for ever
 
 
 def watermark_policy(
-    watermark: str | Period | None, grace: str | Period | None, idle: str | Period | None
+    request: SparkRequest,
+    watermark: str | Period | None,
+    grace: str | Period | None,
+    idle: str | Period | None,
 ) -> WatermarkPolicy:
-    """What a call asks for; UsageError where it makes no sense."""
-    delay = _period(watermark, "watermark")
-    if delay is None:
+    """What a call asks for, or its frames bring along; UsageError where it makes no sense."""
+    delay, brought = _period(watermark, "watermark"), _brought(request)
+    if delay is not None and brought is not None:
+        fact = "the frame has a watermark already, by withWatermark"
+        raise UsageError(error("usage", fact, hint="leave out watermark="))
+    if delay is None and brought is None:
         fact = "a stream needs a watermark: how long an event may come after later ones"
-        raise UsageError(error("usage", fact, hint="watermark='10 seconds'"))
-    return WatermarkPolicy(delay=delay, grace=_period(grace, "grace"), idle=_period(idle, "idle"))
+        hint = "watermark='10 seconds', or withWatermark on the frame"
+        raise UsageError(error("usage", fact, hint=hint))
+    return WatermarkPolicy(
+        delay=delay or brought or Period(),
+        is_brought=brought is not None,
+        grace=_period(grace, "grace"),
+        idle=_period(idle, "idle"),
+    )
+
+
+def _brought(request: SparkRequest) -> Period | None:
+    """The delay of the watermark that the frames have, all of them and on their times, or none."""
+    marks = [source.watermarks for source in request.sources]
+    if not any(marks):
+        return None
+    for source, mark in zip(request.sources, marks, strict=True):
+        if not mark:
+            fact = f"{source} has no watermark, and others have one"
+            hint = "withWatermark on all frames, or watermark= and on none"
+            raise UsageError(error("usage", fact, hint=hint))
+        times = time_columns(source, request.program, request.options)
+        for name in mark.keys() - set(times):
+            fact = f"the watermark of {source} is on column '{name}', which is not the time"
+            hint = f"withWatermark('{times[0]}', ...)" if times else "name the time with time="
+            raise UsageError(error("usage", fact, hint=hint))
+    return Period(microseconds=1_000 * max(delay for mark in marks for delay in mark.values()))
 
 
 def _period(given: str | Period | None, name: str) -> Period | None:

@@ -28,6 +28,7 @@ from cepheid.engines.spark.shuffle.blocks import (
 )
 from cepheid.engines.spark.shuffle.partition_labels import label
 from cepheid.engines.spark.shuffle.partitioner import Partitioner
+from cepheid.engines.spark.stream.state import Watermarks
 from cepheid.matcher.columns.typed_columns import in_one_piece
 
 ROWS, LATE = "rows", "late"  # what packs of results hold
@@ -40,7 +41,7 @@ PACKS = T.StructType(
     [
         T.StructField(BUCKET, T.IntegerType()),
         T.StructField(MOMENT, T.TimestampType()),
-        T.StructField(NEWEST, T.LongType()),  # the same, as Python gets it
+        T.StructField(NEWEST, T.LongType()),  # the same as an instant
         T.StructField(PACK, T.BinaryType()),
     ]
 )
@@ -57,6 +58,7 @@ class Packer:
     first: int  # the pass's first bucket
     layout: EventLayout
     notified: tuple[int, ...]  # buckets that hear of everything
+    watermarks: Watermarks
     partitioner: Partitioner | None = None  # where Spark has not split the events
 
 
@@ -84,7 +86,7 @@ def _packs(packer: Packer, rows: pa.Table) -> pa.RecordBatch:
         numbers = packer.partitioner.numbers(events)
     packs: dict[int, pa.Table | None] = dict.fromkeys(packer.notified)
     packs |= {packer.first + n: part for n, part in by_bucket(events, numbers)}
-    return pack_rows(packs, newest)
+    return pack_rows(packs, newest, packer.watermarks)
 
 
 def _events(layout: EventLayout, sent: pa.Table) -> pa.Table:
@@ -92,12 +94,14 @@ def _events(layout: EventLayout, sent: pa.Table) -> pa.Table:
     return pa.table(layout.decode(columns, sent.num_rows))
 
 
-def pack_rows(packs: Mapping[int, pa.Table | None], newest: Instant | None) -> pa.RecordBatch:
-    times = pa.array([newest] * len(packs), pa.int64())
+def pack_rows(
+    packs: Mapping[int, pa.Table | None], newest: Instant | None, watermarks: Watermarks
+) -> pa.RecordBatch:
+    moment = None if newest is None else watermarks.moment(newest)
     columns: list[Any] = [
         pa.array(map(label, packs), pa.int32()),
-        times.cast(pa.timestamp("us", "UTC")),
-        times,
+        pa.array([moment] * len(packs), pa.timestamp("us", "UTC")),
+        pa.array([newest] * len(packs), pa.int64()),
         to_column(packs.values()),
     ]
     return pa.RecordBatch.from_arrays(columns, names=PACKS.names)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as T  # noqa: N812
@@ -87,6 +88,7 @@ class StreamTask:
     passes: tuple[PassSpec, ...]
     buckets: int  # of each pass
     watermarks: Watermarks
+    grace: int | None  # milliseconds that late events are told; None: for ever
     idle_timeout: int | None  # milliseconds without anything new before time goes on without them
     start: Instant | None
     timed_out: bool
@@ -190,7 +192,15 @@ def process(
     timeout = None
     if bucket.wakes is not None:
         timeout = max(task.watermarks.timeout(bucket.wakes), bucket_input.watermark)
-    return BucketOutput(bucket.save(), timeout, outputs.rows, outputs.late)
+    return BucketOutput(bucket.save(), timeout, outputs.rows, _told(task, outputs.late, watermark))
+
+
+def _told(task: StreamTask, late: pa.Table | None, watermark: Instant | None) -> pa.Table | None:
+    """The late events that are told."""
+    if late is None or task.grace is None or watermark is None:
+        return late
+    oldest = pa.scalar(watermark - task.grace * _MILLISECOND, pa.int64())
+    return late.filter(pc.greater(late[TIME], oldest))
 
 
 def _watermarks(
@@ -309,7 +319,8 @@ def _read_packs(frames: Iterable[pd.DataFrame]) -> list[tuple[Instant | None, by
 def heartbeat(task: StreamTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """One row without a time for every bucket."""
     if any([batch.num_rows for batch in batches]):  # noqa: C419 (all must be read)
-        yield pack_rows(dict.fromkeys(range(task.buckets * len(task.passes))), None)
+        packs = dict.fromkeys(range(task.buckets * len(task.passes)))
+        yield pack_rows(packs, None, task.watermarks)
 
 
 # Several --------------------------------------------------------------------------------------
@@ -390,9 +401,12 @@ class BucketProcessor(StatefulProcessor):
 
 
 def _just_after(watermark: int, frame: pd.DataFrame) -> pd.DataFrame:
+    """For Spark, what an operator gives must not lie before the watermark."""
     import pandas as pd
 
     given = frame.copy()
-    given[MOMENT] = pd.Timestamp(watermark + 1, unit="ms", tz="UTC")
+    # In milliseconds: nanoseconds end with the year 2262, and moments go on.
+    moments = np.full(len(frame), watermark + 1, "datetime64[ms]")
+    given[MOMENT] = pd.Series(moments, index=frame.index).dt.tz_localize("UTC")
     given[NEWEST] = (watermark + 1) * _MILLISECOND
     return given

@@ -32,7 +32,13 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 from cepheid.core.time import Period
 from cepheid.engines.spark.codec.event_encoder import EventEncoder, union
 from cepheid.engines.spark.codec.event_layout import TIME, TYPE
-from cepheid.engines.spark.codec.input_columns import EventFrame, Reading, named, read
+from cepheid.engines.spark.codec.input_columns import (
+    WATERMARK_DELAY,
+    EventFrame,
+    Reading,
+    named,
+    read,
+)
 from cepheid.engines.spark.codec.packed_program import PackedProgram
 from cepheid.engines.spark.codec.schemas import spark_schema
 from cepheid.engines.spark.plan.plan import Plan, PlannedPass
@@ -87,16 +93,21 @@ def stream_results(plan: Plan, buckets: int = BUCKETS) -> DataFrame:
     packs = reduce(union, _packed(plan, task, operator=0))
     if task.idle_timeout is not None:
         packs = packs.unionByName(_heartbeats(packs, task))
-    lag = task.watermarks.delay + task.watermarks.grace
-    packs = packs.withWatermark(MOMENT, f"{lag} milliseconds")
+    delay = task.watermarks.delay
+    if not task.watermarks.is_brought:
+        packs = packs.withWatermark(MOMENT, f"{delay} milliseconds")
     if plan.operators > 1:
         return _chained(plan, task, packs)
-    return packs.groupBy(named(BUCKET)).applyInPandasWithState(
-        partial(process_alone, task),
-        outputStructType=RESULTS,
-        stateStructType=STATE,
-        outputMode="append",
-        timeoutConf=GroupStateTimeout.EventTimeTimeout,
+    return (
+        _never_late(packs, delay)
+        .groupBy(named(BUCKET))
+        .applyInPandasWithState(
+            partial(process_alone, task),
+            outputStructType=RESULTS,
+            stateStructType=STATE,
+            outputMode="append",
+            timeoutConf=GroupStateTimeout.EventTimeTimeout,
+        )
     )
 
 
@@ -106,6 +117,7 @@ def _chained(plan: Plan, task: StreamTask, packs: DataFrame) -> DataFrame:
         if operator > 0:
             # What has a watermark comes first: then it is the one of both.
             packs = reduce(union, _packed(plan, task, operator), packs)
+        packs = _never_late(packs, task.watermarks.delay)
         packs = packs.groupBy(named(BUCKET)).transformWithStateInPandas(
             BucketProcessor(task, operator),
             outputStructType=FORWARDED,
@@ -114,6 +126,18 @@ def _chained(plan: Plan, task: StreamTask, packs: DataFrame) -> DataFrame:
             eventTimeColumnName=MOMENT,
         )
     return packs
+
+
+def _never_late(packs: DataFrame, delay: int) -> DataFrame:
+    """Packs that Spark takes to have an event time, and to have no value there.
+
+    So it calls operators by its watermark, and leaves it to them to find what is late: it would drop
+    packs without a word. (pandas, in which they get packs, has no moments after the year 2262 either.)
+    """
+    nothing = F.when(named(BUCKET).isNull(), named(MOMENT))
+    columns = {name: named(name) for name in packs.columns} | {MOMENT: nothing}
+    marks = {MOMENT: {"metadata": {WATERMARK_DELAY: delay}}}
+    return packs.select(*(c.alias(n, **marks.get(n, {})) for n, c in columns.items()))
 
 
 def rows_of(result_packs: DataFrame, program: ResolvedProgram) -> DataFrame:
@@ -152,18 +176,14 @@ def _require_start(plan: Plan) -> None:
 
 def _can_come(reading: Reading) -> Column:
     """Whether a row can be taken into a stream."""
-    return reading.is_fine & (reading.time > 0)
+    return reading.is_fine
 
 
 def _problem(reading: Reading) -> Column:
     """Why a row cannot be taken into a stream; null if it can."""
     problems = [] if reading.problem is None else [reading.problem]
-    for test, text in (
-        (reading.time.isNull(), "error[missing-time]: a row without a time"),
-        (reading.time <= 0, "error[bad-time]: the watermark of a stream begins with 1970"),
-    ):
-        problems.append(F.when(test, F.lit(text)))
-    return F.coalesce(*problems)
+    missing = F.lit("error[missing-time]: a row without a time")
+    return F.coalesce(*problems, F.when(reading.time.isNull(), missing))
 
 
 def _packed(plan: Plan, task: StreamTask, operator: int) -> Iterator[DataFrame]:
@@ -185,6 +205,7 @@ def _packed(plan: Plan, task: StreamTask, operator: int) -> Iterator[DataFrame]:
                 first=number * task.buckets,
                 layout=one.layout,
                 notified=task.first_buckets(operator) if number == 0 else (),
+                watermarks=task.watermarks,
                 partitioner=task.passes[number].partitioner if one.upstream else None,
             )
             yield reduce(union, parts).mapInArrow(partial(pack, packer), PACKS)
@@ -241,12 +262,13 @@ def _unpacked(result_packs: DataFrame, kind: str, schema: T.StructType) -> DataF
 def task_of(plan: Plan, buckets: int) -> StreamTask:
     request = plan.request
     assert request.watermark is not None
-    idle = request.watermark.idle
+    grace, idle = request.watermark.grace, request.watermark.idle
     return StreamTask(
         program=PackedProgram.of(request.program),
         passes=tuple(_spec(one, buckets) for one in plan.passes),
         buckets=buckets,
         watermarks=watermarks_of(request.watermark),
+        grace=None if grace is None else _milliseconds(grace),
         idle_timeout=None if idle is None else _milliseconds(idle),
         start=request.start,
         timed_out=request.timed_out,
@@ -261,7 +283,7 @@ def _spec(one: PlannedPass, buckets: int) -> PassSpec:
 
 def watermarks_of(policy: WatermarkPolicy) -> Watermarks:
     delay = _milliseconds(policy.delay)
-    return Watermarks(delay, delay if policy.grace is None else _milliseconds(policy.grace))
+    return Watermarks.brought(delay) if policy.is_brought else Watermarks(delay)
 
 
 def _milliseconds(period: Period) -> int:

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheid.core.time import Instant
+from cepheid.core.time import FIRST_INSTANT, Instant
 from cepheid.engines.spark.codec.sort_keys import Numbers, sorted_events
 from cepheid.engines.spark.shared_operator import SharedOperator
 from cepheid.engines.spark.shuffle.blocks import from_bytes, to_bytes
@@ -31,7 +31,7 @@ from cepheid.errors import RunError, error
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.seal import Seal
 
-VERSION = "3"
+VERSION = "4"
 _NUMBER = 4  # bytes of a length
 
 
@@ -188,22 +188,35 @@ def _bad_state(fact: str, hint: str = "start afresh, with a new checkpoint") -> 
 
 @dataclass(frozen=True, slots=True)
 class Watermarks:
-    """Our watermark and Spark's, which lags behind by the grace, in whole milliseconds.
+    """Our watermark and Spark's: the largest time of earlier micro-batches minus the delay.
 
-    Spark's is the largest time of earlier micro-batches minus delay and grace. Rows before it are
-    lost for us; rows between the two reach us, so that we can say that they are late.
+    Both count milliseconds. Spark's begins at zero and never goes below, so that no time before the
+    epoch would move it. Hence it is told *moments*: times since an origin before which there are none.
+    A frame that brings a watermark of its own counts from the epoch, and what newer events promise is
+    not known: it may wait for other sources.
     """
 
-    delay: int  # milliseconds
-    grace: int
+    delay: int
+    origin: int = FIRST_INSTANT // 1_000 - 1
+    is_brought: bool = False
+
+    @classmethod
+    def brought(cls, delay: int) -> Watermarks:
+        return cls(delay, origin=0, is_brought=True)
+
+    def moment(self, instant: Instant) -> int:
+        """What Spark is told of an instant, in microseconds."""
+        return instant - self.origin * _MILLISECOND
 
     def ours(self, sparks: int) -> Instant | None:
         """Our watermark, from Spark's; that is zero as long as there is none."""
-        return (sparks + self.grace) * _MILLISECOND if sparks > 0 else None
+        return (sparks + self.origin) * _MILLISECOND if sparks > 0 else None
 
     def promised(self, newest: Instant) -> Instant | None:
         """Where our watermark will be at least, in the next micro-batch, after such an event."""
-        return self.ours(newest // _MILLISECOND - self.delay - self.grace)
+        if self.is_brought:
+            return None
+        return self.ours(self.moment(newest) // _MILLISECOND - self.delay)
 
     def idle(self, idle_since: IdleSince, now: int, idle_timeout: int) -> Instant | None:
         """Our watermark when nothing newer has come for longer than the idle timeout.
@@ -220,7 +233,7 @@ class Watermarks:
 
         Spark calls when its watermark has passed a timeout, which must be positive.
         """
-        reached = -(-instant // _MILLISECOND) - self.grace
+        reached = -(-self.moment(instant) // _MILLISECOND)
         return max(reached - 1, 1)
 
 
