@@ -345,7 +345,6 @@ def test_what_cannot_be_taken_changes_nothing(program: cep.Program) -> None:
     before = session.save()
     for type, values, time in (
         ("C", {}, 1),
-        ("A", {"kk": "x"}, 1),
         ("A", {"v": 2**40}, 1),
         ("A", {"v": 1}, None),
         ("A", {"v": 1}, "yesterday"),

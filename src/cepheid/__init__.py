@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from cepheid.errors import (
     CepheidError,
+    CepheidWarning,
     Diagnostic,
     InputError,
     LateEvent,
@@ -68,6 +69,8 @@ if TYPE_CHECKING:
     from cepheid.build.windows import window as window
     from cepheid.core.event import Event as Event
     from cepheid.engines.common.session import Session as Session
+    from cepheid.io.source import Source as Source
+    from cepheid.io.source import source as source
     from cepheid.result import Result as Result
     from cepheid.simulation.scenario import Factory as Factory
     from cepheid.simulation.scenario import Scenario as Scenario
@@ -97,6 +100,7 @@ _HOMES = {
     "RoundsSession": "cepheid.verbs.rounds",
     "Scenario": "cepheid.simulation.scenario",
     "Session": "cepheid.engines.common.session",
+    "Source": "cepheid.io.source",
     "Simulation": "cepheid.simulation.simulate",
     "Verdict": "cepheid.simulation.verify",
     "agg": "cepheid.build.functions",
@@ -132,6 +136,7 @@ _HOMES = {
     "schema": "cepheid.build.declarations",
     "sequence": "cepheid.build.patterns",
     "simulate": "cepheid.verbs.simulating",
+    "source": "cepheid.io.source",
     "stream": "cepheid.build.statements",
     "subscribed_class": "cepheid.build.classes",
     "verify": "cepheid.verbs.simulating",
@@ -140,6 +145,7 @@ _HOMES = {
 
 __all__ = [  # noqa: PLE0604
     "CepheidError",
+    "CepheidWarning",
     "Diagnostic",
     "InputError",
     "LateEvent",

@@ -85,6 +85,9 @@ CATALOGUE: dict[str, str] = {
     "bad-line": "a line of input that cannot be read",
     "bad-value": "a value that does not fit its attribute",
     "bad-time": "an event time that cannot be read",
+    "missing-attribute": "an attribute that a statement uses and that no event of its type has",
+    "null-key": "an event whose key in a context is null",
+    "unfed-type": "a type that statements take and of which the input has no events",
     "missing-time": "an event without a time",
     "missing-type": "an event without a type",
     "missing-file": "a file that is not there",
@@ -232,12 +235,19 @@ def declared_twice(what: str, span: Span | None, first: Span | None) -> Diagnost
     return error("duplicate-name", f"{what} is declared twice", span, hint)
 
 
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The name that one may have meant, if there is one that is similar enough."""
+    names = {each.lower(): each for each in sorted(set(known), reverse=True)}
+    close = get_close_matches(name.lower(), sorted(names), n=1, cutoff=0.6)
+    return names[close[0]] if close else None
+
+
 def suggest(name: str, known: Iterable[str], label: str = "known names") -> str | None:
     """A hint that lists the names that exist, the likeliest first."""
     names = sorted(set(known))
-    close = get_close_matches(name.lower(), [n.lower() for n in names], n=1, cutoff=0.6)
-    if close:
-        return f"{_SLIP} {next(n for n in names if n.lower() == close[0])!r}?"
+    close = nearest(name, names)
+    if close is not None:
+        return f"{_SLIP} {close!r}?"
     if not names:
         return None
     shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
@@ -281,3 +291,7 @@ class RunError(CepheidError):
 
 class UsageError(CepheidError):
     """A call or command that makes no sense."""
+
+
+class CepheidWarning(UserWarning):
+    """A finding about a run that goes on nevertheless."""

@@ -45,6 +45,7 @@ class Result(Sequence[Event]):
         taken: int = 0,
         moved: int = 0,
         skipped: Sequence[Diagnostic] = (),
+        notes: Sequence[Diagnostic] = (),
         steps: Callable[[], Sequence[Step]] = tuple,
     ) -> None:
         self.events = events
@@ -53,6 +54,7 @@ class Result(Sequence[Event]):
         self.taken = taken  # input events
         self.moved = moved  # of them, those that were out of order
         self.skipped = skipped  # what could not be taken, where problems were to be skipped
+        self.notes = tuple(notes)  # what there is to say of the input as a whole
         self._count_steps = steps
 
     @cached_property

@@ -117,12 +117,23 @@ def test_an_unknown_type_suggests_a_known_one() -> None:
     assert found.hint == "did you mean 'Motorbike'?"
 
 
-def test_an_unknown_attribute_suggests_a_known_one() -> None:
-    found = problem("Motorbike", 0, {"sped": 1})
-    assert (found.code, found.message) == ("unknown-attribute", "no attribute 'sped' in Motorbike")
-    assert found.hint == "did you mean 'speed'?"
-    assert problem("Motorbike", 0, {"zz": 1}).hint == "attributes of Motorbike: seat, speed"
-    assert problem("Motorbike", 0, {"sped": None}).code == "unknown-attribute"
+def test_an_unknown_attribute_is_left_out_and_remembered_once() -> None:
+    decoder = Decoder({"Motorbike": MOTORBIKE})
+    for values in ({"sped": 1, "zz": None}, {"sped": 2}):
+        event = decoder.decode(Record("Motorbike", 0, values, PLACE), 0)
+        assert isinstance(event, Event)
+        assert dict(event) == {"seat": None, "speed": None}
+    assert decoder.ignored == {"Motorbike": {"sped": None, "zz": None}}
+
+
+def test_an_unknown_attribute_that_is_refused_suggests_one_that_is_really_close() -> None:
+    decoder = Decoder({"Motorbike": MOTORBIKE}, extra="error")
+    for name, hint in (("sped", "did you mean 'speed'?"), ("zz", None)):
+        with pytest.raises(InputError) as caught:
+            decoder.decode(Record("Motorbike", 0, {name: 1}, PLACE), 0)
+        (found,) = caught.value.diagnostics
+        assert (found.code, found.span, found.hint) == ("unknown-attribute", PLACE, hint)
+        assert found.message == f"no attribute '{name}' in Motorbike"
 
 
 @pytest.mark.parametrize(

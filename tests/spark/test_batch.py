@@ -18,7 +18,8 @@ from cepheid.engines.spark.codec.input_columns import Frames, Options, sources_o
 from cepheid.engines.spark.plan.passes import pipelines_of
 from cepheid.engines.spark.plan.plan import plan_of
 from cepheid.engines.spark.plan.request import SparkRequest
-from cepheid.engines.spark.plan.run_warnings import SAMPLE, CepheidWarning
+from cepheid.engines.spark.plan.run_warnings import SAMPLE
+from cepheid.errors import CepheidWarning
 from cepheid.program.resolved import ResolvedProgram
 from tests.effort import EFFORT
 from tests.semantics.drive import resolved

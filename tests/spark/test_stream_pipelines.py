@@ -501,7 +501,7 @@ def test_where_operators_must_not_follow_each_other_one_task_takes_all(
     changes: dict[str, Any],
     reason: str | None,
 ) -> None:
-    caplog.set_level(logging.INFO, "cepheid.spark")
+    caplog.set_level(logging.INFO, "cepheid")
     with set_to(readings.spark, store=streaming.STORES[store]):
         pile_ups(readings, **changes)
     if reason is None:

@@ -34,8 +34,9 @@ from cepheid.core.values import is_null
 from cepheid.errors import InputError, Span, UsageError, error
 from cepheid.io.encode import MARKS, encode_value, to_cell
 from cepheid.io.jsonl import OnProblem
-from cepheid.io.records import Record, is_true, type_name
+from cepheid.io.records import Record, is_true, placed, type_name
 from cepheid.io.rows import RowTable
+from cepheid.io.source import NOWHERE, SEQUENCE, TIME, Placement
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +55,9 @@ class _Columns:
     first_row: int
 
 
-def parquet_records(path: Path, default_type: str, on_problem: OnProblem) -> Iterator[Record]:
+def parquet_records(
+    path: Path, default_type: str, on_problem: OnProblem, placement: Placement = NOWHERE
+) -> Iterator[Record]:
     """The rows of a Parquet file, read batch by batch."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -64,7 +67,7 @@ def parquet_records(path: Path, default_type: str, on_problem: OnProblem) -> Ite
     try:
         with pq.ParquetFile(path) as file:
             batches = file.iter_batches()
-            yield from batch_records(batches, str(path), default_type, on_problem)
+            yield from batch_records(batches, str(path), default_type, on_problem, placement)
     except pa.ArrowException as problem:
         fact = f"{str(path)!r} is not a Parquet file that can be read"
         raise InputError(error("bad-file", fact, hint=_first_line(problem))) from None
@@ -75,19 +78,29 @@ def _first_line(problem: BaseException) -> str:
 
 
 def batch_records(
-    batches: Iterable[pa.RecordBatch], name: str, default_type: str | None, on_problem: OnProblem
+    batches: Iterable[pa.RecordBatch],
+    name: str,
+    default_type: str | None,
+    on_problem: OnProblem,
+    placement: Placement = NOWHERE,
 ) -> Iterator[Record]:
     """The rows of Arrow batches; a span's line is the number of the row."""
     row = 1
     for batch in batches:
-        yield from _rows(_batch_columns(batch, row, name), name, default_type, on_problem)
+        columns = _batch_columns(batch, row, name)
+        yield from _rows(columns, name, default_type, on_problem, placement)
         row += batch.num_rows
 
 
 def frame_records(
-    frame: pd.DataFrame, name: str, default_type: str | None, on_problem: OnProblem
+    frame: pd.DataFrame,
+    name: str,
+    default_type: str | None,
+    on_problem: OnProblem,
+    placement: Placement = NOWHERE,
 ) -> Iterator[Record]:
     """The rows of a pandas frame. NaN is null here: pandas often has no other null."""
+    frame = with_time_index(frame, placement)
     names = [str(column) for column in frame.columns]
     _check_names(names, name)
     values: dict[str, list[object]] = {}
@@ -96,7 +109,19 @@ def frame_records(
         values[column], stated = _series(frame.iloc[:, position])
         if stated is not None:
             types[column] = stated
-    yield from _rows(_Columns(values, types, 1), name, default_type, on_problem)
+    yield from _rows(_Columns(values, types, 1), name, default_type, on_problem, placement)
+
+
+def with_time_index(frame: pd.DataFrame, placement: Placement) -> pd.DataFrame:
+    """The frame with its index among the columns, where that holds the time and no column does."""
+    import pandas as pd
+
+    name = placement.time or TIME
+    is_named = placement.time is not None and frame.index.name == placement.time
+    is_time = is_named or (placement.time is None and isinstance(frame.index, pd.DatetimeIndex))
+    if name in frame.columns or not is_time:
+        return frame
+    return frame.assign(**{name: frame.index})
 
 
 def _series(series: pd.Series[Any]) -> tuple[list[object], DataType | None]:
@@ -111,9 +136,11 @@ def series_array(series: pd.Series[Any]) -> Any:
     import pyarrow as pa
 
     try:
-        return pa.array(series, from_pandas=True)
-    except (pa.ArrowException, OverflowError):
+        array: Any = pa.array(series, from_pandas=True)
+    except (pa.ArrowException, OverflowError, ValueError):
         return None
+    # Of what pandas alone knows, such as periods, only the values say what it means.
+    return None if isinstance(array.type, pa.BaseExtensionType) else array
 
 
 def _is_missing(value: object) -> bool:
@@ -160,13 +187,22 @@ def _python_value(scalar: Any) -> object:
 
 
 def _rows(
-    columns: _Columns, name: str, default_type: str | None, on_problem: OnProblem
+    columns: _Columns,
+    name: str,
+    default_type: str | None,
+    on_problem: OnProblem,
+    placement: Placement,
 ) -> Iterator[Record]:
-    attributes = {n: v for n, v in columns.values.items() if n not in _META}
-    count = len(next(iter(columns.values.values()), []))
+    found, stated = columns.values, columns.types
+    if placement:
+        placement.check(found, Span(columns.first_row, 1, columns.first_row, 1, name))
+        found, stated = placement.arranged(found), placement.arranged(stated)
+    attributes = {n: v for n, v in found.items() if n not in _META}
+    count = len(next(iter(found.values()), []))
     nothing: list[object] = [None] * count
-    types, times, olds, timeouts = (columns.values.get(n, nothing) for n in _META)
-    has_types = "@type" in columns.values
+    types, times, olds, timeouts = (found.get(n, nothing) for n in _META)
+    has_types = "@type" in found
+    names = [n for n in attributes if n != SEQUENCE] if has_types else None
     rows = zip(*attributes.values(), strict=True) if attributes else iter([()] * count)
     meta = zip(types, times, olds, timeouts, rows, strict=True)
     for number, (type, time, old, timeout, row) in enumerate(meta, columns.first_row):
@@ -177,8 +213,18 @@ def _rows(
             values = {key: value for key, value in values.items() if value is not None}
         try:
             actual = default_type if type is None and not has_types else _optional_name(type)
-            marks = {"is_old": is_true(old, "@old"), "is_timeout": is_true(timeout, "@timeout")}
-            yield Record(actual, time, values, span, columns=columns.types, **marks)
+            is_old, is_timeout = is_true(old, "@old"), is_true(timeout, "@timeout")
+            record = Record(
+                actual,
+                time,
+                values,
+                span,
+                is_old=is_old,
+                is_timeout=is_timeout,
+                columns=stated,
+                names=names,
+            )
+            yield placed(record, placement) if placement else record
         except ValueError as problem:
             on_problem(error("bad-line", str(problem), span))
 

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from cepheid.errors import InputError, Span, error
 from cepheid.io.encode import MARKS
 from cepheid.io.jsonl import BYTE_ORDER_MARK, OnProblem
-from cepheid.io.records import Record
+from cepheid.io.records import Record, placed
+from cepheid.io.source import NOWHERE, Placement
 
 # The csv module refuses cells of more than 128 KiB, but nested values are cells too.
 _LONGEST_CELL = 2**31 - 1
 
 
 def cell_records(
-    lines: Iterable[bytes], name: str, default_type: str, on_problem: OnProblem
+    lines: Iterable[bytes],
+    name: str,
+    default_type: str,
+    on_problem: OnProblem,
+    placement: Placement = NOWHERE,
 ) -> Iterator[Record]:
     """One record per row, of the type in its '@type' column, else of the default type."""
     rows = _rows(lines, name, on_problem)
     header: list[str] | None = None
     for number, row in rows:
         if header is None:
-            header = _header(row, Span(number, 1, number, 1, name))
+            header = _header(row, Span(number, 1, number, 1, name), placement)
             continue
         span = Span(number, 1, number, 1, name)
         if len(row) != len(header):
@@ -30,7 +35,7 @@ def cell_records(
             on_problem(error("bad-line", fact, span))
             continue
         try:
-            yield _record(dict(zip(header, row, strict=True)), default_type, span)
+            yield _record(dict(zip(header, row, strict=True)), default_type, span, placement)
         except ValueError as problem:
             on_problem(error("bad-line", str(problem), span))
 
@@ -71,26 +76,33 @@ def _without_mark(texts: Iterator[str]) -> Iterator[str]:
         yield from texts
 
 
-def _header(row: list[str], span: Span) -> list[str]:
+def _header(row: list[str], span: Span, placement: Placement) -> list[str]:
     names = [name.strip() for name in row]
     for position, name in enumerate(names, 1):
         if not name:
             raise InputError(error("bad-file", f"column {position} has no name", span))
         if names.count(name) > 1:
             raise InputError(error("bad-file", f"two columns are named {name!r}", span))
+    placement.check(names, span)
     return names
 
 
-def _record(cells: dict[str, str], default_type: str, span: Span) -> Record:
+def _record(cells: dict[str, str], default_type: str, span: Span, placement: Placement) -> Record:
+    cells = placement.arranged(cells) if placement else cells
     is_old, is_timeout = (_is_true(cells.pop(mark, ""), mark) for mark in MARKS)
     time = cells.pop("@time", "") or None
     type: str | None = default_type
     values: dict[str, object] = dict(cells)
+    names: Collection[str] | None = None
     if "@type" in cells:
         type = cells.pop("@type") or None
         # Where one file holds several types, an empty cell may belong to the others' columns.
         values = {name: cell for name, cell in cells.items() if cell}
-    return Record(type, time, values, span, is_text=True, is_old=is_old, is_timeout=is_timeout)
+        names = cells.keys()
+    record = Record(
+        type, time, values, span, is_text=True, is_old=is_old, is_timeout=is_timeout, names=names
+    )
+    return placed(record, placement) if placement else record
 
 
 def _is_true(cell: str, mark: str) -> bool:

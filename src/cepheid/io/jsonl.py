@@ -8,6 +8,7 @@ from json import JSONDecodeError
 from cepheid.core.values import parse_json, read_json, shown, skip_space
 from cepheid.errors import Diagnostic, Span, error
 from cepheid.io.records import Record, record_from
+from cepheid.io.source import NOWHERE, Placement
 
 OnProblem = Callable[[Diagnostic], None]
 
@@ -15,7 +16,10 @@ BYTE_ORDER_MARK = "\ufeff"
 
 
 def line_records(
-    lines: Iterable[bytes | str], name: str, on_problem: OnProblem
+    lines: Iterable[bytes | str],
+    name: str,
+    on_problem: OnProblem,
+    placement: Placement = NOWHERE,
 ) -> Iterator[Record]:
     """One record per line, each as soon as its line is there."""
     for number, raw in enumerate(lines, 1):
@@ -24,7 +28,7 @@ def line_records(
             continue
         span = Span(number, 1, number, len(text) + 1, name)
         try:
-            yield _record(parse_json(text), span)
+            yield _record(parse_json(text), span, placement)
         except ValueError as problem:
             on_problem(_bad_line(problem, span))
 
@@ -44,7 +48,9 @@ def line_text(raw: bytes | str, number: int, name: str, on_problem: OnProblem) -
     return text.rstrip("\r\n")
 
 
-def array_records(text: str, name: str, on_problem: OnProblem) -> Iterator[Record]:
+def array_records(
+    text: str, name: str, on_problem: OnProblem, placement: Placement = NOWHERE
+) -> Iterator[Record]:
     """One record per element of the array that the text is.
 
     Where an element is broken, nothing tells where the next one starts, and reading ends.
@@ -63,7 +69,7 @@ def array_records(text: str, name: str, on_problem: OnProblem) -> Iterator[Recor
             on_problem(error("bad-line", _fact(problem), place.span(at)))
             return
         try:
-            yield _record(value, span)
+            yield _record(value, span, placement)
         except ValueError as problem:
             on_problem(_bad_line(problem, span))
         is_first = False
@@ -94,10 +100,10 @@ class _Place:
         return Span(self._line, column, self._line, column + 1, self._name)
 
 
-def _record(value: object, span: Span) -> Record:
+def _record(value: object, span: Span, placement: Placement) -> Record:
     if not isinstance(value, dict):
         raise ValueError(f"an event is an object, not {shown(value)}")
-    return record_from(value, span)
+    return record_from(value, span, placement=placement)
 
 
 def _bad_line(problem: ValueError, span: Span) -> Diagnostic:

@@ -15,6 +15,7 @@ from cepheid.io.csv_records import cell_records
 from cepheid.io.jsonl import BYTE_ORDER_MARK, OnProblem, array_records, line_records
 from cepheid.io.records import Record
 from cepheid.io.scenario import scenario_records
+from cepheid.io.source import NOWHERE, Placement
 
 STANDARD_INPUT = "-"
 
@@ -24,14 +25,16 @@ def fail(problem: Diagnostic) -> None:
     raise InputError(problem)
 
 
-def read_records(path: str | Path, *, on_problem: OnProblem) -> Iterator[Record]:
+def read_records(
+    path: str | Path, *, on_problem: OnProblem, placement: Placement = NOWHERE
+) -> Iterator[Record]:
     """The records of a file, by its suffix; `-` is standard input.
 
     A line that cannot be read goes to `on_problem` and reading goes on. A file that is not there
     or cannot be read at all raises InputError, at the latest when the first record is asked for.
     """
     if path == STANDARD_INPUT:
-        return read_stream(sys.stdin, "<stdin>", on_problem)
+        return read_stream(sys.stdin, "<stdin>", on_problem, placement)
     path = Path(path)
     if not os.path.exists(path):  # unlike Path.exists, no name is too odd for it
         raise _missing(path)
@@ -41,15 +44,18 @@ def read_records(path: str | Path, *, on_problem: OnProblem) -> Iterator[Record]
     if reader is None:
         fact = f"{str(path)!r} has no suffix of an event file"
         raise InputError(error("bad-file", fact, hint=f"known suffixes: {', '.join(READERS)}"))
-    return _reporting(path, reader(path, on_problem))
+    return _reporting(path, reader(path, on_problem, placement))
 
 
 def read_stream(
-    stream: Iterable[str] | Iterable[bytes], name: str, on_problem: OnProblem
+    stream: Iterable[str] | Iterable[bytes],
+    name: str,
+    on_problem: OnProblem,
+    placement: Placement = NOWHERE,
 ) -> Iterator[Record]:
     """JSON Lines as they arrive."""
     # The bytes under a text stream, so that one bad byte spoils one line only.
-    return line_records(getattr(stream, "buffer", stream), name, on_problem)
+    return line_records(getattr(stream, "buffer", stream), name, on_problem, placement)
 
 
 def expand(paths: Iterable[str]) -> list[str]:
@@ -111,16 +117,16 @@ def _reporting(path: Path, records: Iterator[Record]) -> Iterator[Record]:
         raise _unreadable(path, problem) from None
 
 
-def _read_lines(path: Path, on_problem: OnProblem) -> Iterator[Record]:
+def _read_lines(path: Path, on_problem: OnProblem, placement: Placement) -> Iterator[Record]:
     with path.open("rb") as stream:
-        yield from line_records(stream, str(path), on_problem)
+        yield from line_records(stream, str(path), on_problem, placement)
 
 
-def _read_json(path: Path, on_problem: OnProblem) -> Iterator[Record]:
+def _read_json(path: Path, on_problem: OnProblem, placement: Placement) -> Iterator[Record]:
     """JSON Lines, or one array of events."""
     with path.open("rb") as stream:
         if not _starts_array(stream):
-            yield from line_records(stream, str(path), on_problem)
+            yield from line_records(stream, str(path), on_problem, placement)
             return
         try:
             text = stream.read().decode().removeprefix(BYTE_ORDER_MARK)
@@ -128,7 +134,7 @@ def _read_json(path: Path, on_problem: OnProblem) -> Iterator[Record]:
             line = problem.object.count(b"\n", 0, problem.start) + 1
             fact = f"{str(path)!r} is not UTF-8 on line {line}"
             raise InputError(error("bad-file", fact)) from None
-        yield from array_records(text, str(path), on_problem)
+        yield from array_records(text, str(path), on_problem, placement)
 
 
 def _starts_array(stream: IO[bytes]) -> bool:
@@ -137,18 +143,18 @@ def _starts_array(stream: IO[bytes]) -> bool:
     return first.startswith(b"[")
 
 
-def _read_cells(path: Path, on_problem: OnProblem) -> Iterator[Record]:
+def _read_cells(path: Path, on_problem: OnProblem, placement: Placement) -> Iterator[Record]:
     with path.open("rb") as stream:
-        yield from cell_records(stream, str(path), path.stem, on_problem)
+        yield from cell_records(stream, str(path), path.stem, on_problem, placement)
 
 
-def _read_scenario(path: Path, on_problem: OnProblem) -> Iterator[Record]:
+def _read_scenario(path: Path, on_problem: OnProblem, _: Placement) -> Iterator[Record]:
     with path.open("rb") as stream:
         yield from scenario_records(stream, str(path), on_problem)
 
 
-def _read_parquet(path: Path, on_problem: OnProblem) -> Iterator[Record]:
-    return parquet_records(path, path.stem, on_problem)
+def _read_parquet(path: Path, on_problem: OnProblem, placement: Placement) -> Iterator[Record]:
+    return parquet_records(path, path.stem, on_problem, placement)
 
 
 READERS = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import cast
+from typing import Literal, cast
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import MICROSECONDS, Instant, TimeUnit, format_instant, parse_instant
@@ -19,7 +19,11 @@ from cepheid.core.types import (
     is_integral,
 )
 from cepheid.core.values import Coercions, is_null, native, number_from, shown
-from cepheid.errors import InputError, Span, error, suggest
+from cepheid.errors import InputError, Span, error, nearest, suggest
+from cepheid.io.source import NOWHERE, SEQUENCE, Placement
+
+# The hint beside columns that no schema has.
+EXTRA = 'extra="error" refuses them'
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +38,60 @@ class Record:
     is_old: bool = False  # a row of the remove stream, '@old'
     is_timeout: bool = False  # a partial match whose time ran out, '@timeout'
     columns: Mapping[str, DataType] | None = None  # types that the source itself declares
+    sequence: object | None = None  # raw, where a column orders events of one time
+    placement: Placement = NOWHERE
+    names: Collection[str] | None = None  # of the table's columns, where nulls are left out
+
+    @property
+    def present(self) -> Collection[str]:
+        """The attributes that it has, null or not."""
+        return self.values if self.names is None else self.names
 
 
 def record_from(
-    fields: Mapping[str, object], span: Span | None, default_type: str | None = None
+    fields: Mapping[str, object],
+    span: Span | None,
+    default_type: str | None = None,
+    placement: Placement = NOWHERE,
 ) -> Record:
     """A record from the keys '@type', '@time' and so on, and the attributes.
 
     ValueError with a fact where it is none. '@why', which explains a row, is no part of it.
     """
-    values = dict(fields)
+    values = placement.arranged(fields) if placement else dict(fields)
     type = values.pop("@type", None)
     name = default_type if type is None else type_name(type)
     time = values.pop("@time", None)
     is_old = is_true(values.pop("@old", None), "@old")
     is_timeout = is_true(values.pop("@timeout", None), "@timeout")
     values.pop("@why", None)
+    if placement.time is not None and name is None and not values:
+        time = fields.get("@time")  # it only lets time pass
     time = None if is_null(time) else time
-    return Record(name, time, values, span, is_old=is_old, is_timeout=is_timeout)
+    record = Record(name, time, values, span, is_old=is_old, is_timeout=is_timeout)
+    return placed(record, placement) if placement else record
+
+
+def placed(record: Record, placement: Placement) -> Record:
+    """A record of a source that says where it has what."""
+    sequence = record.values.pop(SEQUENCE, None) if placement.sequence else None
+    return replace(record, sequence=sequence, placement=placement)
+
+
+def sequence_of(record: Record, column: str) -> int:
+    """The place of an event among those of its time, as a column says."""
+    raw = native(record.sequence)
+    if isinstance(raw, str) and record.is_text:
+        raw = _number_or_text(raw.strip())
+    if isinstance(raw, float) and raw.is_integer():
+        raw = int(raw)
+    if isinstance(raw, int) and not isinstance(raw, bool) and abs(raw) < _LARGEST_SEQUENCE:
+        return raw
+    fact = f"{column!r} orders events by whole numbers, not by {shown(record.sequence)}"
+    raise InputError(error("bad-value", fact, record.span))
+
+
+_LARGEST_SEQUENCE = 2**63
 
 
 def type_name(value: object) -> str:
@@ -73,12 +113,18 @@ def is_true(value: object, mark: str) -> bool:
 class Decoder:
     """Turns records into events of the given types.
 
-    An attribute that a record leaves out is null. Where a type takes its time from an attribute,
-    that attribute wins over '@time'; where it is null, '@time' stands in and fills it. Rows of a remove
-    stream become events with `is_old`; what they mean is for the engine to say.
+    An attribute that a record leaves out is null. One that the type does not have is left out, and
+    kept in mind in `ignored`; or it is an error, if `extra` says so. Where a type takes its time from an
+    attribute, that attribute wins over '@time'; where it is null, '@time' stands in and fills it. A column
+    that was named as the time wins over both. Rows of a remove stream become events with `is_old`; what
+    they mean is for the engine to say.
     """
 
-    def __init__(self, types: Mapping[str, EventType]) -> None:
+    def __init__(
+        self, types: Mapping[str, EventType], extra: Literal["ignore", "error"] = "ignore"
+    ) -> None:
+        self.ignored: dict[str, dict[str, None]] = {}  # by type, in the order of their first use
+        self._extra = extra
         self._types = types
         self._coercions = Coercions(types)
         self._decoders: dict[str, _TypeDecoder] = {}
@@ -103,7 +149,7 @@ class Decoder:
                     "a line with '@time' alone lets time pass; an event needs '@type'",
                 )
             )
-        return _instant(record, _time_value(record), "seconds")
+        return _instant(record, _time_value(record), record.placement.unit or "seconds")
 
     def _compile(self, name: str, span: Span | None) -> _TypeDecoder:
         if name not in self._types:
@@ -112,15 +158,20 @@ class Decoder:
         if self._types[name].is_open:
             fact = f"type {shown(name)} has no schema"
             raise InputError(error("no-schema", fact, span, f"create schema {name} (...)"))
-        decoder = self._decoders[name] = _TypeDecoder(self._types[name], self._coercions)
+        ignored = None if self._extra == "error" else self.ignored.setdefault(name, {})
+        decoder = _TypeDecoder(self._types[name], self._coercions, ignored)
+        self._decoders[name] = decoder
         return decoder
 
 
 class _TypeDecoder:
     """What decoding needs to know of one type, worked out once."""
 
-    def __init__(self, type: EventType, coercions: Coercions) -> None:
+    def __init__(
+        self, type: EventType, coercions: Coercions, ignored: dict[str, None] | None
+    ) -> None:
         self._type = type
+        self._ignored = ignored
         self._names = [a.name for a in type.attributes]
         self._plain = {a.name: coercions.of(a.type) for a in type.attributes}
         self._text = {a.name: coercions.of_text(a.type) for a in type.attributes}
@@ -131,7 +182,8 @@ class _TypeDecoder:
         values: dict[str, Value] = dict.fromkeys(self._names)
         for name, raw in record.values.items():
             if name not in coercions:
-                raise self._unknown(name, record)
+                self._ignore(name, record)
+                continue
             try:
                 values[name] = coercions[name](raw)
             except ValueError as problem:
@@ -139,21 +191,29 @@ class _TypeDecoder:
                 raise InputError(error("bad-value", fact, record.span)) from None
         return values
 
-    def _unknown(self, name: str, record: Record) -> InputError:
+    def _ignore(self, name: str, record: Record) -> None:
+        if name in record.placement.used:
+            return
+        if self._ignored is not None:
+            self._ignored[str(name)] = None
+            return
         fact = f"no attribute {shown(name)} in {self._type.name}"
-        hint = suggest(str(name), self._names, f"attributes of {self._type.name}")
-        return InputError(error("unknown-attribute", fact, record.span, hint))
+        raise InputError(error("unknown-attribute", fact, record.span, self._slip(name)))
+
+    def _slip(self, name: str) -> str | None:
+        close = nearest(str(name), self._names)
+        return None if close is None else f"did you mean {close!r}?"
 
     def instant(self, record: Record, values: dict[str, Value]) -> Instant:
-        rule = self._type.time
-        if rule is not None and values.get(rule.attribute) is not None:
+        rule, column = self._type.time, record.placement.time
+        is_said = rule is not None and values.get(rule.attribute) is not None
+        if rule is not None and is_said and column is None:
             return _instant(record, values[rule.attribute], cast("TimeUnit", rule.unit))
         if record.time is None or record.time == "":
-            need = f"give '@time' or the attribute {rule.attribute!r}" if rule else "give '@time'"
             fact = f"an event of type {self._type.name} without a time"
-            raise InputError(error("missing-time", fact, record.span, need))
-        instant = _instant(record, _time_value(record), "seconds")
-        if rule is not None:
+            raise InputError(error("missing-time", fact, record.span, _need(column, rule)))
+        instant = _instant(record, _time_value(record), record.placement.unit_of_time(rule))
+        if rule is not None and not is_said:
             values[rule.attribute] = self._time_attribute(instant, rule)
         return instant
 
@@ -164,6 +224,12 @@ class _TypeDecoder:
             return format_instant(instant)
         unit = MICROSECONDS[cast("TimeUnit", rule.unit)]
         return instant // unit if is_integral(type or ANY) else instant / unit
+
+
+def _need(column: str | None, rule: EventTime | None) -> str:
+    if column is not None:
+        return f"{column!r} holds the time"
+    return f"give '@time' or the attribute {rule.attribute!r}" if rule else "give '@time'"
 
 
 def _instant(record: Record, raw: object, unit: TimeUnit) -> Instant:

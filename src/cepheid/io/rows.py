@@ -151,6 +151,16 @@ class RowTable(Sequence[Event]):
             return None
         return arrays[0] if len(arrays) == 1 else pc.coalesce(*arrays)
 
+    def has_null(self, type: str, name: str) -> bool:
+        """Whether an attribute is null in some event of a type."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        is_match: Any = pc.equal(self.table["@kind"], pa.scalar("match"))
+        is_own = pc.and_(is_match, pc.equal(self.table["@type"], pa.scalar(type)))
+        own = self.table.filter(is_own)
+        return bool(pc.struct_field(own[type], name).null_count)
+
     def marked(self, mark: str) -> Any:
         """Which rows have a mark, such as '@old'; None where there is none."""
         import pyarrow as pa

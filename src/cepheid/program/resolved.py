@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -41,6 +41,7 @@ class Shape(Enum):
 class OutputColumn:
     name: str
     expr: Expr
+    is_named: bool = field(default=True, compare=False)  # not one of those that `*` stands for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +107,20 @@ class ResolvedStatement:
     @property
     def columns_read(self) -> Iterator[tuple[str, Column]]:
         """What it looks at in events, each with their declared type."""
+        return self._columns_in(self.expressions)
+
+    @property
+    def columns_named(self) -> Iterator[tuple[str, Column]]:
+        """What of it stands in the text, and not only behind a `*`."""
+        named = tuple(column for column in self.columns if column.is_named)
+        return self._columns_in(replace(self, columns=named).expressions)
+
+    def _columns_in(
+        self, expressions: Iterable[tuple[str | None, Expr]]
+    ) -> Iterator[tuple[str, Column]]:
         found = atoms(self.pattern) if self.pattern is not None else ()
         owners = {atom.tag: atom.event_type for atom in found}
-        for current, expr in self.expressions:
+        for current, expr in expressions:
             for node in walk_expr(expr):
                 if isinstance(node, Column):
                     owner = current if node.tag is None else owners.get(node.tag)

@@ -172,7 +172,7 @@ class StatementResolver:
         """`*` is every attribute, over a pattern every tag; `a.*` is every attribute of a."""
         if item.tag is None and scope.current is None:
             return [
-                OutputColumn(tag, Column(tag, (), type=type, span=item.span))
+                OutputColumn(tag, Column(tag, (), type=type, span=item.span), is_named=False)
                 for tag, type in scope.tags.items()
             ]
         whole: Expr
@@ -189,7 +189,9 @@ class StatementResolver:
         event_type = self.types[whole.type.name]
         return [
             OutputColumn(
-                a.name, Column(whole.tag, (Part(a.name),), whole.index, type=a.type, span=item.span)
+                a.name,
+                Column(whole.tag, (Part(a.name),), whole.index, type=a.type, span=item.span),
+                is_named=False,
             )
             for a in event_type.attributes
         ]
@@ -302,7 +304,9 @@ def conform(
             hint = f"write cast(..., {expected})" if is_narrower else None
             problems.append(error("schema-conflict", fact, column.expr.span or span, hint))
     columns = tuple(
-        OutputColumn(a.name, _cast(own[a.name].expr, a.type) if a.name in own else _null(a.type))
+        replace(own[a.name], expr=_cast(own[a.name].expr, a.type))
+        if a.name in own
+        else OutputColumn(a.name, _null(a.type))
         for a in target.attributes
     )
     # A column that the type does not have was reported above.

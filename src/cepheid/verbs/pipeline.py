@@ -13,13 +13,14 @@ between steps: a program is its tree, and everything else is worked out from tha
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cepheid.analysis.findings import ANALYSES, check_program
 from cepheid.analysis.lifespans import Derivation, derivations
 from cepheid.analysis.plan import StatementPlan, plan_program
 from cepheid.core.types import EventType
+from cepheid.engines.common.judging import null_derived_keys
 from cepheid.engines.common.request import Outcome, RunRequest
 from cepheid.engines.registry import Engine
 from cepheid.errors import Diagnostic, Severity
@@ -125,4 +126,7 @@ def lower(program: ResolvedProgram) -> MachineProgram:
 
 def run(engine: Engine, request: RunRequest) -> Outcome:
     """`cepheid run`: the rows of a program over bounded input, the same on every engine."""
-    return engine.run(request)
+    outcome = engine.run(request)
+    return replace(
+        outcome, notes=(*outcome.notes, *null_derived_keys(outcome.program, outcome.rows))
+    )

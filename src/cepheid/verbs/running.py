@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
+from cepheid.core.time import TimeUnit
 from cepheid.engines.common.clock import Time, instant_of
 from cepheid.engines.common.intake import runnable, with_schemas
+from cepheid.engines.common.judging import Extra, rules_for
+from cepheid.engines.common.notes import emit
 from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.engines.common.request import Reached, RunRequest
 from cepheid.engines.common.session import Session
@@ -15,6 +18,7 @@ from cepheid.engines.common.table_names import is_table
 from cepheid.engines.registry import DEFAULT, Offer, engine_named
 from cepheid.errors import Diagnostic, UsageError, error
 from cepheid.io import expand, fail
+from cepheid.io.source import placement
 from cepheid.pattern.tree import children, walk
 from cepheid.program.tree import PatternSource
 from cepheid.result import Result, Step
@@ -29,13 +33,20 @@ LARGE = 100 * 2**20  # bytes of files that are better left to Spark
 def run(
     program: Program,
     *events: object,
+    type: str | None = None,
+    time: str | None = None,
+    unit: TimeUnit | None = None,
+    sequence: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    optional: Collection[str] = (),
+    extra: Extra = "ignore",
     start: Time | None = None,
+    end: Time | None = None,
     engine: str = DEFAULT,
     timed_out: bool = False,
     why: bool = False,
     on_error: Literal["fail", "skip"] = "fail",
     chronon: Length | None = None,
-    end: Time | None = None,
     outages: Outages = (),
     window: str = "buffering",
     after_freeze: str = "refuse",
@@ -47,8 +58,13 @@ def run(
     what that leaves to it; `reference` is the reference semantics for everything; `petri` fires the
     program's Petri net, as far as it has one; `maude` lets the real Maude rewrite its specification;
     `spark` is the running Spark session or a new one, which takes 'table:NAME', too.
-    The clock starts at `start`, else at the smallest time of the input, and ends at its largest.
-    `timed_out` adds a row for every partial match that `timer:within` ends; `why` keeps the events
+    Columns (or keys) that have other names are named by `type`, `time` (whose numbers count a `unit`),
+    `sequence` (which orders events of one time) and `columns` (`{"card_no": "card"}`), for all
+    sources but those that say it themselves (`cep.source`). An attribute that the program uses and no
+    event has is an error unless it is `optional`; a column that no schema has is ignored, with a
+    note in `result.notes`, or with `extra="error"` refused.
+    The clock starts at `start`, else at the smallest time of the input, and ends at `end`, else at its
+    largest. `timed_out` adds a row for every partial match that `timer:within` ends; `why` keeps the events
     behind each row, down to the input; `on_error="skip"` leaves out what cannot be read and lists it in `result.skipped`.
     `progress` hears how many events are done, and of how many; None while they are read.
 
@@ -83,16 +99,21 @@ def run(
         if is_wanted:
             chosen.require(offer)
     skipped: list[Diagnostic] = []
+    resolved = program.resolve()
     request = RunRequest(
-        program=program.resolve(),
+        program=resolved,
         sources=events,
+        placement=placement(type, time, unit, sequence, columns),
+        rules=rules_for(resolved, optional, extra),
         start=None if start is None else instant_of(start),
+        end=None if end is None else instant_of(end),
         timed_out=timed_out,
         why=why,
         on_problem=skipped.append if on_error == "skip" else fail,
         progress=progress,
     )
     outcome = pipeline.run(chosen, request)
+    emit(outcome.notes, stacklevel=2)
     return Result(
         outcome.rows,
         outcome.program.types,
@@ -100,6 +121,7 @@ def run(
         taken=outcome.taken,
         moved=outcome.moved,
         skipped=skipped,
+        notes=outcome.notes,
         steps=lambda: steps_of(program, outcome.reached()),
     )
 

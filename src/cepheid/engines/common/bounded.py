@@ -24,4 +24,10 @@ def run_between(run: RunBetween, request: RunRequest) -> Outcome:
     if first is not None:
         last = first if intake.last is None else max(first, intake.last)
         rows = run(intake.program, intake.events, first, last, request.progress)
-    return Outcome(program=intake.program, rows=rows, taken=len(intake.events), moved=intake.moved)
+    return Outcome(
+        program=intake.program,
+        rows=rows,
+        taken=len(intake.events),
+        moved=intake.moved,
+        notes=intake.notes,
+    )

@@ -18,6 +18,16 @@ def instant_of(time: Time) -> Instant:
         raise InputError(error("bad-time", str(problem))) from None
 
 
+def ends_at(last: Instant | None, end: Instant | None) -> Instant | None:
+    """Up to when the clock runs, beside the largest time of the input."""
+    if end is None:
+        return last
+    if last is not None and last > end:
+        fact = f"an event at {format_instant(last)} is after the end"
+        raise LateEvent(error("late-event", fact, hint=f"end is {format_instant(end)}"))
+    return end
+
+
 def starts_at(first: Instant | None, start: Instant | None) -> Instant | None:
     """When the clock starts, beside the smallest time of the input; None where there is neither."""
     if start is None:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
 from cepheid.core.types import EventType
+from cepheid.engines.common.judging import (
+    STRICT,
+    Rules,
+    ignored_columns,
+    input_keys,
+    missing_attributes,
+    null_key,
+)
 from cepheid.errors import Diagnostic, InputError, ProgramError, Severity, error
 from cepheid.io import Decoder, Record, infer_types
+from cepheid.io.records import sequence_of
 from cepheid.io.sources import Table
 from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.statements import span_of_type
+from cepheid.program.uses import uses_of
 
 OnProblem = Callable[[Diagnostic], None]
 SMALL = 2**17  # bytes of files whose records are read before all is loaded that columns need
@@ -30,6 +40,8 @@ class Intake:
     first: Instant | None = None
     last: Instant | None = None
     moved: int = 0  # events that were not in the order of their times
+    provided: Collection[str] = ()  # the types that have events
+    notes: list[Diagnostic] = field(default_factory=list)
 
 
 def runnable(program: ResolvedProgram) -> ResolvedProgram:
@@ -59,20 +71,98 @@ def with_schemas(program: ResolvedProgram) -> ResolvedProgram:
     return program
 
 
-def take_in(program: ResolvedProgram, records: Iterable[Record], on_problem: OnProblem) -> Intake:
+def take_in(
+    program: ResolvedProgram,
+    records: Iterable[Record],
+    on_problem: OnProblem,
+    rules: Rules = STRICT,
+) -> Intake:
     """All events of bounded input; a type without a schema takes it from its records."""
     program, records = typed(program, records)
     intake = Intake(runnable(program))
-    for item in decode(program, records, on_problem):
+    gate = Gate(program, on_problem, rules)
+    for item in gate.let_in(records):
         instant = item.instant if isinstance(item, Event) else item
         intake.first = instant if intake.first is None else min(intake.first, instant)
         intake.last = instant if intake.last is None else max(intake.last, instant)
         if isinstance(item, Event) and happens(item):
             intake.events.append(item)
+    intake.notes += gate.close()
+    intake.provided = gate.provided
     intake.moved = _out_of_order(intake.events)
-    if intake.moved:
+    if intake.moved or gate.has_sequences:
         intake.events.sort(key=lambda event: (event.instant, event.sequence))
     return intake
+
+
+class Gate:
+    """Lets records in as events, and keeps in mind what is to be said of all of them together."""
+
+    def __init__(
+        self, program: ResolvedProgram, on_problem: OnProblem, rules: Rules = STRICT
+    ) -> None:
+        self.has_sequences = False  # a column orders events of one time
+        self._program = program
+        self._on_problem = on_problem
+        self._rules = rules
+        self._decoder = Decoder(program.types, rules.extra)
+        self._uses = uses_of(program)
+        self._keys = input_keys(program)
+        self._keyless: list[Diagnostic] = []
+        self._seen: dict[str, set[str]] = {}  # the names of attributes, while some are missing
+        self._missing: dict[str, set[str]] = {}  # of types that have events
+
+    def let_in(self, records: Iterable[Record]) -> Iterator[Event | Instant]:
+        """Events, and instants up to which time passes; what cannot be taken is a problem."""
+        for place, record in enumerate(records):
+            try:
+                item = self._decoder.decode(record, self._sequence(record, place))
+            except InputError as refused:
+                for problem in refused.diagnostics:
+                    self._on_problem(problem)
+                continue
+            if isinstance(item, Event) and happens(item) and not self._takes(item, record):
+                continue
+            yield item
+
+    def close(self) -> list[Diagnostic]:
+        """What is worth a note when all records are in; InputError where no event has an attribute.
+
+        Only then it is known whether a key is null, or missing everywhere.
+        """
+        lacking = {type: self._seen[type] for type, names in self._missing.items() if names}
+        problems = missing_attributes(self._program, lacking, self._rules.optional)
+        if problems:
+            raise InputError(*problems)
+        for problem in self._keyless:
+            self._on_problem(problem)
+        ignored = self._decoder.ignored.items()
+        return [ignored_columns(type, names) for type, names in ignored if names]
+
+    @property
+    def provided(self) -> Collection[str]:
+        """The types that have events."""
+        return self._missing.keys()
+
+    def _takes(self, event: Event, record: Record) -> bool:
+        missing = self._missing.get(event.type)
+        if missing is None:
+            missing = self._missing[event.type] = set(self._uses[event.type])
+        if missing:
+            self._seen.setdefault(event.type, set()).update(record.present)
+            missing.difference_update(record.present)
+        for name, use in self._keys.get(event.type, {}).items():
+            if event.values_[name] is None:
+                self._keyless.append(null_key(event.type, name, use, record.span))
+                return False
+        return True
+
+    def _sequence(self, record: Record, place: int) -> int:
+        column = record.placement.sequence
+        if column is None or record.type is None:
+            return place
+        self.has_sequences = True
+        return sequence_of(record, column)
 
 
 def typed(
@@ -102,19 +192,6 @@ def with_types(program: ResolvedProgram, found: Mapping[str, EventType]) -> Reso
     """The program with what its input says about types of which it knows nothing."""
     new = {n: type for n, type in found.items() if n in program.types and program.types[n].is_open}
     return resolve_program(program.tree, {**program.given, **new})
-
-
-def decode(
-    program: ResolvedProgram, records: Iterable[Record], on_problem: OnProblem
-) -> Iterator[Event | Instant]:
-    """Events, and instants up to which time passes; what cannot be taken is a problem."""
-    decoder = Decoder(program.types)
-    for sequence, record in enumerate(records):
-        try:
-            yield decoder.decode(record, sequence)
-        except InputError as refused:
-            for problem in refused.diagnostics:
-                on_problem(problem)
 
 
 def _out_of_order(events: Sequence[Event]) -> int:

@@ -9,9 +9,14 @@ from typing import TypeAlias
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
+from cepheid.engines.common.clock import ends_at
 from cepheid.engines.common.intake import Intake, OnProblem, take_in
+from cepheid.engines.common.judging import STRICT, Rules, only_input, unfed_types
 from cepheid.engines.common.progress import Progress, no_progress
+from cepheid.errors import Diagnostic
 from cepheid.io import Record, fail, records_of
+from cepheid.io.source import NOWHERE, Placement
+from cepheid.io.sources import provided_by
 from cepheid.program.resolved import ResolvedProgram
 
 # Per statement with a pattern, how often each of its events and timers was reached.
@@ -24,7 +29,10 @@ class RunRequest:
 
     program: ResolvedProgram
     sources: Sequence[object]
+    placement: Placement = NOWHERE  # of sources that do not say it themselves
+    rules: Rules = STRICT
     start: Instant | None = None  # else the smallest time of the input
+    end: Instant | None = None  # else the largest
     timed_out: bool = False  # whether partial matches that end without a match are rows, too
     why: bool = False  # whether rows keep the events behind them
     on_problem: OnProblem = fail  # takes what cannot be read
@@ -32,14 +40,26 @@ class RunRequest:
 
     def records(self) -> Iterator[Record]:
         """All records of all sources, counted on the way."""
-        each = (records_of(source, on_problem=self.on_problem) for source in self.sources)
+        default = only_input(self.program)
+        each = (
+            records_of(
+                source,
+                on_problem=self.on_problem,
+                placement=self.placement,
+                default_type=default,
+            )
+            for source in self.sources
+        )
         for count, record in enumerate(chain.from_iterable(each), start=1):
             self.progress(count, None)
             yield record
 
     def take_in(self) -> Intake:
         """All events, decoded and in their order."""
-        return take_in(self.program, self.records(), self.on_problem)
+        intake = take_in(self.program, self.records(), self.on_problem, self.rules)
+        intake.notes += unfed_types(intake.program, {*intake.provided, *provided_by(self.sources)})
+        intake.last = ends_at(intake.last, self.end)
+        return intake
 
 
 def nothing_reached() -> Reached:
@@ -55,5 +75,6 @@ class Outcome:
     rows: Sequence[Event]
     taken: int  # input events
     moved: int = 0  # of them, those that were out of order
+    notes: Sequence[Diagnostic] = ()  # what there is to say of the input as a whole
     # Called if someone asks: it may take another run to count.
     reached: Callable[[], Reached] = nothing_reached

@@ -138,5 +138,6 @@ def run_through(open_runner: OpenRunner, request: RunRequest) -> Outcome:
         rows=rows,
         taken=len(intake.events),
         moved=intake.moved,
+        notes=intake.notes,
         reached=runner.reached,
     )

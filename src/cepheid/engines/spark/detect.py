@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from cepheid.core.time import Period, TimeUnit
 from cepheid.engines.common.clock import Time, instant_of
 from cepheid.engines.common.intake import runnable
+from cepheid.engines.common.notes import emit
 from cepheid.engines.spark.batch.file_scan import Files
 from cepheid.engines.spark.batch.query import batch_rows
 from cepheid.engines.spark.codec.event_layout import SEQUENCE
@@ -24,7 +25,7 @@ from cepheid.engines.spark.codec.input_columns import (
 )
 from cepheid.engines.spark.plan.plan import plan_of
 from cepheid.engines.spark.plan.request import SparkRequest, watermark_policy
-from cepheid.engines.spark.plan.run_warnings import emit, warnings_on
+from cepheid.engines.spark.plan.run_warnings import warnings_on
 from cepheid.engines.spark.session.spark_session import is_connect
 from cepheid.engines.spark.session.spark_session import session as _session
 from cepheid.engines.spark.session.workers import check_workers
@@ -87,8 +88,7 @@ def detect(
     elif output == LATE:
         raise UsageError(error("usage", "no event of a batch is late"))
     plan = plan_of(request)
-    for finding in warnings_on(plan):
-        emit(finding)
+    emit(warnings_on(plan), stacklevel=3)
     if output == LATE:
         return stream_late(plan)
     return shown(stream_rows(plan) if is_stream else batch_rows(plan), output)

@@ -26,7 +26,7 @@ from cepheid.core.event import Event
 from cepheid.core.time import Instant
 from cepheid.core.types import EventType
 from cepheid.engines.common.clock import starts_at
-from cepheid.engines.common.intake import OnProblem, decode, happens, runnable, typed
+from cepheid.engines.common.intake import Gate, OnProblem, happens, runnable, typed
 from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.engines.common.request import Outcome
 from cepheid.engines.common.table_types import typed_by_tables
@@ -69,8 +69,10 @@ def run_records(
     program, records = typed(program, records)
     with TemporaryDirectory(prefix="cepheid-") as folder:
         spool = _Spool(runnable(program), Path(folder))
-        for item in decode(program, records, on_problem):
+        gate = Gate(program, on_problem)
+        for item in gate.let_in(records):
             spool.take(item)
+        gate.close()
         spool.close()
         request = SparkRequest(
             program=program,

@@ -6,8 +6,6 @@ and cheap however large the input is.
 
 from __future__ import annotations
 
-import logging
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 
@@ -15,24 +13,11 @@ from cepheid.engines.spark.codec.event_encoder import EventEncoder
 from cepheid.engines.spark.codec.event_layout import TIME
 from cepheid.engines.spark.codec.input_columns import named
 from cepheid.engines.spark.plan.plan import Plan
-from cepheid.errors import Diagnostic, Severity, note, warning
+from cepheid.errors import Diagnostic, note, warning
 
 SAMPLE = 5_000  # rows of each frame that are looked at
 _FEWEST = 1_000  # events of which a share means something
 _LARGE = 0.5
-_LOG = logging.getLogger("cepheid.spark")
-
-
-class CepheidWarning(UserWarning):
-    """A finding about a run that goes on nevertheless."""
-
-
-def emit(finding: Diagnostic) -> None:
-    """Warns; what is only worth a note goes to the log 'cepheid.spark'."""
-    if finding.severity is Severity.NOTE:
-        _LOG.info("%s", finding)
-    else:
-        warnings.warn(CepheidWarning(str(finding)), stacklevel=3)
 
 
 def warnings_on(plan: Plan) -> Iterator[Diagnostic]:

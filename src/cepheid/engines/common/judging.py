@@ -1,0 +1,156 @@
+"""What is said about input as a whole: one answer per question, whatever door it comes through.
+
+Functions from facts to findings; who reads the input finds the facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from cepheid.core.event import Event
+from cepheid.core.types import lineage
+from cepheid.core.values import shown
+from cepheid.errors import Diagnostic, Span, UsageError, error, nearest, note, suggest, warning
+from cepheid.io.records import EXTRA
+from cepheid.io.rows import RowTable
+from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.statements import span_of_type
+from cepheid.program.uses import Use, keys_of, uses_of
+
+Extra: TypeAlias = Literal["ignore", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a call says about input that does not fit: attributes that may be missing, extra columns."""
+
+    optional: frozenset[str] = frozenset()  # 'name' or 'Type.name'
+    extra: Extra = "ignore"
+
+
+STRICT = Rules()
+
+
+def rules_for(
+    program: ResolvedProgram, optional: Iterable[str] | str = (), extra: str = "ignore"
+) -> Rules:
+    """The rules that the options of a call ask for; UsageError where they make no sense."""
+    if extra not in ("ignore", "error"):
+        hint = suggest(str(extra), ("ignore", "error"), "choices")
+        raise UsageError(error("usage", f"no extra={extra!r}", hint=hint))
+    names = [optional] if isinstance(optional, str) else list(optional)
+    has_open = any(type.is_open for type in program.types.values())
+    known = {
+        n
+        for t in program.types.values()
+        for a in t.attributes
+        for n in (a.name, f"{t.name}.{a.name}")
+    }
+    for name in names:
+        if name not in known and not has_open:
+            hint = suggest(str(name), (n for n in known if "." not in n), "attributes")
+            raise UsageError(error("usage", f"optional: no attribute {shown(name)}", hint=hint))
+    return Rules(frozenset(names), "error" if extra == "error" else "ignore")
+
+
+def missing_attributes(
+    program: ResolvedProgram, seen: Mapping[str, Collection[str]], optional: Collection[str] = ()
+) -> list[Diagnostic]:
+    """Attributes that statements use and no event has, of types that have events.
+
+    `seen` has for each of these types the names that occur in any of its events, null or not.
+    """
+    uses = uses_of(program)
+    return [
+        _missing(type, name, use, _unknown(program, type, names))
+        for type, names in seen.items()
+        for name, use in uses.get(type, {}).items()
+        if name not in names and {name, f"{type}.{name}"}.isdisjoint(optional)
+    ]
+
+
+def _unknown(program: ResolvedProgram, type: str, names: Iterable[str]) -> list[str]:
+    """Columns that may be the attribute under another name."""
+    known = program.types[type]
+    return [n for n in names if known.find(n) is None and not n.startswith("@")]
+
+
+def _missing(type: str, name: str, use: Use, others: Iterable[str]) -> Diagnostic:
+    purpose = (
+        f"by which {use.statement!r} keeps events apart"
+        if use.is_key
+        else f"which {use.statement!r} uses"
+    )
+    fact = f"no event of {type} has the attribute {name!r}, {purpose}"
+    close = nearest(name, others)
+    hint = f"optional=[{name!r}] lets it be null"
+    if close is not None:
+        hint = f"did you mean {close!r}? columns={{{close!r}: {name!r}}}"
+    return error("missing-attribute", fact, use.span, hint)
+
+
+def ignored_columns(type: str, names: Iterable[str]) -> Diagnostic:
+    """One note for all columns of a type that its schema does not have."""
+    listed = ", ".join(repr(name) for name in names)
+    fact = f"the schema of {type} does not have {listed}: ignored"
+    return note("unknown-attribute", fact, hint=EXTRA)
+
+
+def unfed_types(program: ResolvedProgram, provided: Collection[str]) -> Iterator[Diagnostic]:
+    """Types that statements take, that nothing derives, and of which no input has events."""
+    known = {n for name in provided if name in program.types for n in lineage(name, program.types)}
+    derived = {n for s in program.statements for n in lineage(s.target, program.types)}
+    reported = set[str]()
+    for statement in program.statements:
+        for name in statement.inputs:
+            if name not in known | derived | reported:
+                reported.add(name)
+                fact = f"no input has events of {name}, which {statement.name!r} takes"
+                yield warning("unfed-type", fact, span_of_type(statement.tree, name))
+
+
+def only_input(program: ResolvedProgram) -> str | None:
+    """The type of events that do not say theirs, where statements take one type from outside."""
+    used = {name for statement in program.statements for name in statement.inputs}
+    inputs = [name for name in program.input_types if name in used]
+    return inputs[0] if len(inputs) == 1 else None
+
+
+# Keys -----------------------------------------------------------------------------------------
+
+
+def input_keys(program: ResolvedProgram) -> dict[str, dict[str, Use]]:
+    """For each type, the attributes that make a key of its events in a context; they are never null."""
+    return {type: uses for type, uses in keys_of(program).items() if uses}
+
+
+def null_key(type: str, name: str, use: Use, span: Span | None) -> Diagnostic:
+    """An event of the input whose key is null."""
+    fact = f"an event of {type} without its key: {name!r} is null"
+    return error("null-key", fact, span, f"{use.statement!r} keeps events apart by it")
+
+
+def null_derived_keys(program: ResolvedProgram, rows: Sequence[Event]) -> Iterator[Diagnostic]:
+    """What rows say of derived events whose key is null: one warning for each type and attribute."""
+    derived = {statement.target for statement in program.statements}
+    for type, uses in input_keys(program).items():
+        for name, use in uses.items() if type in derived else ():
+            if _is_null_in(rows, type, name):
+                yield null_derived_key(type, name, use)
+
+
+def null_derived_key(type: str, name: str, use: Use) -> Diagnostic:
+    fact = f"derived events of {type} have no key: {name!r} is null, so that they share one of their own"
+    return warning("null-key", fact, use.span, f"{use.statement!r} keeps events apart by it")
+
+
+def _is_null_in(rows: Sequence[Event], type: str, name: str) -> bool:
+    if isinstance(rows, RowTable):
+        return rows.has_null(type, name)
+    return any(
+        r.values_[name] is None
+        for r in rows
+        if r.type == type and not r.is_old and not r.is_timeout
+    )
