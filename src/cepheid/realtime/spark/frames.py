@@ -12,7 +12,8 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_type
 
 from cepheid.core.time import Period
-from cepheid.engines.spark.codec.input_columns import named, to_instant
+from cepheid.engines.spark.codec.event_frames import named
+from cepheid.engines.spark.codec.input_columns import to_instant
 from cepheid.engines.spark.plan.request import watermark_policy
 from cepheid.engines.spark.session.spark_session import is_connect
 from cepheid.engines.spark.session.workers import check_workers

@@ -21,7 +21,7 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from cepheid.core.time import Instant
-from cepheid.engines.spark.codec.input_columns import named
+from cepheid.engines.spark.codec.event_frames import named
 from cepheid.engines.spark.codec.sort_keys import sorted_events
 from cepheid.engines.spark.session.workers import keep_loaded
 from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK, by_bucket, from_bytes, to_bytes

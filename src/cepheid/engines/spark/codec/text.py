@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
 from cepheid.core.types import EventType
+from cepheid.engines.spark.codec.input_columns import PROBLEM, REJECT
 from cepheid.engines.spark.codec.packed_program import PackedProgram
 from cepheid.engines.spark.codec.rows import decode_rows
 from cepheid.errors import Diagnostic, InputError, UsageError, error
@@ -28,9 +29,6 @@ from cepheid.program.resolved import ResolvedProgram
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
-
-REJECT = "@reject"  # the text that is no event
-PROBLEM = "@problem"  # why
 
 
 # Texts into events ----------------------------------------------------------------------------

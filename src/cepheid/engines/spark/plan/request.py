@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cepheid.core.time import Instant, Period, parse_period
-from cepheid.engines.spark.codec.input_columns import EventFrame, Options, time_columns
+from cepheid.engines.spark.codec.event_frames import EventFrame
+from cepheid.engines.spark.codec.input_columns import Options, time_columns
 from cepheid.errors import UsageError, error
 from cepheid.program.resolved import ResolvedProgram
 
@@ -20,6 +22,7 @@ class SparkRequest:
     start: Instant | None = None
     end: Instant | None = None  # the last time of the input, where that is known
     timed_out: bool = False
+    rejects: bool = False  # whether rows that are no events are told, in a stream
     watermark: WatermarkPolicy | None = None
 
 
@@ -34,14 +37,16 @@ class WatermarkPolicy:
     idle: Period | None = None  # for ever
 
 
+def check_periods(**given: str | Period | None) -> dict[str, Period | None]:
+    """The periods of a call; UsageError where one is none."""
+    return {name: _period(period, name) for name, period in given.items()}
+
+
 def watermark_policy(
-    request: SparkRequest,
-    watermark: str | Period | None,
-    grace: str | Period | None,
-    idle: str | Period | None,
+    request: SparkRequest, periods: Mapping[str, Period | None]
 ) -> WatermarkPolicy:
     """What a call asks for, or its frames bring along; UsageError where it makes no sense."""
-    delay, brought = _period(watermark, "watermark"), _brought(request)
+    delay, brought = periods["watermark"], _brought(request)
     if delay is not None and brought is not None:
         fact = "the frame has a watermark already, by withWatermark"
         raise UsageError(error("usage", fact, hint="leave out watermark="))
@@ -52,8 +57,8 @@ def watermark_policy(
     return WatermarkPolicy(
         delay=delay or brought or Period(),
         is_brought=brought is not None,
-        grace=_period(grace, "grace"),
-        idle=_period(idle, "idle"),
+        grace=periods["grace"],
+        idle=periods["idle"],
     )
 
 
@@ -67,7 +72,7 @@ def _brought(request: SparkRequest) -> Period | None:
             fact = f"{source} has no watermark, and others have one"
             hint = "withWatermark on all frames, or watermark= and on none"
             raise UsageError(error("usage", fact, hint=hint))
-        times = time_columns(source, request.program, request.options)
+        times = time_columns(source, request.program)
         for name in mark.keys() - set(times):
             fact = f"the watermark of {source} is on column '{name}', which is not the time"
             hint = f"withWatermark('{times[0]}', ...)" if times else "name the time with time="

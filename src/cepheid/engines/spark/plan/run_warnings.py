@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from cepheid.engines.spark.codec.event_encoder import EventEncoder
+from cepheid.engines.spark.codec.event_frames import named
 from cepheid.engines.spark.codec.event_layout import TIME
-from cepheid.engines.spark.codec.input_columns import named
 from cepheid.engines.spark.plan.plan import Plan
 from cepheid.errors import Diagnostic, note, warning
 

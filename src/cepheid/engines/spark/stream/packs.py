@@ -17,6 +17,9 @@ from pyspark.sql import types as T  # noqa: N812
 
 from cepheid.core.time import Instant
 from cepheid.engines.spark.codec.event_layout import TIME, EventLayout
+from cepheid.engines.spark.codec.packed_program import PackedProgram
+from cepheid.engines.spark.codec.rejects import everything_schema, late_among, rejects_among
+from cepheid.engines.spark.codec.schemas import with_schema
 from cepheid.engines.spark.session.workers import keep_loaded
 from cepheid.engines.spark.shuffle.blocks import (
     BUCKET,
@@ -31,7 +34,9 @@ from cepheid.engines.spark.shuffle.partitioner import Partitioner
 from cepheid.engines.spark.stream.state import Watermarks
 from cepheid.matcher.columns.typed_columns import in_one_piece
 
-ROWS, LATE = "rows", "late"  # what packs of results hold
+ROWS, LATE, REJECTS = "rows", "late", "rejects"  # what packs of results hold
+REJECTED = "rejected"  # a column: what is no event, and why
+_OF_REJECTS = -1  # a number that no bucket has
 # The columns of packs; names of Python, as Spark makes tuples of their rows.
 MOMENT, NEWEST, CONTENT = "moment", "newest", "content"
 _ROWS_PER_PACK = 1 << 17  # of a task: the next rows come while these are packed
@@ -77,6 +82,10 @@ def pack(packer: Packer, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
 
 def _packs(packer: Packer, rows: pa.Table) -> pa.RecordBatch:
     newest = pc.max(rows[TIME]).as_py()
+    rejects: Any = None
+    if REJECTED in rows.column_names:
+        rejects = rows[REJECTED].drop_null().combine_chunks()
+        rows = rows.drop_columns(REJECTED)
     if rows[BUCKET].null_count:
         rows = rows.filter(pc.is_valid(rows[BUCKET]))
     sent = rows.combine_chunks()
@@ -86,6 +95,8 @@ def _packs(packer: Packer, rows: pa.Table) -> pa.RecordBatch:
         numbers = packer.partitioner.numbers(events)
     packs: dict[int, pa.Table | None] = dict.fromkeys(packer.notified)
     packs |= {packer.first + n: part for n, part in by_bucket(events, numbers)}
+    if rejects is not None and len(rejects):
+        packs[_OF_REJECTS] = pa.Table.from_struct_array(rejects)
     return pack_rows(packs, newest, packer.watermarks)
 
 
@@ -111,6 +122,24 @@ def in_packs(table: pa.Table) -> Iterator[bytes]:
     """A table as packs of a size that Spark likes."""
     for begin in range(0, table.num_rows, _ROWS_PER_RESULT):
         yield to_bytes(table.slice(begin, _ROWS_PER_RESULT))
+
+
+def unpack_everything(
+    packed: PackedProgram, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Rows, late events and rejects, in the columns of `everything_schema`."""
+    keep_loaded("packs")
+    program = packed.open()
+    schema = everything_schema(program)
+    for batch in batches:
+        for content, pack in zip(*(batch[n].to_pylist() for n in (CONTENT, PACK)), strict=True):
+            table = from_bytes(pack)
+            if content == LATE:
+                yield from late_among(table, program, schema).to_batches()
+            elif content == REJECTS:
+                yield from rejects_among(table, schema).to_batches()
+            else:
+                yield from with_schema(table, schema).to_batches()
 
 
 def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -43,6 +43,7 @@ from cepheid.engines.spark.stream.packs import (
     LATE,
     MOMENT,
     NEWEST,
+    REJECTS,
     ROWS,
     in_packs,
     pack_rows,
@@ -290,12 +291,16 @@ def process_alone(
     """A micro-batch in one bucket, where one operator runs all passes: events, or a timeout."""
     import pandas as pd
 
+    number = number_of(int(key[0]))
+    if number < 0:  # what is no event is passed on
+        for frame in frames:
+            yield pd.DataFrame({CONTENT: REJECTS, PACK: frame[PACK]})
+        return
     bucket_input = BucketInput(
         _read_packs(frames), state.getCurrentWatermarkMs(), _now(task, state)
     )
-    bucket_output = process(
-        task, number_of(int(key[0])), state.get[0] if state.exists else None, bucket_input
-    )
+    saved = state.get[0] if state.exists else None
+    bucket_output = process(task, number, saved, bucket_input)
     keep_loaded("steps")
     state.update((bucket_output.saved,))
     if bucket_output.timeout is not None:
@@ -342,7 +347,11 @@ class BucketProcessor(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Any, timerValues: TimerValues) -> Frames:  # noqa: N802, N803
         number, watermark = number_of(int(key[0])), timerValues.getCurrentWatermarkInMs()
         if number < 0 or self._task.passes[number // self._task.buckets].operator != self._operator:
-            yield from (_just_after(watermark, frame) for frame in rows)
+            for frame in rows:
+                given = _just_after(watermark, frame)
+                if number < 0:  # the input says nothing of what it cannot take but that
+                    given[CONTENT] = given[CONTENT].fillna(REJECTS)
+                yield given
         else:
             yield from self._process_input(number, BucketInput(_read_packs(rows), watermark))
 
