@@ -14,7 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import cepheid as cep
 from cepheid.engines.spark.batch.query import batch_rows
-from cepheid.engines.spark.codec.input_columns import Frames, Options, sources_of, with_types_of
+from cepheid.engines.spark.codec.event_frames import Frames, sources_of, with_types_of
+from cepheid.engines.spark.codec.input_columns import Options
 from cepheid.engines.spark.plan.passes import pipelines_of
 from cepheid.engines.spark.plan.plan import plan_of
 from cepheid.engines.spark.plan.request import SparkRequest
@@ -291,10 +292,10 @@ def test_what_a_call_lacks_is_said(spark: SparkSession) -> None:
         ({"output": "Cuont"}, "unknown-type"),
         ({"time": "when"}, "missing-time"),
         ({"unit": "fortnights"}, "usage"),
-        ({"sequence": "nr"}, "usage"),
+        ({"sequence": "nr"}, "bad-value"),
         ({"output": "@late"}, "usage"),
     ):
-        with pytest.raises(cep.UsageError) as caught:
+        with pytest.raises(cep.CepheidError) as caught:
             cep.spark.detect(program, frame, **options)  # type: ignore[arg-type]
         assert caught.value.diagnostics[0].code == code
 

@@ -18,7 +18,8 @@ from cepheid.core.event import Event, Value
 from cepheid.core.types import DataType
 from cepheid.engines.spark.codec.sort_keys import sorted_events
 from cepheid.engines.spark.shared_operator import SharedOperator
-from cepheid.engines.spark.stream.state import Bucket, Buckets, Outputs, Watermarks
+from cepheid.engines.spark.stream.state import Bucket, Buckets, Outputs
+from cepheid.engines.spark.stream.watermarks import Watermarks
 from cepheid.errors import RunError
 from cepheid.io.arrow import arrow_type
 from cepheid.matcher.operator import columns_of, open_operator

@@ -62,17 +62,7 @@ def detect(
     elif output is not None and (late or rejects):
         fact = f"output='{output}' shows nothing else"
         raise UsageError(error("usage", fact, hint="leave out late= and rejects="))
-    sequence = None if placement.sequence is None else SEQUENCE
-    if isinstance(events, Files):
-        if placement:
-            hint = "'@time' or @EventTime says when events of files happen; lines are in order"
-            fact = "files take no time=, unit=, type=, sequence= and columns="
-            raise UsageError(error("usage", fact, hint=hint))
-        sources: tuple[EventFrame, ...] = (events.source(program, _session()),)
-        sequence = SEQUENCE
-    else:
-        sources = sources_of(events, program, placement)
-        sequence = None if sources[0].placement.sequence is None else SEQUENCE
+    sources, sequence = _sources(events, program, placement)
     is_stream = _is_stream(sources)
     if not is_stream and (late or output == LATE):
         raise UsageError(error("usage", "no event of a batch is late"))
@@ -111,6 +101,20 @@ def detect(
     return shown(stream_rows(plan) if is_stream else batch_rows(plan), output)
 
 
+def _sources(
+    events: Frames | Files, program: ResolvedProgram, placement: Placement
+) -> tuple[tuple[EventFrame, ...], str | None]:
+    """What is given, and the column that orders events of one time."""
+    if not isinstance(events, Files):
+        sources = sources_of(events, program, placement)
+        return sources, None if sources[0].placement.sequence is None else SEQUENCE
+    if placement:
+        hint = "'@time' or @EventTime says when events of files happen; lines are in order"
+        fact = "files take no time=, unit=, type=, sequence= and columns="
+        raise UsageError(error("usage", fact, hint=hint))
+    return (events.source(program, _session()),), SEQUENCE
+
+
 def _is_stream(sources: Sequence[EventFrame]) -> bool:
     kinds = {source.frame.isStreaming for source in sources}
     if len(kinds) > 1:
@@ -147,7 +151,7 @@ def shown(rows: DataFrame, output: str | None) -> DataFrame:
 
 def everything_shown(rows: DataFrame, output: str | None, kinds: Sequence[str]) -> DataFrame:
     """The same among which are events that came late and rows that are none, as JSON in '@row'."""
-    is_problem = named("@kind").isin(*kinds) if kinds else F.lit(False)
+    is_problem = named("@kind").isin(*kinds) if kinds else F.expr("false")
     is_row = ~named("@kind").isin(LATE_KIND, REJECT_KIND)
     if output is None:
         return rows.where(is_row | is_problem).drop(named("@key"))

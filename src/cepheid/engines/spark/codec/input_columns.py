@@ -192,7 +192,7 @@ class _Reader:
     def _null_keys(self) -> Iterator[Column]:
         for type, uses in input_keys(self.program).items():
             for name, use in uses.items() if self.source.event_type in (None, type) else ():
-                test = named(name).isNull() if name in self.fields else F.lit(True)
+                test = named(name).isNull() if name in self.fields else F.expr("true")
                 words = F.lit(f"error[null-key]: {null_key(type, name, use, None).message}")
                 yield self._where((type,), F.when(test, words))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from cepheid.core.time import format_instant, to_instant
 from cepheid.engines.spark.codec.event_encoder import union
 from cepheid.engines.spark.codec.event_frames import named
 from cepheid.engines.spark.codec.event_layout import KIND, TIME, TYPE
@@ -78,7 +79,8 @@ def late_among(table: pa.Table, program: ResolvedProgram, schema: pa.Schema) -> 
     texts = []
     for row in table.to_pylist():
         values = {c.attribute: row[c.name] for c in columns if row[TYPE] in c.types}
-        texts.append(to_json({TYPE: row[TYPE], **values}))
+        time = format_instant(to_instant(row[TIME]))
+        texts.append(to_json({TYPE: row[TYPE], TIME: time, **values}))
     count = table.num_rows
     told: dict[str, Any] = {
         TYPE: table[TYPE],

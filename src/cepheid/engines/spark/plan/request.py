@@ -50,16 +50,21 @@ def watermark_policy(
     if delay is not None and brought is not None:
         fact = "the frame has a watermark already, by withWatermark"
         raise UsageError(error("usage", fact, hint="leave out watermark="))
-    if delay is None and brought is None:
-        fact = "a stream needs a watermark: how long an event may come after later ones"
-        hint = "watermark='10 seconds', or withWatermark on the frame"
-        raise UsageError(error("usage", fact, hint=hint))
     return WatermarkPolicy(
-        delay=delay or brought or Period(),
+        delay=required_delay(delay) if brought is None else brought,
         is_brought=brought is not None,
         grace=periods["grace"],
         idle=periods["idle"],
     )
+
+
+def required_delay(given: str | Period | None) -> Period:
+    delay = _period(given, "watermark")
+    if delay is None:
+        fact = "a stream needs a watermark: how long an event may come after later ones"
+        hint = "watermark='10 seconds', or withWatermark on the frame"
+        raise UsageError(error("usage", fact, hint=hint))
+    return delay
 
 
 def _brought(request: SparkRequest) -> Period | None:

@@ -13,9 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from cepheid.core.time import Instant
+from cepheid.engines.spark.codec.event_frames import WATERMARK_DELAY, named
 from cepheid.engines.spark.codec.event_layout import TIME, EventLayout
 from cepheid.engines.spark.codec.packed_program import PackedProgram
 from cepheid.engines.spark.codec.rejects import everything_schema, late_among, rejects_among
@@ -31,7 +34,7 @@ from cepheid.engines.spark.shuffle.blocks import (
 )
 from cepheid.engines.spark.shuffle.partition_labels import label
 from cepheid.engines.spark.shuffle.partitioner import Partitioner
-from cepheid.engines.spark.stream.state import Watermarks
+from cepheid.engines.spark.stream.watermarks import Watermarks
 from cepheid.matcher.columns.typed_columns import in_one_piece
 
 ROWS, LATE, REJECTS = "rows", "late", "rejects"  # what packs of results hold
@@ -147,3 +150,15 @@ def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for packed in batch.column(0):
             yield from from_bytes(packed.as_py()).to_batches()
+
+
+def never_late(packs: DataFrame, delay: int) -> DataFrame:
+    """Packs that Spark takes to have an event time, and to have no value there.
+
+    So it calls operators by its watermark, and leaves it to them to find what is late: it would drop
+    packs without a word. (pandas, in which they get packs, has no moments after the year 2262 either.)
+    """
+    nothing = F.when(named(BUCKET).isNull(), named(MOMENT))
+    columns = {name: named(name) for name in packs.columns} | {MOMENT: nothing}
+    marks = {MOMENT: {"metadata": {WATERMARK_DELAY: delay}}}
+    return packs.select(*(c.alias(n, **marks.get(n, {})) for n, c in columns.items()))

@@ -33,7 +33,7 @@ from cepheid.engines.spark.codec.event_layout import KEY, KIND, SEQUENCE, TIME, 
 from cepheid.engines.spark.codec.packed_program import PackedProgram
 from cepheid.engines.spark.codec.schemas import with_schema
 from cepheid.engines.spark.plan.plan import Upstream
-from cepheid.engines.spark.session.workers import keep_loaded
+from cepheid.engines.spark.session.workers import keep_loaded, quiet_driver_worker
 from cepheid.engines.spark.shared_operator import SharedOperator
 from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK, by_bucket, from_bytes, to_bytes
 from cepheid.engines.spark.shuffle.partition_labels import label, number_of
@@ -48,11 +48,8 @@ from cepheid.engines.spark.stream.packs import (
     in_packs,
     pack_rows,
 )
-from cepheid.engines.spark.stream.state import (
-    Bucket,
-    Buckets,
-    Watermarks,
-)
+from cepheid.engines.spark.stream.state import Bucket, Buckets
+from cepheid.engines.spark.stream.watermarks import Watermarks
 from cepheid.io.arrow import arrow_type
 from cepheid.matcher.operator import columns_of, rows_schema
 from cepheid.program.resolved import ResolvedProgram
@@ -339,6 +336,10 @@ class BucketProcessor(StatefulProcessor):
     def __init__(self, task: StreamTask, operator: int) -> None:
         self._task = task
         self._operator = operator
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        quiet_driver_worker()
+        self.__dict__.update(state)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle

@@ -29,9 +29,8 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.state import GroupStateTimeout
 
-from cepheid.core.time import Period
 from cepheid.engines.spark.codec.event_encoder import EventEncoder, union
-from cepheid.engines.spark.codec.event_frames import WATERMARK_DELAY, EventFrame, named
+from cepheid.engines.spark.codec.event_frames import EventFrame, named
 from cepheid.engines.spark.codec.event_layout import TIME
 from cepheid.engines.spark.codec.input_columns import Reading, read
 from cepheid.engines.spark.codec.packed_program import PackedProgram
@@ -51,6 +50,7 @@ from cepheid.engines.spark.stream.packs import (
     RESULTS,
     ROWS,
     Packer,
+    never_late,
     pack,
     unpack,
     unpack_everything,
@@ -64,7 +64,7 @@ from cepheid.engines.spark.stream.processor import (
     late_schema,
     process_alone,
 )
-from cepheid.engines.spark.stream.state import Watermarks
+from cepheid.engines.spark.stream.watermarks import Watermarks, milliseconds
 from cepheid.errors import UsageError, error
 from cepheid.program.resolved import ResolvedProgram
 
@@ -105,7 +105,7 @@ def stream_results(plan: Plan, buckets: int = BUCKETS) -> DataFrame:
     if plan.operators > 1:
         return _chained(plan, task, packs)
     return (
-        _never_late(packs, delay)
+        never_late(packs, delay)
         .groupBy(named(BUCKET))
         .applyInPandasWithState(
             partial(process_alone, task),
@@ -123,7 +123,7 @@ def _chained(plan: Plan, task: StreamTask, packs: DataFrame) -> DataFrame:
         if operator > 0:
             # What has a watermark comes first: then it is the one of both.
             packs = reduce(union, _packed(plan, task, operator), packs)
-        packs = _never_late(packs, task.watermarks.delay)
+        packs = never_late(packs, task.watermarks.delay)
         packs = packs.groupBy(named(BUCKET)).transformWithStateInPandas(
             BucketProcessor(task, operator),
             outputStructType=FORWARDED,
@@ -132,18 +132,6 @@ def _chained(plan: Plan, task: StreamTask, packs: DataFrame) -> DataFrame:
             eventTimeColumnName=MOMENT,
         )
     return packs
-
-
-def _never_late(packs: DataFrame, delay: int) -> DataFrame:
-    """Packs that Spark takes to have an event time, and to have no value there.
-
-    So it calls operators by its watermark, and leaves it to them to find what is late: it would drop
-    packs without a word. (pandas, in which they get packs, has no moments after the year 2262 either.)
-    """
-    nothing = F.when(named(BUCKET).isNull(), named(MOMENT))
-    columns = {name: named(name) for name in packs.columns} | {MOMENT: nothing}
-    marks = {MOMENT: {"metadata": {WATERMARK_DELAY: delay}}}
-    return packs.select(*(c.alias(n, **marks.get(n, {})) for n, c in columns.items()))
 
 
 def rows_of(result_packs: DataFrame, program: ResolvedProgram) -> DataFrame:
@@ -261,9 +249,9 @@ def task_of(plan: Plan, buckets: int) -> StreamTask:
         program=PackedProgram.of(request.program),
         passes=tuple(_spec(one, buckets) for one in plan.passes),
         buckets=buckets,
-        watermarks=watermarks_of(request.watermark),
-        grace=None if grace is None else _milliseconds(grace),
-        idle_timeout=None if idle is None else _milliseconds(idle),
+        watermarks=_watermarks(request.watermark),
+        grace=None if grace is None else milliseconds(grace),
+        idle_timeout=None if idle is None else milliseconds(idle),
         start=request.start,
         timed_out=request.timed_out,
     )
@@ -275,10 +263,5 @@ def _spec(one: PlannedPass, buckets: int) -> PassSpec:
     return PassSpec(one.names, sort_keys, one.operator, one.upstream, partitioner)
 
 
-def watermarks_of(policy: WatermarkPolicy) -> Watermarks:
-    delay = _milliseconds(policy.delay)
-    return Watermarks.brought(delay) if policy.is_brought else Watermarks(delay)
-
-
-def _milliseconds(period: Period) -> int:
-    return -(-period.microseconds // 1_000)
+def _watermarks(policy: WatermarkPolicy) -> Watermarks:
+    return (Watermarks.brought if policy.is_brought else Watermarks.of)(policy.delay)
