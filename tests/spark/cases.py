@@ -44,6 +44,12 @@ def generated(count: int) -> tuple[Case, ...]:
     return different(count, programs(ALL), streams())
 
 
+def with_keys(tree: ProgramTree, events: Iterable[Event]) -> tuple[Event, ...]:
+    """The events that a door lets in: the key of a context is not null."""
+    keys = input_keys(resolved(tree))
+    return tuple(e for e in events if all(e.get(k) is not None for k in keys.get(e.type, ())))
+
+
 def different(
     count: int,
     trees: SearchStrategy[ProgramTree],
@@ -62,7 +68,8 @@ def different(
         if len(found) == count:
             raise EnoughCases
         if is_wanted(tree):
-            found.setdefault(repr((tree.statements, stream)), Case(tree, tuple(stream)))
+            events = with_keys(tree, stream)
+            found.setdefault(repr((tree.statements, events)), Case(tree, events))
 
     with suppress(EnoughCases):
         collect()
