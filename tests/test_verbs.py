@@ -441,7 +441,7 @@ def test_calls_that_make_no_sense_are_named(program: cep.Program) -> None:
     for call in calls:
         with pytest.raises(cep.UsageError):
             call()
-    with pytest.raises(cep.InputError, match="mapping"):
+    with pytest.raises(cep.InputError, match="dictionary"):
         session.send("A", 5, time=1)  # type: ignore[arg-type]
 
 

@@ -267,7 +267,9 @@ def test_a_table_is_followed_by_what_each_type_has(cepheid: Run) -> None:
 
 def test_one_type_needs_no_counts(cepheid: Run, write: Write) -> None:
     write("b.jsonl", EVENTS.splitlines()[2])
-    assert cepheid("run", "p.epl", "-e", "b.jsonl", "-f", "table").err == ""
+    said = cepheid("run", "p.epl", "-e", "b.jsonl", "-f", "table").err
+    assert [line for line in said.splitlines() if "derived" in line] == []
+    assert "warning[unfed-type]: no input has events of B, which 'Pair' takes" in said
 
 
 WIDE = """\

@@ -119,7 +119,8 @@ def test_an_unknown_type_suggests_a_known_one() -> None:
 
 def test_an_unknown_attribute_is_left_out_and_remembered_once() -> None:
     decoder = Decoder({"Motorbike": MOTORBIKE})
-    for values in ({"sped": 1, "zz": None}, {"sped": 2}):
+    given: list[dict[str, object]] = [{"sped": 1, "zz": None}, {"sped": 2}]
+    for values in given:
         event = decoder.decode(Record("Motorbike", 0, values, PLACE), 0)
         assert isinstance(event, Event)
         assert dict(event) == {"seat": None, "speed": None}

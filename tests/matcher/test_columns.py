@@ -20,6 +20,7 @@ from cepheid.engines.common import intake
 from cepheid.io import to_arrow, write_file
 from cepheid.io.columns import reading as columnar
 from cepheid.io.rows import RowTable
+from cepheid.io.source import NOWHERE
 from cepheid.program.tree import ProgramTree
 from cepheid.result import Result
 from tests.conformance.scenarios import FOLDER, parse_events, read
@@ -84,8 +85,9 @@ def test_generated_programs_give_the_same_rows(
 ) -> None:
     program = cep.Program(tree)
     given = tables([*stream[3:], *stream[:3]] if is_mixed else stream, dict(TYPES))
-    columns = cep.run(program, given, start=0)
-    records = cep.run(program, without_columns(given), start=0)
+    # Of events whose key is null, only records can say something.
+    columns = cep.run(program, given, start=0, on_error="skip")
+    records = cep.run(program, without_columns(given), start=0, on_error="skip")
     if isinstance(columns.events, RowTable):
         compare(columns, records)
     else:
@@ -195,7 +197,7 @@ def test_events_of_one_time_keep_their_order() -> None:
 
 def test_files_are_read_in_several_pieces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     whole = cep.run(CRASH, csv_file(tmp_path))
-    monkeypatch.setattr(columnar.pieces_of, "__defaults__", (8,))
+    monkeypatch.setattr(columnar.pieces_of, "__defaults__", (8, NOWHERE))
     assert len(columnar.pieces_of(csv_file(tmp_path))) > 1
     compare(cep.run(CRASH, csv_file(tmp_path)), cep.run(CRASH, without_columns({"Ride": RIDES})))
     assert told(cep.run(CRASH, csv_file(tmp_path))) == told(whole)
@@ -236,7 +238,7 @@ def test_problems_are_those_of_records(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "source", "start"),
     [
-        ("select * from Ride", {"Ride": RIDES.append_column("z", [[1, 2, 3, 4]])}, None),
+        ("select speed from Ride", {"Ride": RIDES.drop_columns(["speed"])}, None),
         ("select * from Ride", {"Ride": RIDES.set_column(1, "bike", [[1, 2, 3, 2**40]])}, None),
         ("select * from Ride", {"Ride": frame().assign(bike=[1, 2, 3, 2**70])}, None),
         ("select * from Ride", {"Ride": frame().assign(bike=[1, 2, "x", 3])}, None),

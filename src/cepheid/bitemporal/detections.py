@@ -9,10 +9,11 @@ from math import isnan
 from typing import NamedTuple
 
 from cepheid.core.event import Value
-from cepheid.core.time import Instant, parse_instant
+from cepheid.core.time import Instant, TimeUnit, parse_instant
 from cepheid.core.types import DOUBLE, FLOAT, STRING, TIMESTAMP, DataType
 from cepheid.core.values import Coercion, Coercions, is_null, native, shown
-from cepheid.errors import Diagnostic, InputError, Span, error, suggest
+from cepheid.engines.common.judging import Extra, ignored_columns
+from cepheid.errors import Diagnostic, InputError, Span, error, nearest, suggest
 from cepheid.io import Record
 from cepheid.io.records import TIME_HINT, is_true
 from cepheid.program.classes import EventClass
@@ -49,6 +50,7 @@ class History:
 
     detections: list[Detection] = field(default_factory=list)
     others: list[Record] = field(default_factory=list)  # events of types that are no classes
+    notes: list[Diagnostic] = field(default_factory=list)
     first: Instant | None = None
     last: Instant | None = None
 
@@ -74,9 +76,10 @@ def take_in(
     records: Iterable[Record],
     on_problem: OnProblem,
     others: Sequence[str] = (),
+    extra: Extra = "ignore",
 ) -> History:
     """All detections of bounded input, in their order; what cannot be one is a problem."""
-    history, decoder = History(), DetectionDecoder(classes, others)
+    history, decoder = History(), DetectionDecoder(classes, others, extra)
     detections = []
     for sequence, record in enumerate(records):
         try:
@@ -92,13 +95,24 @@ def take_in(
         else:
             history.cover(found)
     history.add(detections)
+    history.notes += [ignored_columns(name, n) for name, n in decoder.ignored.items() if n]
     return history
 
 
 class DetectionDecoder:
-    """Turns records into detections of events of the given classes."""
+    """Turns records into detections of events of the given classes.
 
-    def __init__(self, classes: Mapping[str, EventClass], others: Sequence[str] = ()) -> None:
+    Attributes that a class does not have are left out and kept in mind in `ignored`, or refused.
+    """
+
+    def __init__(
+        self,
+        classes: Mapping[str, EventClass],
+        others: Sequence[str] = (),
+        extra: Extra = "ignore",
+    ) -> None:
+        self.ignored: dict[str, dict[str, None]] = {}
+        self._extra = extra
         self._classes = classes
         self._others = frozenset(others)
         self._decoders: dict[str, _ClassDecoder] = {}
@@ -116,7 +130,8 @@ class DetectionDecoder:
     def _of(self, name: str) -> _ClassDecoder:
         decoder = self._decoders.get(name)
         if decoder is None:
-            decoder = self._decoders[name] = _ClassDecoder(self._classes[name])
+            ignored = None if self._extra == "error" else self.ignored.setdefault(name, {})
+            decoder = self._decoders[name] = _ClassDecoder(self._classes[name], ignored)
         return decoder
 
     def decode(self, record: Record, sequence: int) -> Detection | Record | Instant:
@@ -124,7 +139,7 @@ class DetectionDecoder:
         if record.type is None:
             return _time_alone(record)
         if record.is_old or record.is_timeout:  # rows that are no events only let time pass
-            return _instant(record.time, "'@time'", record.span)
+            return _stated(record)
         if record.type in self._classes:
             return self._of(record.type).decode(record, sequence)
         if record.type in self._others:
@@ -141,13 +156,20 @@ def _time_alone(record: Record) -> Instant:
     if is_null(raw) or any(not is_null(value) for value in values.values()):
         hint = "a line with '@time' alone lets time pass; a version needs '@type', its class"
         raise InputError(error("missing-type", "a version without a class", record.span, hint))
-    return _instant(raw, "'@time'", record.span)
+    return _instant(raw, "'@time'", record.span, record.placement.unit)
+
+
+def _stated(record: Record) -> Instant:
+    """Its '@time', or the column that was named instead."""
+    name = record.placement.time or "@time"
+    return _instant(record.time, f"'{name}'", record.span, record.placement.unit)
 
 
 class _ClassDecoder:
     """What decoding needs to know of one class, worked out once."""
 
-    def __init__(self, declared: EventClass) -> None:
+    def __init__(self, declared: EventClass, ignored: dict[str, None] | None) -> None:
+        self._ignored = ignored
         self._class = declared
         self._names = [attribute.name for attribute in declared.attributes]
         types = {attribute.name: attribute.type for attribute in declared.attributes}
@@ -172,7 +194,7 @@ class _ClassDecoder:
         raw, span = record.values, record.span
         values = self._values(record)
         is_retracted = _is_retracted(raw.get(RETRACTED), record)
-        occ = None if is_null(record.time) else _instant(record.time, "'@time'", span)
+        occ = None if is_null(record.time) else _stated(record)
         detected, given = (_cell(raw.get(name), record) for name in (DETECTED, KNOWN))
         det = occ if is_null(detected) else _instant(detected, f"'{DETECTED}'", span)
         if det is None or (occ is None and not is_retracted):
@@ -187,17 +209,24 @@ class _ClassDecoder:
         values: dict[str, Value] = dict.fromkeys(self._names)
         for name, given in record.values.items():
             if name not in coercions:
-                if name in MARKS:
-                    continue
-                hint = suggest(name, [*self._names, "@time", *MARKS], "attributes")
-                fact = f"no attribute {shown(name)} in {self._class.name}"
-                raise InputError(error("unknown-attribute", fact, record.span, hint))
+                if name not in MARKS and name not in record.placement.used:
+                    self._ignore(name, record)
+                continue
             try:
                 values[name] = coercions[name](given)
             except ValueError as problem:
                 fact = f"attribute {shown(name)} of {self._class.name}: {problem}"
                 raise InputError(error("bad-value", fact, record.span)) from None
         return values
+
+    def _ignore(self, name: str, record: Record) -> None:
+        if self._ignored is not None:
+            self._ignored[str(name)] = None
+            return
+        close = nearest(str(name), [*self._names, "@time", *MARKS])
+        fact = f"no attribute {shown(name)} in {self._class.name}"
+        hint = None if close is None else f"did you mean {close!r}?"
+        raise InputError(error("unknown-attribute", fact, record.span, hint))
 
     def _key(self, values: Mapping[str, Value], record: Record) -> Key:
         key = tuple([values[name] for name in self._class.key])
@@ -260,8 +289,10 @@ def _is_retracted(mark: object, record: Record) -> bool:
         raise InputError(error("bad-line", str(problem), record.span)) from None
 
 
-def _instant(value: object, name: str, span: Span | None) -> Instant:
+def _instant(value: object, name: str, span: Span | None, unit: TimeUnit | None = None) -> Instant:
     try:
+        if unit is not None:
+            return parse_instant(_number_in(native(value)), unit)
         return _plain_instant(value)
     except (ValueError, OverflowError) as problem:
         raise InputError(error("bad-time", f"{name}: {problem}", span, TIME_HINT)) from None

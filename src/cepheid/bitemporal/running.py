@@ -15,10 +15,12 @@ from cepheid.bitemporal.rounds import Rounds, outage_numbers
 from cepheid.core.event import Event
 from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Instant, to_datetime
 from cepheid.engines.common.intake import OnProblem, runnable
+from cepheid.engines.common.judging import Extra
 from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.engines.common.request import RunRequest
 from cepheid.engines.registry import engine_named
 from cepheid.io import Record, fail, records_of
+from cepheid.io.source import NOWHERE, Placement
 from cepheid.program.classes import SubscribedClass
 from cepheid.program.resolved import ResolvedProgram
 
@@ -70,9 +72,11 @@ def run_program(
     engine: str = "local",
     on_problem: OnProblem = fail,
     progress: Progress = no_progress,
+    placement: Placement = NOWHERE,
+    extra: Extra = "ignore",
 ) -> Ran:
     program = runnable(program)
-    history = read_history(program, sources, on_problem, progress)
+    history = read_history(program, sources, on_problem, progress, placement=placement, extra=extra)
     tell_classes(program, history, engine)
     return run_history(program, history, course, engine)
 
@@ -109,6 +113,9 @@ def read_history(
     sources: Sequence[object],
     on_problem: OnProblem = fail,
     progress: Progress = no_progress,
+    *,
+    placement: Placement = NOWHERE,
+    extra: Extra = "ignore",
 ) -> History:
     """Detections of the subscribed classes of a program, and the events that its statements take."""
     subscribed = {
@@ -118,10 +125,9 @@ def read_history(
     }
     classes = {each.declared.name for each in program.classes}
     others = [name for name in program.consumed_types if name not in classes]
-    found = (records_of(source, on_problem=on_problem) for source in sources)
-
+    found = (records_of(s, on_problem=on_problem, placement=placement) for s in sources)
     counted = _counted(chain.from_iterable(found), progress)
-    return take_in(subscribed, counted, on_problem, others)
+    return take_in(subscribed, counted, on_problem, others, extra)
 
 
 def _counted(records: Iterable[Record], progress: Progress) -> Iterator[Record]:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from itertools import compress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cepheid.cli.options import ManyValues, PipelineFile, ProgramsIfAny, load, one_of, write_file
+from cepheid.cli.source_options import (
+    Extra,
+    Map,
+    Optional,
+    SequenceColumn,
+    TimeColumn,
+    TypeColumn,
+    Unit,
+    extra_of,
+    renaming,
+)
 from cepheid.cli.spark_options import Conf, Master, Remote, Verbose, spark_session
 from cepheid.engines.registry import DEFAULT, ENGINES
-from cepheid.errors import InputError, UsageError, error
+from cepheid.errors import CepheidWarning, InputError, UsageError, error
 
 if TYPE_CHECKING:
     from cepheid.cli.terminal.output import Output
@@ -25,7 +37,7 @@ AUTO = "auto"
 
 
 class RunCommand(ManyValues):
-    many = ("--events", "-e", "--type", "-t")
+    many = ("--events", "-e", "--type", "-t", "--map", "--optional")
 
 
 _EVENTS = typer.Option(
@@ -133,8 +145,8 @@ End = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help="When the last round is: ISO 8601 or seconds.",
-        show_default="last detection",
+        help="Up to when the clock runs, with classes when the last round is: ISO 8601 or seconds.",
+        show_default="last event",
     ),
 ]
 Window = Annotated[
@@ -171,7 +183,15 @@ def run(
     pipeline: PipelineFile = None,
     engine: Engine = None,
     type: Types = None,
+    time: TimeColumn = None,
+    unit: Unit = None,
+    map: Map = None,
+    type_column: TypeColumn = None,
+    sequence: SequenceColumn = None,
+    optional: Optional = None,
+    extra: Extra = "ignore",
     start: Start = None,
+    end: End = None,
     out: Out = "-",
     format: OutFormat = None,
     on_error: OnError = "fail",
@@ -180,7 +200,6 @@ def run(
     timed_out: TimedOut = False,
     chronon: Chronon = None,
     outages: Outages = None,
-    end: End = None,
     window: Window = "buffering",
     after_freeze: AfterFreeze = "refuse",
     outbox: OutboxFolder = None,
@@ -199,6 +218,7 @@ def run(
       cepheid run alarms.epl --events monday.jsonl
       cepheid run alarms.epl --events data/ --type Fire --out fires.csv
       cepheid run alarms.epl --events monday.jsonl --why
+      cepheid run fraud.epl --events Payment.csv --time at --map card_no=card
       cepheid run alarms.epl --events year/ --engine spark --master local[8]
       cepheid run travel.bicepl --events history.jsonl --chronon 1m
       cepheid run    all programs that cepheid.toml connects
@@ -213,6 +233,13 @@ def run(
             "--events": events,
             "--chronon": chronon,
             "--outages": outages,
+            "--time": time,
+            "--unit": unit,
+            "--map": map,
+            "--type-column": type_column,
+            "--sequence": sequence,
+            "--optional": optional,
+            "--extra": extra if extra != "ignore" else None,
             "--start": start,
             "--end": end,
             "--window": window if window != "buffering" else None,
@@ -241,17 +268,20 @@ def run(
     if not events:
         raise UsageError(error("usage", "no events are named", hint="--events FILE"))
     from cepheid import verbs
-    from cepheid.actions import RowActions, actions_of
+    from cepheid.actions import actions_of
     from cepheid.cli.action_sink import ActionSink
+    from cepheid.cli.standard_input import Feed, print_stream
     from cepheid.cli.terminal.output import FORMATS, output_of, spare, spare_inputs
     from cepheid.engines.common.table_names import is_table
     from cepheid.io import expand
+    from cepheid.io.source import placement
 
     form = None if format is None else one_of(FORMATS, format, "--format")
     skips_errors = one_of(("fail", "skip"), on_error, "--on-error") == "skip"
     drops_late = one_of(("fail", "drop"), late, "--late") == "drop"
     asked = one_of((AUTO, *ENGINES), engine or AUTO, "--engine")
-    program = load(programs)
+    place = placement(type_column, time, unit, sequence, renaming(map))
+    strict, program = extra_of(extra), load(programs)
     is_stream = events == [STANDARD_INPUT] and not program.tree.classes
     output = output_of(out, form, why=why, is_stream=is_stream)
     begin = None if start is None else time_of(start, "--start")
@@ -263,19 +293,18 @@ def run(
     spare("--record", filter(None, [record]), inputs)
     name = _engine(asked, events, runs_here=is_stream or why)
     if is_stream:
-        from cepheid.cli.standard_input import Feed, print_stream
-
-        session = verbs.open(program, start=begin, engine=name, timed_out=timed_out, why=why)
-        with ActionSink(outbox) as sink:
-            made = RowActions(program)
-            feed = Feed(
-                program,
-                session,
-                skips_errors=skips_errors,
-                drops_late=drops_late,
-                on_rows=lambda rows: sink.put(action for row in rows for action in made.of(row)),
-            )
-            print_stream(feed, chosen, output)
+        feed = Feed(
+            program,
+            verbs.open(
+                program, start=begin, engine=name, timed_out=timed_out, why=why, extra=strict
+            ),
+            skips_errors=skips_errors,
+            drops_late=drops_late,
+            placement=place,
+            until=finish,
+            optional=optional or (),
+        )
+        print_stream(feed, chosen, output, outbox)
         return
     from cepheid.cli.terminal import run_messages
     from cepheid.cli.terminal.progress import ProgressBar
@@ -287,9 +316,17 @@ def run(
                 spark_session(master=master, conf=conf, remote=remote, verbose=verbose)
             )
         progress = stack.enter_context(ProgressBar())
+        stack.enter_context(quiet())
         result = verbs.run(
             program,
             *events,
+            type=place.type,
+            time=place.time,
+            unit=place.unit,
+            sequence=place.sequence,
+            columns=place.columns,
+            optional=optional or (),
+            extra=strict,
             start=begin,
             engine=name,
             timed_out=timed_out,
@@ -308,6 +345,14 @@ def run(
     _report(result, chosen, output)
     if asked == AUTO and name != "spark":
         run_messages.on_engine(name, is_asked_for=engine is not None)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Findings about a run are printed like all others, not as warnings of Python."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CepheidWarning)
+        yield
 
 
 def _engine(asked: str, events: Sequence[str], *, runs_here: bool) -> str:
@@ -372,6 +417,7 @@ def _report(result: Result, chosen: Sequence[str], output: Output) -> None:
     write(rows, chosen, result.types, output)
     if output.is_table:
         run_messages.on_types(result.counts(), result.types, result.taken)
+    run_messages.on_notes(result.notes)
     run_messages.on_order(result.moved)
     run_messages.on_skipped(len(result.skipped), result.skipped)
     if not rows:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 
+from cepheid.actions import RowActions
+from cepheid.cli.action_sink import ActionSink
 from cepheid.cli.terminal import run_messages
 from cepheid.cli.terminal.console import err
 from cepheid.cli.terminal.diagnostics import show
 from cepheid.cli.terminal.output import Output, line_of, write
 from cepheid.core.event import Event
+from cepheid.engines.common.clock import Time
+from cepheid.engines.common.judging import missing_attributes, rules_for, unfed_types
 from cepheid.engines.common.session import Session
-from cepheid.errors import Diagnostic, InputError, LateEvent, error, reason_of
+from cepheid.errors import Diagnostic, InputError, LateEvent, Severity, error, reason_of
 from cepheid.io import Record, read_records
+from cepheid.io.source import NOWHERE, Placement
 from cepheid.verbs import Program, steps_of
 
 
@@ -27,24 +33,43 @@ class Feed:
         *,
         skips_errors: bool,
         drops_late: bool,
-        on_rows: Callable[[Sequence[Event]], None],
+        placement: Placement = NOWHERE,
+        until: Time | None = None,
+        optional: Collection[str] = (),
     ) -> None:
+        self.placement = placement
+        self.until = until  # the clock runs on to it
+        self.rules = rules_for(session.runner.program, optional)
+        self.seen: dict[str, set[str]] = {}  # attributes by type
         self.program = program
         self.session = session
         self.skips_errors = skips_errors
         self.drops_late = drops_late
-        self.on_rows = on_rows  # hears of rows before they are printed
         self.taken = 0
         self.skipped = 0
         self.dropped = 0
 
-    def rows(self) -> Iterator[Event]:
+    def rows(self, on_rows: Callable[[Sequence[Event]], None]) -> Iterator[Event]:
+        """All rows; those of an event are told before they come."""
         for record in self.records():
             rows = self.feed(record)
-            self.on_rows(rows)
+            on_rows(rows)
+            yield from rows
+        if self.until is not None:
+            rows = self.session.advance(self.until)
+            on_rows(rows)
             yield from rows
 
+    def notes(self) -> list[Diagnostic]:
+        """What there is to say of all that came; too late for an error."""
+        program = self.session.runner.program
+        missing = missing_attributes(program, self.seen, self.rules.optional)
+        warned = [replace(problem, severity=Severity.WARNING) for problem in missing]
+        return [*self.session.notes, *warned, *unfed_types(program, self.seen)]
+
     def feed(self, record: Record) -> Sequence[Event]:
+        if record.type is not None and record.type in self.session.runner.program.types:
+            self.seen.setdefault(record.type, set()).update(record.present)
         try:
             rows = self.session.feed(record)
             self.taken += record.type is not None
@@ -57,7 +82,7 @@ class Feed:
 
     def records(self) -> Iterator[Record]:
         try:
-            yield from read_records("-", on_problem=self.skip)
+            yield from read_records("-", on_problem=self.skip, placement=self.placement)
         except OSError as problem:
             fact = f"cannot read standard input: {reason_of(problem)}"
             raise InputError(error("bad-file", fact)) from None
@@ -76,24 +101,27 @@ class Feed:
             show(problems, err())
 
 
-def print_stream(feed: Feed, chosen: Sequence[str], output: Output) -> None:
+def print_stream(feed: Feed, chosen: Sequence[str], output: Output, outbox: str | None) -> None:
     """JSON Lines row by row; any other form when the input has ended."""
     found: list[Event] = []
     counts: Counter[str] = Counter()
     types = feed.session.runner.program.types
-    for row in feed.rows():
-        counts[row.type] += 1
-        if row.type not in chosen:
-            continue
-        if output.streams:
-            sys.stdout.write(line_of(row, output) + "\n")
-            sys.stdout.flush()
-        else:
-            found.append(row)
+    made = RowActions(feed.program)
+    with ActionSink(outbox) as sink:
+        for row in feed.rows(lambda rows: sink.put(a for r in rows for a in made.of(r))):
+            counts[row.type] += 1
+            if row.type not in chosen:
+                continue
+            if output.streams:
+                sys.stdout.write(line_of(row, output) + "\n")
+                sys.stdout.flush()
+            else:
+                found.append(row)
     if not output.streams:
         write(found, chosen, types, output)
     if output.is_table:
         run_messages.on_types(counts, types, feed.taken)
+    run_messages.on_notes(feed.notes())
     run_messages.on_dropped(feed.dropped)
     run_messages.on_skipped(feed.skipped)
     if not any(counts[type] for type in chosen):

@@ -23,7 +23,7 @@ from cepheid.errors import InputError, Span, error, nearest, suggest
 from cepheid.io.source import NOWHERE, SEQUENCE, Placement
 
 # The hint beside columns that no schema has.
-EXTRA = 'extra="error" refuses them'
+EXTRA = "extra='error', or --extra error, refuses them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,8 @@ class _TypeDecoder:
 def _need(column: str | None, rule: EventTime | None) -> str:
     if column is not None:
         return f"{column!r} holds the time"
-    return f"give '@time' or the attribute {rule.attribute!r}" if rule else "give '@time'"
+    named = f"give '@time' or the attribute {rule.attribute!r}" if rule else "give '@time'"
+    return f"{named}, or name its column (time=, --time)"
 
 
 def _instant(record: Record, raw: object, unit: TimeUnit) -> Instant:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TypeVar, get_args
+from typing import TypeVar, cast
 
-from cepheid.core.time import TimeUnit
+from cepheid.core.time import MICROSECONDS, TimeUnit
 from cepheid.core.types import EventTime
 from cepheid.core.values import shown
 from cepheid.errors import InputError, Span, UsageError, error, suggest
@@ -90,7 +90,7 @@ class Placement:
     def unit_of_time(self, rule: EventTime | None) -> TimeUnit:
         """What numbers in the column of the time count; an `@EventTime` attribute says it itself."""
         if self.unit is None and rule is not None and self.time == rule.attribute:
-            return rule.unit  # type: ignore[return-value]
+            return cast("TimeUnit", rule.unit)
         return self.unit or "seconds"
 
 
@@ -131,20 +131,20 @@ def source(
 def placement(
     type: str | None,
     time: str | None,
-    unit: TimeUnit | None,
+    unit: str | None,
     sequence: str | None,
     columns: Mapping[str, str] | None,
 ) -> Placement:
     """What the options of a call say; UsageError where they make no sense."""
     for option, name in (("type", type), ("time", time), ("sequence", sequence)):
         _check_column(option, name)
-    units = get_args(TimeUnit)
-    if unit is not None and unit not in units:
-        hint = suggest(str(unit), units, "units")
+    known: TimeUnit | None = next((each for each in MICROSECONDS if each == unit), None)
+    if unit is not None and known is None:
+        hint = suggest(str(unit), MICROSECONDS, "units")
         raise UsageError(error("usage", f"no time unit {shown(unit)}", hint=hint))
     _check_renaming({} if columns is None else columns)
     return Placement(
-        type=type, time=time, unit=unit, sequence=sequence, columns=dict(columns or {})
+        type=type, time=time, unit=known, sequence=sequence, columns=dict(columns or {})
     )
 
 

@@ -70,6 +70,14 @@ class _Sources:
             yield from self._of_items([source], type, place)
             return
         for name, part in source.items():
+            if part is None or isinstance(part, bool | int | float):
+                raise UsageError(
+                    error(
+                        "usage",
+                        f"a dictionary without '@type' has events by type, not {shown(part)}",
+                        hint=f"{{'@type': 'Type', '@time': ..., {name!r}: {shown(part)}}} is an event",
+                    )
+                )
             yield from self.records(part, name, place)
 
     def _of_items(
@@ -104,7 +112,8 @@ def _table(source: object) -> Any:
 
 def _is_single(source: object) -> bool:
     """Whether it can be walked through, but not in events."""
-    return isinstance(source, bytes | bytearray) or _is_a(source, "pandas", "Series")
+    is_foreign = any(_is_a(source, *each) for each in (("pandas", "Series"), ("numpy", "ndarray")))
+    return isinstance(source, bytes | bytearray) or is_foreign
 
 
 def _checked(items: Iterable[object]) -> Iterable[object]:
@@ -152,7 +161,7 @@ def _tables(
     return None
 
 
-def provided_by(sources: Iterable[object]) -> set[str]:
+def provided_by(sources: Iterable[object], default_type: str | None = None) -> set[str]:
     """The types that sources are said to hold, be there events of them or not."""
     found: set[str] = set()
     for source in sources:
@@ -161,9 +170,11 @@ def provided_by(sources: Iterable[object]) -> set[str]:
             files = _files(os.fsdecode(data), NOWHERE) or ()
             found.update(Path(file.data).stem for file in files)
         elif isinstance(data, list | tuple):
-            found |= provided_by(data)
+            found |= provided_by(data, default_type)
         elif isinstance(data, Mapping) and not isinstance(data, Event):
-            found.update(name for name in data if not name.startswith("@"))
+            found.update(name for name in data if not str(name).startswith("@"))
+        elif default_type is not None and _table(data) is not None:
+            found.add(default_type)
     return found
 
 
@@ -212,4 +223,6 @@ def _unusable(source: object) -> UsageError:
 def _described(source: object) -> str:
     if _is_a(source, "pandas", "Series"):
         return "a pandas Series"
+    if _is_a(source, "numpy", "ndarray"):
+        return "an array of NumPy"
     return f"a {type(source).__name__}" if isinstance(source, list | tuple) else shown(source)

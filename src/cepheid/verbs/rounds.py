@@ -33,9 +33,12 @@ from cepheid.core.time import Instant, Period, format_instant, parse_length
 from cepheid.core.values import shown
 from cepheid.engines.common.clock import Time, instant_of
 from cepheid.engines.common.intake import runnable
+from cepheid.engines.common.judging import Extra
+from cepheid.engines.common.notes import emit
 from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.errors import Diagnostic, InputError, LateEvent, Span, UsageError, error
 from cepheid.io import Record, fail, read_records, records_of
+from cepheid.io.source import NOWHERE, Placement
 from cepheid.program.classes import SubscribedClass
 from cepheid.program.seal import program_digest
 from cepheid.result import Result
@@ -67,6 +70,7 @@ class RoundsResult(Result):
             derived=[*actions, *derived],
             taken=ran.outcome.taken,
             skipped=skipped,
+            notes=ran.history.notes,
         )
         self.outcome: Outcome = ran.outcome
         self.classes = classes
@@ -264,6 +268,8 @@ def run_in_rounds(
     engine: str,
     on_error: Literal["fail", "skip"],
     progress: Progress = no_progress,
+    placement: Placement = NOWHERE,
+    extra: Extra = "ignore",
 ) -> RoundsResult:
     skipped: list[Diagnostic] = []
     ran = run_program(
@@ -273,7 +279,10 @@ def run_in_rounds(
         engine=engine,
         on_problem=skipped.append if on_error == "skip" else fail,
         progress=progress,
+        placement=placement,
+        extra=extra,
     )
+    emit(ran.history.notes, stacklevel=3)
     return RoundsResult(ran, skipped)
 
 

@@ -75,6 +75,8 @@ def run(
     """
     expect(program, Program, "a program", MAKE_ONE)
     choose(on_error, ("fail", "skip"), "on_error")
+    place = placement(type, time, unit, sequence, columns)
+    rules = rules_for(program.resolve(), optional, extra)
     if program.tree.classes:
         for option, is_wanted in (("why", why), ("timed_out", timed_out)):
             if is_wanted:
@@ -89,7 +91,14 @@ def run(
             after_freeze=after_freeze,
         )
         return run_in_rounds(
-            program, events, course, engine=engine, on_error=on_error, progress=progress
+            program,
+            events,
+            course,
+            engine=engine,
+            on_error=on_error,
+            progress=progress,
+            placement=place,
+            extra=rules.extra,
         )
     if chronon is not None:
         fact = "the program has no classes, and so no rounds"
@@ -99,12 +108,11 @@ def run(
         if is_wanted:
             chosen.require(offer)
     skipped: list[Diagnostic] = []
-    resolved = program.resolve()
     request = RunRequest(
-        program=resolved,
+        program=program.resolve(),
         sources=events,
-        placement=placement(type, time, unit, sequence, columns),
-        rules=rules_for(resolved, optional, extra),
+        placement=place,
+        rules=rules,
         start=None if start is None else instant_of(start),
         end=None if end is None else instant_of(end),
         timed_out=timed_out,
@@ -142,8 +150,12 @@ def open(
     engine: str = DEFAULT,
     timed_out: bool = False,
     why: bool = False,
+    extra: Extra = "ignore",
 ) -> Session:
-    """Opens a program for events one at a time; `state` goes on from what a session saved."""
+    """Opens a program for events one at a time; `state` goes on from what a session saved.
+
+    An attribute that no schema has is ignored, with a note, or with `extra="error"` refused.
+    """
     expect(program, Program, "a program", MAKE_ONE)
     chosen = engine_named(engine, Offer.SESSION)
     expect(state, bytes | None, "a saved state, which is bytes,")
@@ -152,7 +164,9 @@ def open(
         raise UsageError(error("usage", fact, hint="leave out start"))
     begin = None if start is None else instant_of(start)
     resolved = with_schemas(runnable(program.resolve()))
-    return Session(chosen.open_runner(resolved, timed_out=timed_out, why=why), begin, state)
+    rules = rules_for(resolved, extra=extra)
+    runner = chosen.open_runner(resolved, timed_out=timed_out, why=why)
+    return Session(runner, begin, state, rules.extra)
 
 
 def steps_of(program: Program, reached: Reached) -> list[Step]:

@@ -36,6 +36,12 @@ def on_order(moved: int) -> None:
         remark(f"{counted(moved, 'event')} {verb} out of order; the input was sorted by time")
 
 
+def on_notes(notes: Sequence[Diagnostic]) -> None:
+    """What there is to say of the input as a whole."""
+    sys.stdout.flush()
+    show(notes, err())
+
+
 def on_skipped(count: int, problems: Sequence[Diagnostic] = ()) -> None:
     """How many records were skipped; the first of the problems where they were not shown yet."""
     if count:

@@ -15,7 +15,7 @@ from cepheid.engines.common.judging import (
     ignored_columns,
     input_keys,
     missing_attributes,
-    null_key,
+    null_key_of,
 )
 from cepheid.errors import Diagnostic, InputError, ProgramError, Severity, error
 from cepheid.io import Decoder, Record, infer_types
@@ -151,11 +151,10 @@ class Gate:
         if missing:
             self._seen.setdefault(event.type, set()).update(record.present)
             missing.difference_update(record.present)
-        for name, use in self._keys.get(event.type, {}).items():
-            if event.values_[name] is None:
-                self._keyless.append(null_key(event.type, name, use, record.span))
-                return False
-        return True
+        keyless = null_key_of(event, self._keys, record.span)
+        if keyless is not None:
+            self._keyless.append(keyless)
+        return keyless is None
 
     def _sequence(self, record: Record, place: int) -> int:
         column = record.placement.sequence

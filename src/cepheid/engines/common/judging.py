@@ -85,9 +85,10 @@ def _missing(type: str, name: str, use: Use, others: Iterable[str]) -> Diagnosti
     )
     fact = f"no event of {type} has the attribute {name!r}, {purpose}"
     close = nearest(name, others)
-    hint = f"optional=[{name!r}] lets it be null"
+    hint = f"optional=[{name!r}], or --optional {name}, lets it be null"
     if close is not None:
-        hint = f"did you mean {close!r}? columns={{{close!r}: {name!r}}}"
+        renamed = f"columns={{{close!r}: {name!r}}}, or --map {close}={name}"
+        hint = f"did you mean {close!r}? {renamed}"
     return error("missing-attribute", fact, use.span, hint)
 
 
@@ -130,6 +131,16 @@ def null_key(type: str, name: str, use: Use, span: Span | None) -> Diagnostic:
     """An event of the input whose key is null."""
     fact = f"an event of {type} without its key: {name!r} is null"
     return error("null-key", fact, span, f"{use.statement!r} keeps events apart by it")
+
+
+def null_key_of(
+    event: Event, keys: Mapping[str, Mapping[str, Use]], span: Span | None
+) -> Diagnostic | None:
+    """What is wrong with the key of an event of the input, if that is null."""
+    for name, use in keys.get(event.type, {}).items():
+        if event.values_[name] is None:
+            return null_key(event.type, name, use, span)
+    return None
 
 
 def null_derived_keys(program: ResolvedProgram, rows: Sequence[Event]) -> Iterator[Diagnostic]:

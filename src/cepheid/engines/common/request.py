@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
@@ -54,10 +54,15 @@ class RunRequest:
             self.progress(count, None)
             yield record
 
+    @property
+    def provided(self) -> Collection[str]:
+        """The types that sources are said to hold."""
+        return provided_by(self.sources, only_input(self.program))
+
     def take_in(self) -> Intake:
         """All events, decoded and in their order."""
         intake = take_in(self.program, self.records(), self.on_problem, self.rules)
-        intake.notes += unfed_types(intake.program, {*intake.provided, *provided_by(self.sources)})
+        intake.notes += unfed_types(intake.program, {*intake.provided, *self.provided})
         intake.last = ends_at(intake.last, self.end)
         return intake
 

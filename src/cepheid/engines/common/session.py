@@ -9,11 +9,15 @@ from functools import cached_property
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant, format_instant, to_datetime
+from cepheid.core.values import shown
 from cepheid.engines.common.clock import Time, instant_of
 from cepheid.engines.common.intake import happens
+from cepheid.engines.common.judging import Extra, ignored_columns, input_keys, null_key_of
+from cepheid.engines.common.notes import emit
 from cepheid.engines.common.runners import Runner
-from cepheid.errors import InputError, LateEvent, error
+from cepheid.errors import Diagnostic, InputError, LateEvent, UsageError, error
 from cepheid.io import Decoder, Record
+from cepheid.io.records import record_from
 from cepheid.program.seal import Seal
 
 _COUNT = 8  # bytes of how many events were sent
@@ -30,9 +34,13 @@ class Session:
         runner: Runner,
         start: Instant | None = None,
         saved: bytes | None = None,
+        extra: Extra = "ignore",
     ) -> None:
+        self.notes: list[Diagnostic] = []  # what there is to say of all events so far
         self._runner = runner
-        self._decoder = Decoder(runner.program.types)
+        self._decoder = Decoder(runner.program.types, extra)
+        self._keys = input_keys(runner.program)
+        self._noted: set[str] = set()
         self._sent = 0
         if saved is not None:
             self._load(saved)
@@ -59,18 +67,18 @@ class Session:
         return f"<Session: {'not started' if clock is None else format_instant(clock)}>"
 
     def send(
-        self, type: str, values: Mapping[str, object] | None = None, time: Time | None = None
+        self,
+        type: str | Mapping[str, object],
+        values: Mapping[str, object] | None = None,
+        time: Time | None = None,
     ) -> list[Event]:
-        """An event happens. A time before the clock raises LateEvent, and nothing changes."""
-        try:
-            attributes = dict(values or {})
-        except (TypeError, ValueError):
-            fact = f"the attributes of an event are a mapping, not {values!r}"
-            raise InputError(error("bad-value", fact)) from None
-        record = Record(type, time, attributes, None)
-        event = self._decoder.decode(record, self._sent)
-        assert isinstance(event, Event)
-        return self.take(event)
+        """An event happens: a type and its attributes, or a dictionary with '@type' and '@time'.
+
+        A time before the clock raises LateEvent, and nothing changes.
+        """
+        if isinstance(type, Event):
+            return self.take(type)
+        return self.feed(_record(type, values, time))
 
     def take(self, event: Event) -> list[Event]:
         """A typed event happens."""
@@ -80,7 +88,7 @@ class Session:
 
     def feed(self, record: Record) -> list[Event]:
         """A record happens: an event, or time that passes. InputError says where it is wrong."""
-        item = self._decoder.decode(record, self._sent)
+        item = self._decoded(record)
         try:
             if isinstance(item, Event):
                 return self.take(item) if happens(item) else self._runner.pass_time(item.instant)
@@ -88,6 +96,19 @@ class Session:
         except LateEvent as late:
             placed = (replace(problem, span=record.span) for problem in late.diagnostics)
             raise LateEvent(*placed) from None
+
+    def _decoded(self, record: Record) -> Event | Instant:
+        item = self._decoder.decode(record, self._sent)
+        if isinstance(item, Event):
+            keyless = null_key_of(item, self._keys, record.span)
+            if keyless is not None and happens(item):
+                raise InputError(keyless)
+            ignored = self._decoder.ignored.get(item.type)
+            if ignored and item.type not in self._noted:
+                self._noted.add(item.type)
+                self.notes.append(ignored_columns(item.type, ignored))
+                emit(self.notes[-1:])
+        return item
 
     def advance(self, time: Time) -> list[Event]:
         """Time passes, up to and including an instant."""
@@ -105,3 +126,25 @@ class Session:
     @cached_property
     def _seal(self) -> Seal:
         return Seal("session", "1", self._runner.program)
+
+
+_FORMS = "send('Type', {...}, time=...) or send({'@type': 'Type', '@time': ..., ...})"
+
+
+def _record(type: object, values: object, time: Time | None) -> Record:
+    """What `send` was given; UsageError or InputError where it is no event."""
+    if isinstance(type, Mapping):
+        if values is not None or time is not None:
+            fact = "a dictionary is the whole event: '@time' and attributes stand in it"
+            raise UsageError(error("usage", fact, hint=_FORMS))
+        try:
+            return record_from(type, None)
+        except ValueError as problem:
+            raise InputError(error("bad-line", str(problem))) from None
+    if not isinstance(type, str):
+        fact = f"{shown(type)} is neither an event type nor a dictionary"
+        raise UsageError(error("usage", fact, hint=_FORMS))
+    if values is not None and not isinstance(values, Mapping):
+        fact = f"the attributes of an event are a dictionary, not {shown(values)}"
+        raise InputError(error("bad-value", fact, hint=_FORMS))
+    return Record(type, time, dict(values or {}), None)

@@ -17,7 +17,7 @@ def typed_by_tables(program: ResolvedProgram, sources: Sequence[Table]) -> Resol
     unknown = {name for name, type in program.types.items() if type.is_open}
     found: dict[str, EventType] = {}
     for source in sources if unknown else ():
-        type = found_type(source.data, source.type, unknown)
+        type = found_type(source.data, source.type, unknown, source.placement)
         if type is not None and found.setdefault(type.name, type) != type:
             refuse(f"several tables of {type.name}")
     return with_types(program, found) if found else program

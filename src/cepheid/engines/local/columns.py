@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -13,14 +13,31 @@ import pyarrow as pa
 from cepheid.core.time import Instant
 from cepheid.core.types import EventType
 from cepheid.engines.common.clock import starts_at
+from cepheid.engines.common.judging import (
+    STRICT,
+    Rules,
+    ignored_columns,
+    input_keys,
+    missing_attributes,
+    unfed_types,
+)
 from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.engines.common.runners import Runner
 from cepheid.engines.common.table_types import typed_by_tables
-from cepheid.errors import Severity
+from cepheid.errors import Diagnostic, InputError, Severity
 from cepheid.io.arrow import arrow_type, is_stored
 from cepheid.io.columns.exact import Array, NeedsRecords, Words
-from cepheid.io.columns.reading import at_once, batches_of, event_columns, pieces_of, read_piece
+from cepheid.io.columns.reading import (
+    ColumnRules,
+    Facts,
+    at_once,
+    batches_of,
+    event_columns,
+    pieces_of,
+    read_piece,
+)
 from cepheid.io.rows import RowColumns, RowTable
+from cepheid.io.source import SEQUENCE
 from cepheid.io.sources import Table
 from cepheid.matcher.columns.texts import encoded
 from cepheid.matcher.gaps import left_to_reference
@@ -50,6 +67,7 @@ class ColumnIntake:
     first: Instant | None
     last: Instant | None
     moved: int  # events that were not in the order of their times
+    notes: Sequence[Diagnostic] = ()
 
 
 def _can_run(program: ResolvedProgram) -> bool:
@@ -69,7 +87,11 @@ def _can_run(program: ResolvedProgram) -> bool:
 
 
 def take_in_columns(
-    program: ResolvedProgram, sources: Sequence[Table], progress: Progress = no_progress
+    program: ResolvedProgram,
+    sources: Sequence[Table],
+    rules: Rules = STRICT,
+    progress: Progress = no_progress,
+    provided: Collection[str] = (),
 ) -> ColumnIntake | None:
     """All events of files and tables; None where the program or some of them needs records."""
     batches: list[pa.RecordBatch] = []
@@ -78,19 +100,37 @@ def take_in_columns(
         program = typed_by_tables(program, sources)
         if not _can_run(program):
             return None
-        layout = _Layout(program)
-        for batch in _read_all(sources, layout):
+        layout = _Layout(program, sources)
+        rule = ColumnRules(keys=input_keys(program), extra=rules.extra)
+        for batch in _read_all(sources, layout, rule):
             batches.append(batch)
             count += len(batch)
             progress(count, None)
+        notes = _judged(program, rule.facts, rules, provided)
     except NeedsRecords:
         return None
-    return _sorted(program, pa.Table.from_batches(batches, layout.schema).unify_dictionaries())
+    events = pa.Table.from_batches(batches, layout.schema).unify_dictionaries()
+    return replace(_sorted(program, events), notes=notes)
 
 
-def _read_all(sources: Sequence[Table], layout: _Layout) -> Iterator[pa.RecordBatch]:
+def _judged(
+    program: ResolvedProgram, facts: Facts, rules: Rules, provided: Collection[str]
+) -> list[Diagnostic]:
+    """What there is to say of all tables; InputError where no event has an attribute."""
+    if problems := missing_attributes(program, facts.names, rules.optional):
+        raise InputError(*problems)
+    for type, keys in input_keys(program).items():
+        if not facts.names.get(type, keys.keys()) >= keys.keys():
+            raise NeedsRecords("events without a key")
+    notes = [ignored_columns(type, names) for type, names in facts.ignored.items()]
+    return [*notes, *unfed_types(program, {*facts.names, *provided})]
+
+
+def _read_all(
+    sources: Sequence[Table], layout: _Layout, rules: ColumnRules
+) -> Iterator[pa.RecordBatch]:
     """The batches of all parts in their order; several parts of files are read at once."""
-    reads = [read for source in sources for read in _reads(source, layout.program.types)]
+    reads = [read for source in sources for read in _reads(source, layout.program.types, rules)]
 
     def arranged(read: _Read) -> list[pa.RecordBatch]:
         return list(map(layout.arrange, read()))
@@ -101,35 +141,42 @@ def _read_all(sources: Sequence[Table], layout: _Layout) -> Iterator[pa.RecordBa
         yield from batches
 
 
-def _reads(source: Table, types: Mapping[str, EventType]) -> Iterator[_Read]:
+def _reads(source: Table, types: Mapping[str, EventType], rules: ColumnRules) -> Iterator[_Read]:
     """What there is to do for a source, part by part."""
+    place = source.placement
     if isinstance(source.data, str):
-        for piece in pieces_of(source.data):
-            yield partial(read_piece, piece, types)
+        for piece in pieces_of(source.data, placement=place):
+            yield partial(read_piece, piece, types, rules)
         return
-    for batch in batches_of(source.data):
-        yield partial(_event_columns, batch, source.type, types)
+    rules = replace(rules, placement=place)
+    for batch in batches_of(source.data, place):
+        yield partial(_event_columns, batch, source.type, types, rules)
 
 
 def _event_columns(
-    batch: pa.RecordBatch, type: str | None, types: Mapping[str, EventType]
+    batch: pa.RecordBatch, type: str | None, types: Mapping[str, EventType], rules: ColumnRules
 ) -> Iterator[pa.RecordBatch]:
-    yield event_columns(batch, type, types, encode=encoded)
+    yield event_columns(batch, type, types, encode=encoded, rules=rules)
 
 
 class _Layout:
     """Arranges columns of events as operators expect them."""
 
-    def __init__(self, program: ResolvedProgram) -> None:
+    def __init__(self, program: ResolvedProgram, sources: Sequence[Table] = ()) -> None:
         self.program = program
+        ordered = {source.placement.sequence is not None for source in sources}
+        if len(ordered) > 1:
+            raise NeedsRecords("tables with an order beside others")
         self._columns = columns_of(program)
         self._types = {c.name: arrow_type(c.data_type, program.types) for c in self._columns}
-        head = [("@type", pa.dictionary(pa.int32(), pa.string())), ("@time", pa.int64())]
-        self.schema = pa.schema([*head, *self._types.items()])
+        head = {"@type": pa.dictionary(pa.int32(), pa.string()), "@time": pa.int64()}
+        head |= {SEQUENCE: pa.int64()} if True in ordered else {}
+        self._head = tuple(head)
+        self.schema = pa.schema([*head.items(), *self._types.items()])
 
     def arrange(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         columns = [self._values(column, batch) for column in self._columns]
-        head = [batch.column("@type"), batch.column("@time")]
+        head = [batch.column(name) for name in self._head]
         return pa.RecordBatch.from_arrays([*head, *columns], schema=self.schema)
 
     def _values(self, column: Column, batch: pa.RecordBatch) -> Array:
@@ -146,12 +193,17 @@ def _sorted(program: ResolvedProgram, events: pa.Table) -> ColumnIntake:
     instants: Words = events["@time"].to_numpy()
     moved = _out_of_order(instants)
     first, last = _ends(instants, in_order=not moved)
-    events = events.append_column("@sequence", pa.array(np.arange(len(instants))))
+    has_sequences = SEQUENCE in events.schema.names
+    if not has_sequences:
+        events = events.append_column(SEQUENCE, pa.array(np.arange(len(instants))))
     if events["@type"].null_count:
         events = events.filter(events["@type"].is_valid())
         instants = events["@time"].to_numpy()
         moved = _out_of_order(instants)
-    if moved:
+    if has_sequences:
+        order: Words = np.lexsort((events[SEQUENCE].to_numpy(), instants))
+        events = events.combine_chunks().take(order)
+    elif moved:
         events = events.combine_chunks().take(np.argsort(instants, kind="stable"))
     return ColumnIntake(program, events, first, last, moved)
 

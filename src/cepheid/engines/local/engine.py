@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from cepheid.engines.common.clock import ends_at
 from cepheid.engines.common.gaps import no_gaps
 from cepheid.engines.common.intake import are_small
+from cepheid.engines.common.judging import only_input
 from cepheid.engines.common.request import Outcome, RunRequest
 from cepheid.engines.common.runners import Reference, Runner, run_through
 from cepheid.io.sources import tables_of
@@ -39,18 +43,22 @@ def _in_columns(request: RunRequest) -> Outcome | None:
     None where it takes records: for sources that have no columns, programs that the matcher leaves to
     the reference semantics, and whatever there is to say about a single event.
     """
-    tables = tables_of(request.sources)
+    tables = tables_of(request.sources, request.placement, only_input(request.program))
     if not tables or are_small(tables):
         return None
     from cepheid.engines.local import columns
 
-    intake = columns.take_in_columns(request.program, tables, request.progress)
+    intake = columns.take_in_columns(
+        request.program, tables, request.rules, request.progress, request.provided
+    )
     if intake is None:
         return None
+    intake = replace(intake, last=ends_at(intake.last, request.end))
     return Outcome(
         program=intake.program,
         rows=columns.run_columns(intake, request.start, request.progress),
         taken=intake.events.num_rows,
         moved=intake.moved,
+        notes=intake.notes,
         reached=lambda: columns.counted(intake, request.start).reached(),
     )

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from cepheid.core.time import SECOND
+from cepheid.core.time import MICROSECONDS, TimeUnit
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
 from cepheid.core.values import number_from
 from cepheid.io.columns.exact import EXACT, INSTANT, Array, refuse, stored, timestamp_type
@@ -24,7 +24,10 @@ _PARSING = pa_csv.ParseOptions(newlines_in_values=False)
 
 
 def cell_columns(
-    data: bytes, header: Sequence[str], attributes: Mapping[str, DataType]
+    data: bytes,
+    header: Sequence[str],
+    attributes: Mapping[str, DataType],
+    unit: TimeUnit = "seconds",
 ) -> pa.Table:
     """Rows of a file with that header as a table; what is no attribute remains text."""
     _check_text(data)
@@ -38,9 +41,11 @@ def cell_columns(
         table = _parse(data, header, types)
     except pa.ArrowInvalid:  # perhaps whole numbers that are written as 5.0
         table = _parse(data, header, types | dict.fromkeys(whole, pa.float64()))
-    return pa.table(
-        {n: _settled(table[n].combine_chunks(), n, attributes.get(n), data) for n in header}
-    )
+    columns = {n: table[n].combine_chunks() for n in header}
+    found = {n: _settled(array, attributes.get(n), data) for n, array in columns.items()}
+    if "@time" in found and pa.types.is_floating(found["@time"].type):
+        found["@time"] = _instants(found["@time"], MICROSECONDS[unit])
+    return pa.table(found)
 
 
 def types_in(data: bytes, header: Sequence[str]) -> list[str]:
@@ -189,9 +194,7 @@ def _time_type(header: Sequence[str], data: bytes) -> pa.DataType:
     return pa.float64()
 
 
-def _settled(array: Array, name: str, type: DataType | None, data: bytes) -> Array:
-    if name == "@time" and pa.types.is_floating(array.type):
-        return _seconds(array)
+def _settled(array: Array, type: DataType | None, data: bytes) -> Array:
     if type in (FLOAT, DOUBLE):
         _check_doubles(array)
     elif type == STRING and b'""""""' in data:  # two quotes stand for the empty string
@@ -199,12 +202,12 @@ def _settled(array: Array, name: str, type: DataType | None, data: bytes) -> Arr
     return array
 
 
-def _seconds(array: Array) -> Array:
-    seconds = _filled(array)
-    if not (np.abs(seconds) < EXACT // SECOND).all():  # whole numbers are not to be rounded
+def _instants(array: Array, unit: int) -> Array:
+    counts = _filled(array)
+    if not (np.abs(counts) < EXACT // unit).all():  # whole numbers are not to be rounded
         refuse("times far away")
     mask = array.is_null().to_numpy(zero_copy_only=False)
-    return pa.array(np.rint(seconds * SECOND).astype(np.int64), mask=mask).cast(INSTANT)
+    return pa.array(np.rint(counts * unit).astype(np.int64), mask=mask).cast(INSTANT)
 
 
 def _check_doubles(array: Array) -> None:

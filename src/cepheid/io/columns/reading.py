@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, TypeAlias, TypeVar, cast
+from typing import IO, Any, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -25,8 +25,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cepheid.core.time import TimeUnit
-from cepheid.core.types import BOOLEAN, DataType, EventTime, EventType
-from cepheid.io.arrow import series_array
+from cepheid.core.types import BOOLEAN, LONG, DataType, EventTime, EventType
+from cepheid.io.arrow import series_array, with_time_index
 from cepheid.io.columns.csv import cell_columns, check_quotes, types_in
 from cepheid.io.columns.exact import (
     Array,
@@ -40,6 +40,7 @@ from cepheid.io.columns.exact import (
 from cepheid.io.encode import MARKS
 from cepheid.io.jsonl import BYTE_ORDER_MARK
 from cepheid.io.read import COLUMNAR
+from cepheid.io.source import NOWHERE, SEQUENCE, TIME, TYPE, Placement
 
 Found = TypeVar("Found")
 Encode: TypeAlias = Callable[[Array], Array]
@@ -61,6 +62,7 @@ class Piece:
     begin: int  # of bytes in CSV, of row groups in Parquet
     end: int
     header: tuple[str, ...] | None = None  # the columns of CSV
+    placement: Placement = NOWHERE
 
     @property
     def type(self) -> str:
@@ -68,7 +70,7 @@ class Piece:
         return Path(self.path).stem
 
 
-def pieces_of(path: str | Path, size: int = PIECE) -> list[Piece]:
+def pieces_of(path: str | Path, size: int = PIECE, placement: Placement = NOWHERE) -> list[Piece]:
     """A file in pieces of about so many bytes; they end where lines or row groups do."""
     suffix = Path(path).suffix.lower()
     if suffix not in COLUMNAR:
@@ -76,17 +78,48 @@ def pieces_of(path: str | Path, size: int = PIECE) -> list[Piece]:
     with reading():
         if os.path.getsize(path) == 0:
             return []
-        return _lines(str(path), size) if suffix == ".csv" else _row_groups(str(path), size)
+        pieces = _lines(str(path), size) if suffix == ".csv" else _row_groups(str(path), size)
+    return [replace(piece, placement=placement) for piece in pieces]
 
 
-def read_piece(piece: Piece, types: Mapping[str, EventType]) -> Iterator[pa.RecordBatch]:
+def read_piece(
+    piece: Piece, types: Mapping[str, EventType], rules: ColumnRules | None = None
+) -> Iterator[pa.RecordBatch]:
     """The events of a piece of the program's types, in the columns of `event_columns`."""
     with reading():
+        rules = replace(rules or ColumnRules(), placement=piece.placement)
         if piece.header is None:
             batches = _read_groups(piece)
         else:
-            batches = _read_text(bytes_of(piece), piece.header, piece.type, types)
-        yield from _numbered(batches, piece.type, types)
+            header = _placed(piece.header, piece.placement, types)
+            batches = _read_text(bytes_of(piece), header, piece.type, types, piece.placement)
+            rules = replace(rules, placement=_known_by_mark(piece.placement))
+        yield from _numbered(batches, piece.type, types, rules)
+
+
+def _known_by_mark(placement: Placement) -> Placement:
+    """The same of a table whose columns have the names that readers know."""
+    return Placement(
+        type=placement.type and TYPE,
+        time=placement.time and TIME,
+        sequence=placement.sequence and SEQUENCE,
+    )
+
+
+def _placed(
+    header: Sequence[str], placement: Placement, types: Mapping[str, EventType]
+) -> tuple[str, ...]:
+    """The header by the names that readers know, where no column stands for two things."""
+    if not placement:
+        return tuple(header)
+    marks = {placement.type: TYPE, placement.time: TIME, placement.sequence: SEQUENCE}
+    is_attribute = any(
+        type.find(name) is not None for type in types.values() for name in placement.used
+    )
+    if not placement.used <= set(header) or is_attribute:
+        refuse("columns that are missing, or attributes as well")
+    names = [marks.get(name) or placement.columns.get(name, name) for name in header]
+    return tuple(names) if len(set(names)) == len(names) else refuse("columns of one name")
 
 
 def read_text(text: bytes, name: str, types: Mapping[str, EventType]) -> Iterator[pa.RecordBatch]:
@@ -94,15 +127,20 @@ def read_text(text: bytes, name: str, types: Mapping[str, EventType]) -> Iterato
     with reading():
         file = BytesIO(text)
         header = _header(file)
-        yield from _numbered(_read_text(file.read(), header, name, types), name, types)
+        yield from _numbered(
+            _read_text(file.read(), header, name, types), name, types, ColumnRules()
+        )
 
 
 def _numbered(
-    batches: Iterable[pa.RecordBatch], name: str, types: Mapping[str, EventType]
+    batches: Iterable[pa.RecordBatch],
+    name: str,
+    types: Mapping[str, EventType],
+    rules: ColumnRules,
 ) -> Iterator[pa.RecordBatch]:
     place = 0
     for batch in batches:
-        yield event_columns(batch, name, types, place)
+        yield event_columns(batch, name, types, place, rules=rules)
         place += len(batch)
 
 
@@ -155,11 +193,18 @@ def _header(file: IO[bytes]) -> tuple[str, ...]:
 
 
 def _read_text(
-    data: bytes, header: Sequence[str], name: str, types: Mapping[str, EventType]
+    data: bytes,
+    header: Sequence[str],
+    name: str,
+    types: Mapping[str, EventType],
+    placement: Placement = NOWHERE,
 ) -> Iterator[pa.RecordBatch]:
     if data.lstrip(b"\r\n"):
-        attributes = _attributes(data, header, name, types)
-        yield from cell_columns(data, header, attributes).to_batches()
+        attributes = dict(_attributes(data, header, name, types))
+        if placement.sequence is not None:
+            attributes[SEQUENCE] = LONG
+        unit = placement.unit or "seconds"
+        yield from cell_columns(data, header, attributes, unit).to_batches()
 
 
 def bytes_of(piece: Piece) -> bytes:
@@ -211,17 +256,18 @@ def _read_groups(piece: Piece) -> Iterator[pa.RecordBatch]:
 # Tables ---------------------------------------------------------------------------------------
 
 
-def batches_of(table: Any) -> list[pa.RecordBatch]:
+def batches_of(table: Any, placement: Placement = NOWHERE) -> list[pa.RecordBatch]:
     """The rows of a table of Arrow or of a pandas frame, in which NaN is null."""
-    return arrow_table(table).to_batches()
+    return arrow_table(table, placement).to_batches()
 
 
-def arrow_table(table: Any) -> pa.Table:
+def arrow_table(table: Any, placement: Placement = NOWHERE) -> pa.Table:
     """A table, a batch or a frame as a table of Arrow."""
     if isinstance(table, pa.RecordBatch):
         return pa.Table.from_batches([table])
     if isinstance(table, pa.Table):
         return table
+    table = with_time_index(table, placement)
     arrays = [series_array(table.iloc[:, place]) for place in range(table.shape[1])]
     if any(array is None for array in arrays):
         refuse("objects of several kinds")
@@ -231,25 +277,50 @@ def arrow_table(table: Any) -> pa.Table:
 # Events ---------------------------------------------------------------------------------------
 
 
+@dataclass(slots=True)
+class Facts:
+    """What tables have beside events of each type: columns, and those of them that are ignored."""
+
+    names: dict[str, set[str]] = field(default_factory=dict)
+    ignored: dict[str, dict[str, None]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRules:
+    """What tables have where, what is null in no event, and whether columns may be ignored."""
+
+    placement: Placement = NOWHERE
+    keys: Mapping[str, Collection[str]] = field(default_factory=dict)  # by type
+    extra: Literal["ignore", "error"] = "ignore"
+    facts: Facts = field(default_factory=Facts)  # are added to
+
+
+_PLAIN = ColumnRules()
+
+
 def event_columns(
     batch: pa.RecordBatch,
     name: str | None,
     types: Mapping[str, EventType],
     place: int = 0,
     encode: Encode = pc.dictionary_encode,
+    rules: ColumnRules = _PLAIN,
 ) -> pa.RecordBatch:
     """The rows of a table as events, of the type that they name, else of the given one.
 
     The columns are '@type' (null where a row only lets time pass), '@time' (microseconds since the
-    epoch), '@place' (numbers from `place` on) and the attributes that there are, each as
-    `io.arrow.arrow_type` stores it, null in rows of types without it. `encode` is a quicker way to
-    what Arrow's `dictionary_encode` gives, if there is one.
+    epoch), '@place' (numbers from `place` on), '@sequence' where a column orders events, and the
+    attributes that there are, each as `io.arrow.arrow_type` stores it, null in rows of types without
+    it. `encode` is a quicker way to what Arrow's `dictionary_encode` gives, if there is one.
     """
     if len(set(batch.schema.names)) < batch.num_columns:
         refuse("columns of one name")
     with reading():
-        rows = _Rows(batch, name, types, encode)
-        found = {n: rows.attribute(n) for n in batch.schema.names if n not in META}
+        sequence = rules.placement.sequence
+        batch = _arranged(batch, rules.placement)
+        rows = _Rows(batch, name, types, encode, rules)
+        meta = META if sequence is None else (*META, SEQUENCE)
+        found = {n: rows.attribute(n) for n in batch.schema.names if n not in meta}
         attributes = {n: array for n, array in found.items() if array is not None}
         columns = {
             "@type": rows.type_names(),
@@ -257,7 +328,30 @@ def event_columns(
             "@place": pa.array(np.arange(place, place + len(batch))),
             **attributes,
         }
+        if sequence is not None:
+            columns[SEQUENCE] = _sequences(batch.column(SEQUENCE))
+        rows.check_keys(attributes)
+        rows.note_names()
         return pa.RecordBatch.from_pydict(columns)
+
+
+def _arranged(batch: pa.RecordBatch, placement: Placement) -> pa.RecordBatch:
+    if not placement:
+        return batch
+    names = batch.schema.names
+    if not placement.used <= set(names):
+        refuse("columns that are missing")
+    try:
+        found = placement.arranged(dict(zip(names, batch.columns, strict=True)))
+    except ValueError as problem:
+        refuse(str(problem))
+    return pa.RecordBatch.from_arrays(list(found.values()), names=list(found))
+
+
+def _sequences(array: Array) -> Array:
+    if array.null_count:
+        refuse("events without a place")
+    return attribute(array, LONG)
 
 
 class _Rows:
@@ -269,8 +363,10 @@ class _Rows:
         name: str | None,
         types: Mapping[str, EventType],
         encode: Encode,
+        rules: ColumnRules,
     ) -> None:
         self._batch = batch
+        self._rules = rules
         self._has_types = "@type" in batch.schema.names
         self._encoded = self._encode(name, encode)
         names = self._encoded.dictionary.to_pylist()
@@ -304,22 +400,55 @@ class _Rows:
         array: Array = self._batch.column(name)
         found = {number: type.find(name) for number, type in self._types.items()}
         owners = [number for number, type in found.items() if type is not None]
-        if len(owners) < len(found) or self._has_pauses:
-            if not self._has_types:
-                refuse(f"no attribute {name}")
-            nulls = array.is_null().to_numpy(zero_copy_only=False)
-            if not nulls[~np.isin(self._codes, owners)].all():
-                refuse(f"values of {name} beside types without it")
+        if (
+            len(owners) < len(found) or self._has_pauses
+        ) and name not in self._rules.placement.used:
+            self._ignore(name, array, [number for number in found if number not in owners])
         kinds = {type for type in found.values() if type is not None}
         if len(kinds) > 1:
             refuse(f"attributes {name} of several types")
         return attribute(array, kinds.pop()) if kinds else None
 
+    def _ignore(self, name: str, array: Array, others: Sequence[int]) -> None:
+        """A column that some types do not have; null beside them, it belongs to the others."""
+        strangers = others
+        if self._has_types:
+            given = self._codes[array.is_valid().to_numpy(zero_copy_only=False)]
+            strangers = [number for number in (*others, _NO_TYPE) if (given == number).any()]
+        if strangers and (self._rules.extra == "error" or _NO_TYPE in strangers):
+            refuse(f"values of {name} beside types without it")
+        for number in strangers:
+            self._rules.facts.ignored.setdefault(self._types[number].name, {})[name] = None
+
+    def check_keys(self, attributes: Mapping[str, Array]) -> None:
+        """No event has a key that is null; where there is no such column at all, others say so."""
+        for number, type in self._types.items():
+            for name in self._rules.keys.get(type.name, ()):
+                array = attributes.get(name)
+                if array is not None and array.null_count:
+                    nulls = array.is_null().to_numpy(zero_copy_only=False)
+                    if len(self._types) == 1 or nulls[self._codes == number].any():
+                        refuse(f"events without the key {name}")
+
+    def note_names(self) -> None:
+        """Keeps in mind which columns there are."""
+        for type in self._types.values():
+            self._rules.facts.names.setdefault(type.name, set()).update(self._batch.schema.names)
+
     def instants(self, attributes: Mapping[str, Array]) -> Words:
         """When each row happens: as an attribute says where a type has a rule for it, else '@time'."""
+        placement = self._rules.placement
         rules: dict[EventTime | None, list[int]] = {None: [_NO_TYPE]} if self._has_pauses else {}
         for number, type in self._types.items():
-            rules.setdefault(type.time, []).append(number)
+            rule = type.time
+            if placement.time is not None and rule is not None:
+                given = attributes.get(rule.attribute)
+                if given is None or given.null_count:
+                    refuse("an attribute that the time has to fill")
+                rule = (
+                    None if placement.unit_of_time(rule) == placement.unit_of_time(None) else rule
+                )
+            rules.setdefault(rule, []).append(number)
         if len(rules) == 1:
             return self._by_rule(next(iter(rules)), attributes, None)
         found = np.zeros(len(self._batch), dtype=np.int64)
@@ -331,7 +460,8 @@ class _Rows:
     def _by_rule(
         self, rule: EventTime | None, attributes: Mapping[str, Array], mine: Array | None
     ) -> Words:
-        name, unit = ("@time", "seconds") if rule is None else (rule.attribute, rule.unit)
+        default = self._rules.placement.unit or "seconds"
+        name, unit = ("@time", default) if rule is None else (rule.attribute, rule.unit)
         columns = self._batch.schema.names if rule is None else attributes
         if name not in columns:
             refuse("events without a time")

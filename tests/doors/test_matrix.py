@@ -1,0 +1,190 @@
+"""Every rule for what comes in gives the same on every door of this process."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import cepheid as cep
+from tests.doors.cases import CASES, Case, Row, program_of
+
+Door = Callable[[Mapping[str, Sequence[Row]], Path], object]
+
+
+def names_of(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def lines(rows: Mapping[str, Sequence[Row]]) -> list[dict[str, Any]]:
+    return [{"@type": type, **row} for type, each in rows.items() for row in each]
+
+
+def dictionaries(rows: Mapping[str, Sequence[Row]], _folder: Path) -> object:
+    return lines(rows)
+
+
+def by_type(rows: Mapping[str, Sequence[Row]], _folder: Path) -> object:
+    return {type: list(each) for type, each in rows.items()}
+
+
+def jsonl(rows: Mapping[str, Sequence[Row]], folder: Path) -> object:
+    file = folder / "events.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines(rows)))
+    return file
+
+
+def csv_text(rows: Sequence[Row]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names_of(rows) or ["@time"], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({n: "" if v is None else v for n, v in row.items()} for row in rows)
+    return text.getvalue()
+
+
+def csv_files(rows: Mapping[str, Sequence[Row]], folder: Path) -> object:
+    files = [folder / f"{type}.csv" for type in rows]
+    for file, each in zip(files, rows.values(), strict=True):
+        file.write_text(csv_text(each))
+    return files
+
+
+def one_csv(rows: Mapping[str, Sequence[Row]], folder: Path) -> object:
+    (folder / "all.csv").write_text(csv_text(lines(rows)))
+    return folder / "all.csv"
+
+
+def table(rows: Sequence[Row]) -> pa.Table:
+    names = names_of(rows)
+    return pa.table({name: column([row.get(name) for row in rows]) for name in names})
+
+
+def column(values: list[Any]) -> Any:
+    try:
+        return pa.array(values)
+    except pa.ArrowException:  # numbers beside texts
+        return pa.array([None if value is None else str(value) for value in values])
+
+
+def frame(rows: Sequence[Row]) -> pd.DataFrame:
+    return pd.DataFrame([dict(row) for row in rows], columns=names_of(rows))
+
+
+def arrow_tables(rows: Mapping[str, Sequence[Row]], _folder: Path) -> object:
+    return {type: table(each) for type, each in rows.items()}
+
+
+def frames(rows: Mapping[str, Sequence[Row]], _folder: Path) -> object:
+    return {type: frame(each) for type, each in rows.items()}
+
+
+def one_frame(rows: Mapping[str, Sequence[Row]], _folder: Path) -> object:
+    return frame(lines(rows))
+
+
+def parquet_files(rows: Mapping[str, Sequence[Row]], folder: Path) -> object:
+    files = [folder / f"{type}.parquet" for type in rows]
+    for file, each in zip(files, rows.values(), strict=True):
+        pq.write_table(table(each), file)
+    return files
+
+
+DOORS: dict[str, Door] = {
+    door.__name__: door
+    for door in (
+        dictionaries,
+        by_type,
+        jsonl,
+        csv_files,
+        one_csv,
+        arrow_tables,
+        frames,
+        one_frame,
+        parquet_files,
+    )
+}
+# What a table as a whole says, a file of lines says of its first line.
+OF_TABLES = {"two columns are one attribute": "bad-file"}
+
+
+@pytest.fixture(params=[True, False], ids=["columns", "records"])
+def in_columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Small files are read in records; here in columns, too, and tables in records."""
+    size = 0 if request.param else 1 << 60
+    monkeypatch.setattr("cepheid.engines.common.intake.SMALL", size)
+    if not request.param:
+        monkeypatch.setattr("cepheid.engines.local.engine.are_small", lambda _: True)
+    return bool(request.param)
+
+
+@pytest.mark.usefixtures("in_columns")
+@pytest.mark.parametrize("door", DOORS.values(), ids=list(DOORS))
+def test_every_rule_gives_the_same_on_every_door(door: Door, tmp_path: Path) -> None:
+    wrong = []
+    for number, case in enumerate(CASES):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        expected = expectation(case, door)
+        found = outcome(case, door(case.rows, folder), case.options)
+        if found != expected:
+            wrong.append(f"{case.name}:\n  found    {found}\n  expected {expected}")
+        if case.skipped is not None:
+            skipped = left_out(case, door(case.rows, folder))
+            if skipped != case.skipped:
+                wrong.append(f"{case.name}: skipped {skipped}, not {case.skipped}")
+    assert not wrong, "\n".join(wrong)
+
+
+def expectation(case: Case, door: Door) -> object:
+    if not isinstance(case.expected, str):
+        return list(case.expected), case.notes, True
+    is_table = door not in (dictionaries, by_type, jsonl)
+    code = OF_TABLES.get(case.name, case.expected) if is_table else case.expected
+    return code, case.row, True
+
+
+def outcome(case: Case, source: object, options: Mapping[str, Any]) -> object:
+    """Times and values of rows and the codes of notes; or the code of the error and its row."""
+    sources = (
+        source if isinstance(source, list) and source and isinstance(source[0], Path) else [source]
+    )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cep.CepheidWarning)
+            result = cep.run(program_of(case), *sources, **options)
+    except cep.CepheidError as refused:
+        problem = refused.diagnostics[0]
+        row = row_of(problem) if case.row is not None else None
+        return problem.code, row, case.said in str(problem)
+    shown = [row for row in result if row.type not in ("All", "Owner")]
+    rows = [(round(row.instant / 1e6), *row.values()) for row in shown]
+    text = "\n".join(map(str, result.notes))
+    codes = None if case.notes is None else tuple(note.code for note in result.notes)
+    return rows, codes, case.said in text
+
+
+def row_of(problem: cep.Diagnostic) -> int | None:
+    """The row in its source; in CSV there is a line before it."""
+    if problem.span is None:
+        return None
+    is_csv = (problem.span.file or "").endswith(".csv")
+    return max(1, problem.span.line - is_csv)
+
+
+def left_out(case: Case, source: object) -> tuple[str, ...]:
+    sources = (
+        source if isinstance(source, list) and source and isinstance(source[0], Path) else [source]
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cep.CepheidWarning)
+        result = cep.run(program_of(case), *sources, **case.options, on_error="skip")
+    return tuple(problem.code for problem in result.skipped)
