@@ -19,12 +19,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import to_instant
+from cepheid.engines.common.judging import input_keys
 from cepheid.expr.values import sort_key
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree
 from cepheid.semantics.machine import Machine
 from tests.conformance.packs import renamed
 from tests.effort import examples
+from tests.semantics.drive import resolved
 from tests.semantics.generators import ALL, programs, streams
 
 

@@ -238,7 +238,7 @@ def test_frames_are_asked_for_their_types(spark: SparkSession) -> None:
     ("columns", "fact"),
     [
         ("1 as `@time`, 2147483648L as v", "bad-value.*attribute 'v': 2147483648 is not int"),
-        ("'soon' as `@time`, 1 as v", "bad-time.*soon is not a time"),
+        ("'soon' as `@time`, 1 as v", "bad-time.*'soon' is not an ISO 8601 time"),
         ("cast(null as timestamp) as `@time`, 1 as v", "missing-time"),
     ],
 )

@@ -269,11 +269,12 @@ def _extra_columns(
     used = {source.placement.columns.get(n, n) for n in source.placement.used}
     given = dict.fromkeys(n for type in types for n in source.names_for(type.name))
     extra = [n for n in given if n not in known | used and not n.startswith("@")]
+    owners = " and ".join(type.name for type in types)
     if extra and rules.extra == "error":
         close = nearest(extra[0], known)
         hint = None if close is None else f"did you mean {close!r}?"
         raise InputError(
-            error("unknown-attribute", f"no attribute {extra[0]!r} for {source}", hint=hint)
+            error("unknown-attribute", f"no attribute {extra[0]!r} in {owners}", hint=hint)
         )
     if extra:
-        yield ignored_columns(" and ".join(type.name for type in types), extra)
+        yield ignored_columns(owners, extra)

@@ -208,7 +208,8 @@ class _Reader:
     def _without_time(self) -> str:
         own, column = self.source.event_type, self.source.placement.time
         event = f"an event of type {own}" if own else "a row"
-        return f"{event} without a time: '{column or TIME}' is null"
+        need = f"'{column}' holds the time" if column else "give '@time'"
+        return f"{event} without a time ({need})"
 
     # Times.
 
@@ -233,7 +234,7 @@ class _Reader:
             else:
                 time = F.when(test, found) if time is None else F.when(test, found).otherwise(time)
         if time is None:
-            hint = "name it with time=, or call it '@time'"
+            hint = "name it with time= (--time), or call it '@time'"
             fact = f"{self.source} has no column that holds the time"
             raise UsageError(error("missing-time", fact, hint=hint))
         return time
@@ -325,7 +326,8 @@ class _Reader:
         if not isinstance(stored, T.IntegralType):
             fact = f"column '{name}' of {self.source} is {_shown(stored)}; a sequence is whole"
             raise UsageError(error("usage", fact))
-        fact = "error[bad-value]: an event without a sequence"
+        column = self.source.placement.sequence or name
+        fact = f"error[bad-value]: '{column}' orders events by whole numbers, not by null"
         self.misfits += self._complaint(named(name).isNull(), fact)
         return named(name).cast("bigint")
 
@@ -488,7 +490,11 @@ def to_instant(raw: Column, stored: T.DataType, unit: str) -> Value | None:
         return None
     value = _checked(raw, F.when(in_calendar, found))
     assert value.misfit is not None
-    return Value(value.column, F.concat(value.misfit, F.lit(" is not a time")))
+    if isinstance(stored, T.StringType):
+        words = F.concat(F.lit("'"), value.misfit, F.lit("' is not an ISO 8601 time"))
+    else:
+        words = F.concat(value.misfit, F.lit(" is not a time"))
+    return Value(value.column, words)
 
 
 def _is_in_calendar(instant: Column) -> Column:

@@ -52,7 +52,9 @@ _CAUSES = (
         "start afresh, or use the program that saved it",
     ),
     _Cause(
-        "CANNOT_LOAD_STATE_STORE",
+        r"Incomplete log file|[Ll]og file was malformed|MALFORMED_LOG|rror reading stream metadata"
+        r"|Checksum error: file|batch \d+ doesn't exist|fasterxml\.jackson\.\S+Exception"
+        r"|CANNOT_LOAD_STATE_STORE",
         "bad-state",
         "the state in the checkpoint is damaged, or parts of it are gone",
         "start afresh, with a new checkpoint",
