@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from cepheid.engines.common.gaps import no_gaps
 from cepheid.engines.common.intake import are_small
 from cepheid.engines.common.request import Outcome, RunRequest
@@ -9,6 +11,7 @@ from cepheid.engines.common.table_names import is_table
 from cepheid.engines.spark.run import run_files, run_records, run_tables
 from cepheid.engines.spark.session.spark_session import session
 from cepheid.errors import UsageError, error
+from cepheid.io.read import expand
 from cepheid.io.source import unwrapped
 from cepheid.io.sources import tables_of
 
@@ -17,9 +20,12 @@ gaps = no_gaps
 
 
 def run(request: RunRequest) -> Outcome:
-    tables = [is_table(unwrapped(source)[0]) for source in request.sources]
+    given = [unwrapped(source)[0] for source in request.sources]
+    tables = [is_table(data) for data in given]
     if any(tables) and not all(tables):
         raise UsageError(error("usage", "events come from tables or from files, not from both"))
+    if not any(tables):  # what is missing is said before Spark starts
+        expand(os.fsdecode(data) for data in given if isinstance(data, str | os.PathLike))
     spark = session()
     if any(tables):
         return run_tables(request, spark)
