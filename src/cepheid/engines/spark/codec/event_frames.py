@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -159,15 +159,21 @@ def _arranged(given: object, placement: Placement) -> EventFrame:
     """A frame whose columns stand where they are looked for."""
     if isinstance(given, Source):
         return _arranged(given.data, placement.under(given.placement))
-    if not hasattr(given, "sparkSession") or not hasattr(given, "schema"):
+    if not _is_frame(given):
         raise _no_frame(given)
-    frame: DataFrame = given
+    frame = given
     _check_columns(frame)
     placement.check(frame.columns, None)
     if placement:
         cells = placement.arranged({name: named(name) for name in frame.columns})
         frame = frame.select(*(column.alias(name) for name, column in cells.items()))
     return EventFrame(frame, None, None, placement)
+
+
+def _is_frame(given: object) -> TypeGuard[DataFrame]:
+    """Whether it is a frame of Spark, of Connect or not, told without loading either."""
+    module, name = type(given).__module__, type(given).__name__
+    return module.startswith("pyspark.sql") and name == "DataFrame"
 
 
 def _no_frame(given: object) -> UsageError:
