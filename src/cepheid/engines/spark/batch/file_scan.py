@@ -206,7 +206,7 @@ def _events(given: EventFiles, batches: Iterable[pa.RecordBatch]) -> Iterator[pa
 def key_problem(events: pa.RecordBatch, program: ResolvedProgram) -> Diagnostic | None:
     """What is wrong with the keys of some events, if anything is."""
     for type, uses in input_keys(program).items():
-        is_type: Any = pc.equal(events[TYPE].cast(pa.string()), type)
+        is_type: Any = pc.equal(events[TYPE].cast(pa.string()), pa.scalar(type))
         for name, use in uses.items():
             is_there = name in events.schema.names
             nulls: Any = events[name].is_null() if is_there else is_type

@@ -28,7 +28,7 @@ from cepheid.engines.common.judging import input_keys, null_key
 from cepheid.engines.spark.codec.event_frames import EventFrame, named
 from cepheid.errors import InputError, UsageError, error, suggest
 from cepheid.io.arrow import arrow_type
-from cepheid.io.source import TIME
+from cepheid.io.source import TIME, TYPE
 from cepheid.matcher import operator
 from cepheid.matcher.operator import columns_of
 from cepheid.program.resolved import ResolvedProgram
@@ -63,7 +63,7 @@ class Reading:
 
     `columns` are those of `columns_of`, in their order. A row without a type only lets time pass.
     `problem` is null for rows that can be taken; `misfit` is what of it a known time does not rule
-    out, null where nothing can be wrong. `sort_keys` order the events of one instant where there is no sequence: places in `columns`, and
+    out. `sort_keys` order the events of one instant where there is no sequence: places in `columns`, and
     columns that serve for nothing else. `time_columns` are places in `columns` that only hold the time of
     the event, as a whole number of some microseconds.
     """
@@ -77,6 +77,7 @@ class Reading:
     problem: Column
     sort_keys: tuple[int | Column, ...]
     time_columns: Mapping[int, int]
+    seen: tuple[str, ...]  # the columns of the frame behind all this
 
     @property
     def is_fine(self) -> Column:
@@ -91,8 +92,12 @@ class Reading:
         return F.coalesce(named(REJECT), whole) if REJECT in self.source.fields else whole
 
     def checked(self, time: Column) -> Column:
-        """The time of a row that can be taken; Spark stops at any other, and says which one it is."""
-        words = F.concat(self.problem, F.lit(f" ({self.source}: "), self.row, F.lit(")"))
+        """The time of a row that can be taken; Spark stops at any other, and says which one it is.
+
+        Of that it shows the columns that are read anyway.
+        """
+        row = F.to_json(F.struct(*map(named, self.seen)))
+        words = F.concat(self.problem, F.lit(f" ({self.source}: "), row, F.lit(")"))
         return F.when(self.is_fine, time).otherwise(F.raise_error(words).cast("bigint"))
 
 
@@ -151,7 +156,13 @@ class _Reader:
             F.coalesce(*self.bad_times, *self.misfits, missing),
             () if sequence is not None else tuple(self._sort_keys(wanted)),
             {n: unit for n, c in enumerate(wanted) if (unit := self._time_unit(c)) is not None},
+            self._seen(wanted),
         )
+
+    def _seen(self, wanted: Sequence[operator.Column]) -> tuple[str, ...]:
+        names = {TYPE, self.options.sequence, *time_columns(self.source, self.program)}
+        names |= {column.attribute for column in wanted}
+        return tuple(name for name in self.fields if name in names)
 
     # Types.
 
@@ -252,16 +263,15 @@ class _Reader:
 
     def _instant(self, name: str, unit: str, type: str | None) -> Column:
         converted = to_instant(named(name), self.fields[name], unit)
+        given = (self.source.placement.time if name == TIME else None) or name
         if converted is None:
-            column = self.source.placement.time if name == TIME else None
             stored = _shown(self.fields[name])
-            fact = f"column '{column or name}' of {self.source} is {stored}, not a time"
+            fact = f"column '{given}' of {self.source} is {stored}, not a time"
             hint = "times are timestamps, dates, numbers with a unit, or ISO 8601 texts"
             raise InputError(error("bad-time", fact, hint=hint))
         if converted.misfit is not None:
-            at = (self.source.placement.time if name == TIME else None) or name
-            column = F.concat(F.lit(f"error[bad-time]: '{at}': "), converted.misfit)
-            self.bad_times.append(column if type is None else self._where((type,), column))
+            words = F.concat(F.lit(f"error[bad-time]: '{given}': "), converted.misfit)
+            self.bad_times.append(words if type is None else self._where((type,), words))
         return converted.column
 
     def _time_unit(self, column: operator.Column) -> int | None:
