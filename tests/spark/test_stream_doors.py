@@ -26,16 +26,15 @@ select a.k as k, a.v as first, b.v as second
 from pattern [every a=A -> b=B where timer:within(5 seconds)];
 @Name('High') insert into High select k, v from A(v > 2);
 """
-SCHEMA = pa.schema(
-    {
-        "@type": pa.string(),
-        "at": pa.timestamp("us", "UTC"),
-        "number": pa.int64(),
-        "k": pa.string(),
-        "v": pa.int64(),
-        "remark": pa.string(),
-    }
-)
+COLUMNS: dict[str, pa.DataType] = {
+    "@type": pa.string(),
+    "at": pa.timestamp("us", "UTC"),
+    "number": pa.int64(),
+    "k": pa.string(),
+    "v": pa.int64(),
+    "remark": pa.string(),
+}
+SCHEMA = pa.schema(COLUMNS)
 TOO_LARGE = 1 << 40
 
 
