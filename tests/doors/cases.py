@@ -229,7 +229,7 @@ CASES = [
         payments(payment(card_no="c")),
         "bad-line",
         options={"columns": {"card_no": "card"}},
-        said="two columns are named 'card'",
+        said="two columns would be 'card'",
     ),
     Case(
         "a column orders events of one time",

@@ -97,7 +97,7 @@ def test_anything_else_holds_no_events(source: object) -> None:
 
 def test_two_columns_of_one_name_are_refused() -> None:
     frame = pd.DataFrame([[1, 2]], columns=["x", "x"])
-    with pytest.raises(InputError, match="two columns of '<A>' are named 'x'"):
+    with pytest.raises(InputError, match="two columns are named 'x'"):
         triples({"A": frame})
 
 

@@ -161,8 +161,8 @@ def _batch_columns(batch: pa.RecordBatch, first_row: int, name: str) -> _Columns
 def _check_names(names: Sequence[str], source: str) -> None:
     for name in names:
         if names.count(name) > 1:
-            fact = f"two columns of {source!r} are named {name!r}"
-            raise InputError(error("bad-file", fact))
+            place = Span(1, 1, 1, 1, source)
+            raise InputError(error("bad-file", f"two columns are named {name!r}", place))
 
 
 def _python_values(array: Any) -> list[object]:
@@ -203,6 +203,10 @@ def _rows(
     types, times, olds, timeouts = (found.get(n, nothing) for n in _META)
     has_types = "@type" in found
     names = [n for n in attributes if n != SEQUENCE] if has_types else None
+    if attributes and count and default_type is None and not has_types:
+        fact = "the table does not say the types of its rows"
+        place = Span(columns.first_row, 1, columns.first_row, 1, name)
+        raise InputError(error("missing-type", fact, place, _TYPES_HINT))
     rows = zip(*attributes.values(), strict=True) if attributes else iter([()] * count)
     meta = zip(types, times, olds, timeouts, rows, strict=True)
     for number, (type, time, old, timeout, row) in enumerate(meta, columns.first_row):
@@ -229,6 +233,7 @@ def _rows(
             on_problem(error("bad-line", str(problem), span))
 
 
+_TYPES_HINT = "add a column '@type', name one with type=, or give a table per type: {'Type': table}"
 _META = ("@type", "@time", *MARKS)
 
 

@@ -242,7 +242,9 @@ def _instant(record: Record, raw: object, unit: TimeUnit) -> Instant:
         fact = f"time {shown(raw)} is outside the years 1 to 9999"
     except ValueError as problem:
         fact = str(problem)
-    raise InputError(error("bad-time", fact, record.span, TIME_HINT))
+    is_period = type(raw).__name__ == "Period"  # of pandas
+    hint = "a period has a begin and an end: .dt.to_timestamp()" if is_period else TIME_HINT
+    raise InputError(error("bad-time", fact, record.span, hint))
 
 
 TIME_HINT = "write ISO 8601, such as 2026-01-01T00:09:00Z, or a number of seconds"

@@ -62,7 +62,10 @@ class Placement:
         for name, cell in cells.items():
             attribute = self.columns.get(name, name)
             if attribute in found:
-                raise ValueError(f"two columns are named {attribute!r}: one of them is {name!r}")
+                others = (n for n in cells if self.columns.get(n, n) == attribute and n != name)
+                raise ValueError(
+                    f"two columns would be {attribute!r}: {next(others)!r} and {name!r}"
+                )
             found[attribute] = cell
         for mark, column in ((TYPE, self.type), (TIME, self.time), (SEQUENCE, self.sequence)):
             if column is not None:
@@ -80,7 +83,7 @@ class Placement:
             ("sequence", self.sequence, "bad-value"),
         ):
             if column is not None and column not in cells:
-                fact = f"no column {column!r}, which {name}= names"
+                fact = f"no column {column!r} for the {name}"
                 raise InputError(error(code, fact, place, suggest(column, cells, "columns")))
         try:
             self.arranged(cells)
@@ -167,7 +170,7 @@ def _check_renaming(columns: object) -> None:
         )
     for column, attribute in columns.items():
         if not isinstance(column, str) or not isinstance(attribute, str):
-            fact = f"columns= says names by names, not {shown(column)}: {shown(attribute)}"
+            fact = f"columns= says which attribute a column is, not {shown(column)}: {shown(attribute)}"
             raise UsageError(error("usage", fact, hint=hint))
         if attribute.startswith("@"):
             option = attribute.removeprefix("@")

@@ -71,13 +71,10 @@ class _Sources:
             return
         for name, part in source.items():
             if part is None or isinstance(part, bool | int | float):
-                raise UsageError(
-                    error(
-                        "usage",
-                        f"a dictionary without '@type' has events by type, not {shown(part)}",
-                        hint=f"{{'@type': 'Type', '@time': ..., {name!r}: {shown(part)}}} is an event",
-                    )
-                )
+                fact = f"a dictionary without '@type' has events by type, not {shown(part)}"
+                hint = f"{{'@type': 'Type', '@time': ..., {name!r}: {shown(part)}}} is an event"
+                raise UsageError(error("usage", fact, hint=hint))
+        for name, part in source.items():
             yield from self.records(part, name, place)
 
     def _of_items(

@@ -113,8 +113,8 @@ def run(
         sources=events,
         placement=place,
         rules=rules,
-        start=None if start is None else instant_of(start),
-        end=None if end is None else instant_of(end),
+        start=None if start is None else instant_of(start, "start"),
+        end=None if end is None else instant_of(end, "end"),
         timed_out=timed_out,
         why=why,
         on_problem=skipped.append if on_error == "skip" else fail,
@@ -162,7 +162,7 @@ def open(
     if state is not None and start is not None:
         fact = "a saved state has a clock of its own"
         raise UsageError(error("usage", fact, hint="leave out start"))
-    begin = None if start is None else instant_of(start)
+    begin = None if start is None else instant_of(start, "start")
     resolved = with_schemas(runnable(program.resolve()))
     rules = rules_for(resolved, extra=extra)
     runner = chosen.open_runner(resolved, timed_out=timed_out, why=why)

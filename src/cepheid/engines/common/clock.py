@@ -10,12 +10,13 @@ from cepheid.errors import InputError, LateEvent, error
 Time = int | float | str | datetime
 
 
-def instant_of(time: Time) -> Instant:
+def instant_of(time: Time, name: str | None = None) -> Instant:
     """An instant from a number of seconds, a datetime or an ISO text; InputError otherwise."""
     try:
         return parse_instant(time)
     except (ValueError, OverflowError) as problem:
-        raise InputError(error("bad-time", str(problem))) from None
+        fact = f"{name}: {problem}" if name else str(problem)
+        raise InputError(error("bad-time", fact)) from None
 
 
 def ends_at(last: Instant | None, end: Instant | None) -> Instant | None:

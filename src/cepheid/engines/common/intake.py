@@ -40,7 +40,7 @@ class Intake:
     first: Instant | None = None
     last: Instant | None = None
     moved: int = 0  # events that were not in the order of their times
-    provided: Collection[str] = ()  # the types that have events
+    provided: Collection[str] = ()  # the types of records
     notes: list[Diagnostic] = field(default_factory=list)
 
 
@@ -102,6 +102,7 @@ class Gate:
         self, program: ResolvedProgram, on_problem: OnProblem, rules: Rules = STRICT
     ) -> None:
         self.has_sequences = False  # a column orders events of one time
+        self.provided: set[str] = set()  # the types of records
         self._program = program
         self._on_problem = on_problem
         self._rules = rules
@@ -115,6 +116,8 @@ class Gate:
     def let_in(self, records: Iterable[Record]) -> Iterator[Event | Instant]:
         """Events, and instants up to which time passes; what cannot be taken is a problem."""
         for place, record in enumerate(records):
+            if record.type is not None:
+                self.provided.add(record.type)
             try:
                 item = self._decoder.decode(record, self._sequence(record, place))
             except InputError as refused:
@@ -138,11 +141,6 @@ class Gate:
             self._on_problem(problem)
         ignored = self._decoder.ignored.items()
         return [ignored_columns(type, names) for type, names in ignored if names]
-
-    @property
-    def provided(self) -> Collection[str]:
-        """The types that have events."""
-        return self._missing.keys()
 
     def _takes(self, event: Event, record: Record) -> bool:
         missing = self._missing.get(event.type)

@@ -403,21 +403,21 @@ class _Rows:
         if (
             len(owners) < len(found) or self._has_pauses
         ) and name not in self._rules.placement.used:
-            self._ignore(name, array, [number for number in found if number not in owners])
+            self._ignore(name, array, owners)
         kinds = {type for type in found.values() if type is not None}
         if len(kinds) > 1:
             refuse(f"attributes {name} of several types")
         return attribute(array, kinds.pop()) if kinds else None
 
-    def _ignore(self, name: str, array: Array, others: Sequence[int]) -> None:
+    def _ignore(self, name: str, array: Array, owners: Sequence[int]) -> None:
         """A column that some types do not have; null beside them, it belongs to the others."""
-        strangers = others
+        strangers = set(self._types) - set(owners)
         if self._has_types:
             given = self._codes[array.is_valid().to_numpy(zero_copy_only=False)]
-            strangers = [number for number in (*others, _NO_TYPE) if (given == number).any()]
+            strangers = set(given[~np.isin(given, owners)].tolist())
         if strangers and (self._rules.extra == "error" or _NO_TYPE in strangers):
             refuse(f"values of {name} beside types without it")
-        for number in strangers:
+        for number in sorted(strangers):
             self._rules.facts.ignored.setdefault(self._types[number].name, {})[name] = None
 
     def check_keys(self, attributes: Mapping[str, Array]) -> None:
