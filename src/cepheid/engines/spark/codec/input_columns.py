@@ -141,7 +141,7 @@ class _Reader:
         sequence = self._sequence()
         self.misfits += [
             *self._read_already(),
-            *self._unknown_types(),
+            *self._unknown_types(wanted),
             *self._null_keys(),
             *self._outside(time),
         ]
@@ -195,10 +195,15 @@ class _Reader:
         if {REJECT, PROBLEM} <= self.fields.keys():
             yield F.when(named(REJECT).isNotNull(), named(PROBLEM))
 
-    def _unknown_types(self) -> Iterator[Column]:
+    def _unknown_types(self, wanted: Sequence[operator.Column]) -> Iterator[Column]:
         if self.source.event_type is None:
             words = F.concat(F.lit("error[unknown-type]: no event type '"), self.type, F.lit("'"))
             yield F.when(~self.type.isin(*self.program.types), words)
+            names = dict.fromkeys(c.attribute for c in wanted if c.attribute in self.fields)
+            values = [named(name).isNotNull() for name in names]
+            if values:  # a row that has a time alone lets time pass
+                untyped = named(TYPE).isNull() & reduce(lambda a, b: a | b, values)
+                yield F.when(untyped, F.lit("error[missing-type]: an event without a type"))
 
     def _null_keys(self) -> Iterator[Column]:
         for type, uses in input_keys(self.program).items():
