@@ -26,8 +26,8 @@ from benchmarks.measure import Sizes, seconds
 from benchmarks.programs import IDS, TIMED, crash
 from benchmarks.report import Figure, Goal
 from cepheid.engines.spark.batch.file_scan import files
-from cepheid.engines.spark.detect import detect
 from cepheid.engines.spark.session.spark_session import session
+from cepheid.spark import detect
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -15,7 +15,7 @@ from cepheid.expr.printing import print_type
 from cepheid.pattern import algebra
 from cepheid.pattern import tree as pattern
 from cepheid.pattern.policy import CONTEXTS
-from cepheid.pattern.schedule import RANGES, Schedule
+from cepheid.pattern.schedule import Schedule
 from cepheid.program import tree as program
 
 _ENDS = {

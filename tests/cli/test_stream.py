@@ -9,9 +9,10 @@ import pytest
 
 from cepheid.cli.stream import period
 from cepheid.cli.terminal.stream_monitor import Status
-from cepheid.core.time import SECOND, Period
+from cepheid.core.time import SECOND, Period, format_instant, parse_instant
 from cepheid.engines.spark.session.failures import failure_of
-from cepheid.engines.spark.stream.job import INPUT, ROWS
+from cepheid.engines.spark.stream.job import COUNTS, LATE, REJECTS, ROWS
+from cepheid.engines.spark.stream.watermarks import Watermarks
 from cepheid.errors import UsageError
 from tests.cli.conftest import Run
 
@@ -72,13 +73,22 @@ def report(second: int, **more: Any) -> dict[str, Any]:
     return {"timestamp": f"2026-01-01T12:00:{second:02}.000Z", "numInputRows": 0, **more}
 
 
-def times(watermark: str, newest: str | None = None) -> dict[str, Any]:
-    held = {} if newest is None else {"max": f"2026-01-01T{newest}.000Z"}
-    return {"eventTime": {"watermark": f"2026-01-01T{watermark}.000Z", **held}}
+MARKS = Watermarks(10_000)
+
+
+def moment(time: str) -> str:
+    """What Spark says of a time of the day: it counts from long ago."""
+    return format_instant(MARKS.moment(parse_instant(f"2026-01-01T{time}Z")))
+
+
+def times(watermark: str | None, newest: str | None = None) -> dict[str, Any]:
+    held = {} if newest is None else {"max": moment(newest)}
+    mark = "1970-01-01T00:00:00.000Z" if watermark is None else moment(watermark)
+    return {"eventTime": {"watermark": mark, **held}}
 
 
 def test_nothing_is_known_before_the_first_report() -> None:
-    status = Status(delay=10 * SECOND)
+    status = Status(MARKS)
     assert not status.take([])
     assert status.facts() == {
         "events": "0",
@@ -91,43 +101,52 @@ def test_nothing_is_known_before_the_first_report() -> None:
 
 
 def test_reports_are_added_up_once() -> None:
-    status = Status(delay=0)
-    metrics = {ROWS: {"rows": 2}, INPUT: {"rejects": 1}}
+    status = Status(MARKS)
+    metrics = {COUNTS: {ROWS: 2, LATE: 3, REJECTS: 1}}
     first = report(1, numInputRows=1_500, processedRowsPerSecond=99.6, observedMetrics=metrics)
     assert status.take([first])
     assert not status.take([first])
     assert status.take([first, report(2), report(3, observedMetrics=metrics)])
     facts = status.facts()
     assert (facts["events"], facts["rows found"], facts["rejected"]) == ("1,500", "4", "2")
-    assert facts["events/s"] == "100"
+    assert (facts["late"], facts["events/s"]) == ("6", "100")
 
 
 def test_events_wait_for_the_first_watermark() -> None:
-    status = Status(delay=10 * SECOND)
-    first = {"eventTime": {"watermark": "1970-01-01T00:00:00.000Z", "max": "2026-01-01T10:00:00Z"}}
-    status.take([report(1, **first)])
+    status = Status(MARKS)
+    status.take([report(1, **times(None, "10:00:00"))])
     assert status.facts()["watermark"] == "none yet"
-    assert status.facts()["held back"] == "all events, up to 2026-01-01T10:00:00Z"
+    assert status.facts()["held back"] == (
+        "all events, up to 2026-01-01T10:00:00Z; the watermark comes with the next micro-batch"
+    )
 
 
-def test_the_watermark_is_that_of_the_program_and_stands_since_it_moved() -> None:
-    status = Status(delay=10 * SECOND)
+def test_the_watermark_is_that_of_the_program_and_stands_for_a_reason() -> None:
+    status = Status(MARKS)
     status.take([report(1, **times("09:59:40", "10:00:00"))])
-    status.take([report(2, **times("09:59:40"))])
+    held = "events after the watermark, up to 2026-01-01T10:00:00Z; it "
+    assert status.facts()["held back"] == f"{held}goes on with the next micro-batch"
+    status.take([report(2, **times("09:59:50"))])
+    status.take([report(3, **times("09:59:50"))])
     assert status.facts()["watermark"] == "2026-01-01T09:59:50Z"
     assert status.facts()["held back"] == (
-        "events after the watermark, up to 2026-01-01T10:00:00Z; it stands since"
-        " 2026-01-01T12:00:01Z"
+        f"{held}stands since 2026-01-01T12:00:02Z, as no event after 2026-01-01T10:00:00Z has come"
     )
-    status.take([report(3, **times("09:59:50"))])
+    status.take([report(4, **times("10:00:00"))])
     assert status.facts()["held back"] == "nothing"
+
+
+def test_moments_beyond_the_calendar_are_read() -> None:
+    status = Status(MARKS)
+    status.take([report(1, eventTime={"watermark": "11968-12-30T23:59:50.000Z"})])
+    assert status.facts()["watermark"].startswith("9999-")
 
 
 @pytest.mark.parametrize(
     ("count", "text"), [(999, "999 B"), (57_400, "57 kB"), (4_200_000, "4.2 MB")]
 )
 def test_state_is_told_in_rows_and_bytes(count: int, text: str) -> None:
-    status = Status(delay=0)
+    status = Status(MARKS)
     operators = [
         {"numRowsTotal": 1, "memoryUsedBytes": count},
         {"numRowsTotal": 3, "memoryUsedBytes": 0},

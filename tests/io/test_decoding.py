@@ -170,7 +170,10 @@ def test_an_attribute_that_is_no_time_is_refused() -> None:
 def test_a_missing_time_says_what_to_give() -> None:
     assert problem("Motorbike", None, {}).code == "missing-time"
     assert problem("Motorbike", "", {}, is_text=True).code == "missing-time"
-    assert problem("Patient", None, {}).hint == "give '@time' or the attribute 'ts', or name its column (time=, --time)"
+    assert (
+        problem("Patient", None, {}).hint
+        == "give '@time' or the attribute 'ts', or name its column (time=, --time)"
+    )
 
 
 def test_values_without_a_type_are_no_passing_of_time() -> None:

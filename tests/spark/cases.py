@@ -19,12 +19,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import to_instant
+from cepheid.engines.common.judging import input_keys
 from cepheid.expr.values import sort_key
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree
 from cepheid.semantics.machine import Machine
 from tests.conformance.packs import renamed
 from tests.effort import examples
+from tests.semantics.drive import resolved
 from tests.semantics.generators import ALL, programs, streams
 
 
@@ -42,6 +44,12 @@ class EnoughCases(Exception):
 def generated(count: int) -> tuple[Case, ...]:
     """So many different cases of all kinds."""
     return different(count, programs(ALL), streams())
+
+
+def with_keys(tree: ProgramTree, events: Iterable[Event]) -> tuple[Event, ...]:
+    """The events that a door lets in: the key of a context is not null."""
+    keys = input_keys(resolved(tree))
+    return tuple(e for e in events if all(e.get(k) is not None for k in keys.get(e.type, ())))
 
 
 def different(
@@ -62,7 +70,8 @@ def different(
         if len(found) == count:
             raise EnoughCases
         if is_wanted(tree):
-            found.setdefault(repr((tree.statements, stream)), Case(tree, tuple(stream)))
+            events = with_keys(tree, stream)
+            found.setdefault(repr((tree.statements, events)), Case(tree, events))
 
     with suppress(EnoughCases):
         collect()

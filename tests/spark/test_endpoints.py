@@ -67,6 +67,7 @@ def test_a_source_is_what_its_text_says(text: str, source: SourceUri) -> None:
         ("mqtt://localhost:1884/alarms?qos=2", MqttSink(Broker("localhost", 1884), "alarms", 2)),
         ("https://host/hook?token=a#b", WebHook("https://host/hook?token=a#b")),
         ("http://host:8080", WebHook("http://host:8080")),
+        ("http://me:p%40ss@host:1/x", WebHook("http://host:1/x", "Basic bWU6cEBzcw==")),
     ],
 )
 def test_a_sink_is_what_its_text_says(text: str, sink: Sink) -> None:
@@ -122,6 +123,8 @@ def test_a_wrong_source_is_told_what_is_wrong(text: str, message: str, hint: str
         ("files:out?format=csv", "'files:out?format=csv': no format 'csv'"),
         ("mqtt://h/a/+", "'mqtt://h/a/+': rows go to one topic, without '+' and '#'"),
         ("https:///hook", "'https:///hook': no host"),
+        ("https://me:secret@/hook", "'https:///hook': no host"),
+        ("htps://me:secret@host/hook", "no sink 'htps://host/hook'"),
         ("http://h:99999/", "'http://h:99999/': no host"),
     ],
 )

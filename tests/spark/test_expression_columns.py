@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 
 import cepheid as cep
 from cepheid.core.event import Event, Value
+from cepheid.engines.spark.codec.event_frames import named
 from cepheid.engines.spark.codec.expression_columns import Untranslatable, necessary, translate
-from cepheid.engines.spark.codec.input_columns import named
 from cepheid.expr import tree
 from cepheid.expr.evaluate import Frame, compile_condition, compile_expr
 from cepheid.expr.tree import Expr

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 import cepheid as cep
 from cepheid.cli.main import main
-from cepheid.engines.spark.codec.text import PROBLEM, REJECT
+from cepheid.engines.spark.codec.input_columns import PROBLEM, REJECT
 from cepheid.engines.spark.endpoints.sinks import open_sink
 from cepheid.engines.spark.endpoints.sources import open_source
 from cepheid.engines.spark.endpoints.uri import FileSink, FileSource
@@ -331,7 +331,7 @@ def test_workers_that_are_killed_in_a_micro_batch_end_the_stream_which_then_goes
         events = open_source(spark, FileSource("in", max_files=1), program, "journal")
         found = cep.spark.detect(program, events.drop(REJECT, PROBLEM), watermark="1 second")
         rows = found.mapInArrow(killing(marker), found.schema)
-        writer = open_sink(rows, program, FileSink("out"), None, lambda _rows: None)
+        writer = open_sink(rows, program, FileSink("out"), None, lambda _rows: None, {})
         checkpoint = str(stream.folder / "state")
         query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
         query.awaitTermination()

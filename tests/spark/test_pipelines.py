@@ -18,8 +18,9 @@ from cepheid.core.event import Event
 from cepheid.core.time import to_instant
 from cepheid.engines.spark.batch.query import batch_rows
 from cepheid.engines.spark.codec.event_encoder import EventEncoder
+from cepheid.engines.spark.codec.event_frames import named, sources_of
 from cepheid.engines.spark.codec.event_layout import TIME
-from cepheid.engines.spark.codec.input_columns import Options, named, sources_of
+from cepheid.engines.spark.codec.input_columns import Options
 from cepheid.engines.spark.plan.passes import Pass, Pipeline, events_among_rows, pipelines_of
 from cepheid.engines.spark.plan.plan import plan_of
 from cepheid.engines.spark.plan.request import SparkRequest

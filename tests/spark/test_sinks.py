@@ -18,7 +18,7 @@ import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.engines.spark.codec.rows import decode_rows
 from cepheid.engines.spark.endpoints.sinks import open_sink, webhook
-from cepheid.engines.spark.endpoints.sinks.delivery import Line, SinkTask, lines_in
+from cepheid.engines.spark.endpoints.sinks.delivery import Line, lines_in
 from cepheid.engines.spark.endpoints.sinks.files import FileWriter, Part
 from cepheid.engines.spark.endpoints.uri import (
     Broker,
@@ -30,6 +30,7 @@ from cepheid.engines.spark.endpoints.uri import (
     Sink,
     WebHook,
 )
+from cepheid.engines.spark.session.tasks import StreamTaskId
 from cepheid.errors import RunError
 from tests.spark.brokers import Hook, Kafka, Mqtt, kafka_cluster, mqtt_broker, wait_for, web_hook
 
@@ -54,7 +55,7 @@ class Stream:
         text = "".join(json.dumps({"@kind": "match", **row}) + "\n" for row in rows)
         (inbox / f"{count}.json").write_text(text)
         frame: DataFrame = self.spark.readStream.schema(SCHEMA).json(str(inbox))
-        writer = open_sink(frame, PROGRAM, sink, "Big", show).trigger(availableNow=True)
+        writer = open_sink(frame, PROGRAM, sink, "Big", show, {}).trigger(availableNow=True)
         query = writer.option("checkpointLocation", str(self.folder / "checkpoint")).start()
         query.awaitTermination()
 
@@ -115,17 +116,17 @@ def test_rows_of_several_types_are_told_apart_and_nested_events_are_events() -> 
     ]
 
 
-def lines_of(*values: str, task: SinkTask) -> list[Line]:
+def lines_of(*values: str, task: StreamTaskId) -> list[Line]:
     columns: dict[str, Any] = {"key": pa.nulls(len(values), pa.string()), "value": list(values)}
     return list(lines_in(iter([pa.RecordBatch.from_pydict(columns)]), task))
 
 
 def test_the_names_of_rows_survive_another_order_and_tell_equal_rows_apart() -> None:
-    task = SinkTask("q", 3, 0)
+    task = StreamTaskId("q", 3, 0)
     first = {line.id for line in lines_of("a", "b", "a", task=task)}
     assert len(first) == 3
     assert {line.id for line in lines_of("b", "a", "a", task=task)} == first
-    assert not first & {line.id for line in lines_of("a", "b", "a", task=SinkTask("q", 4, 0))}
+    assert not first & {line.id for line in lines_of("a", "b", "a", task=StreamTaskId("q", 4, 0))}
 
 
 # Console --------------------------------------------------------------------------------------

@@ -18,7 +18,8 @@ from cepheid.core.event import Event, Value
 from cepheid.core.types import DataType
 from cepheid.engines.spark.codec.sort_keys import sorted_events
 from cepheid.engines.spark.shared_operator import SharedOperator
-from cepheid.engines.spark.stream.state import Bucket, Buckets, Outputs, Watermarks
+from cepheid.engines.spark.stream.state import Bucket, Buckets, Outputs
+from cepheid.engines.spark.stream.watermarks import Watermarks
 from cepheid.errors import RunError
 from cepheid.io.arrow import arrow_type
 from cepheid.matcher.operator import columns_of, open_operator
@@ -29,8 +30,8 @@ from tests.semantics.drive import resolved
 from tests.semantics.generators import Features, programs, streams
 
 SECOND = 1_000_000
-EPOCH = 1_000 * SECOND  # where the generated streams begin: Spark's watermark begins at zero
-DELAY, GRACE = 2_000, 1_000  # milliseconds
+EPOCH = -3 * SECOND  # where the generated streams begin: before the zero of Spark's watermark
+DELAY = 2_000  # milliseconds
 
 
 def encoder(program: ResolvedProgram, events: Iterable[Event]) -> pa.Table:
@@ -57,13 +58,12 @@ class PretendedSpark:
 
     buckets: Buckets
     bucket_of: Callable[[Event], int] = lambda _: 0
-    watermarks: Watermarks = field(default_factory=lambda: Watermarks(DELAY, GRACE))
+    watermarks: Watermarks = field(default_factory=lambda: Watermarks(DELAY))
     saved: dict[int, bytes] = field(default_factory=dict)
     timeouts: dict[int, int] = field(default_factory=dict)
     rows: list[dict[str, Any]] = field(default_factory=list)
     late: list[dict[str, Any]] = field(default_factory=list)
     watermark: int = 0
-    before: int = 0  # the watermark of the micro-batch before
     calls: int = 0
 
     @cached_property
@@ -73,17 +73,16 @@ class PretendedSpark:
 
     def batch(self, events: Sequence[Event]) -> None:
         """A micro-batch; the watermark moves after it."""
-        alive = [e for e in events if e.instant > self.before * 1_000]
         parts: dict[int, list[Event]] = {}
-        for event in alive:
+        for event in events:
             parts.setdefault(self.bucket_of(event), []).append(event)
         for number, part in parts.items():
             self.call(number, part)
         for number in [n for n, t in self.timeouts.items() if t < self.watermark]:
             self.call(number, [])
-        newest = max((e.instant // 1_000 for e in events), default=0)
-        moved = newest - self.watermarks.delay - self.watermarks.grace
-        self.before, self.watermark = self.watermark, max(self.watermark, moved)
+        moments = (self.watermarks.moment(e.instant) // 1_000 for e in events)
+        moved = max(moments, default=0) - self.watermarks.delay
+        self.watermark = max(self.watermark, moved)
 
     def call(self, number: int, events: list[Event]) -> None:
         self.calls += 1
@@ -362,9 +361,9 @@ def test_other_columns_than_those_that_wait_are_refused() -> None:
 
 
 def test_time_goes_on_without_events_when_a_source_is_idle() -> None:
-    marks = Watermarks(DELAY, GRACE)
+    marks = Watermarks(DELAY)
     bucket = opened(Buckets(program_of(ALARM), 1, start=EPOCH))
-    spark = EPOCH // 1_000 + 1_000 - DELAY - GRACE  # after an event at second 1
+    spark = marks.moment(EPOCH + SECOND) // 1_000 - DELAY  # after an event at second 1
 
     def watermark(now: int) -> float | None:
         saved = bucket.save()
@@ -382,7 +381,9 @@ def test_time_goes_on_without_events_when_a_source_is_idle() -> None:
 @pytest.mark.parametrize("beyond", [0, 1, 999])
 def test_spark_calls_when_our_watermark_has_reached_an_instant_and_not_before(beyond: int) -> None:
     """Spark's watermark counts milliseconds, an instant counts microseconds."""
-    marks = Watermarks(DELAY, GRACE)
+    marks = Watermarks(DELAY)
     timeout = marks.timeout(EPOCH + beyond)
-    before, called = (marks.ours(watermark) or 0 for watermark in (timeout, timeout + 1))
+    before, called = (marks.ours(watermark) for watermark in (timeout, timeout + 1))
+    assert before is not None
+    assert called is not None
     assert before < EPOCH + beyond <= called

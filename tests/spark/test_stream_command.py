@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import threading
 from collections.abc import Callable, Sequence
@@ -141,3 +142,86 @@ def test_a_sink_that_fails_ends_the_stream_with_its_reason(
     told = capsys.readouterr().err
     assert "error[bad-file]: cannot write into" in told
     assert "Traceback" not in told
+
+
+def test_late_events_and_lines_that_are_no_utf8_are_kept_and_the_stream_goes_on(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(folder, "a", event("A", -9, 1), event("B", -8, 2), {"@time": 60})
+    os.utime(folder / "in" / "a.jsonl", (1, 1))
+    draft = folder / "b"
+    draft.write_bytes(b'{"@type": "A", "@time": 61, "id": "\xff"}\n')
+    draft.rename(folder / "in" / "b.jsonl")
+    put(folder, "c", event("A", -7, 3), event("C", 62, 4), {**event("A", 63, 5), "zip": 1})
+    arguments = [*STREAM, "--source", "files:in?maxFilesPerTrigger=1", "--sink", "files:out"]
+    arguments += ["--late", "late", "--rejects", "rejected", "--once"]
+    assert main(arguments) == 0
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert "rows found 1;" in told
+    assert "late 1; rejected 2" in told
+    assert pairs(folder) == [(1, 2)]
+    assert [row["x"] for row in lines_in(folder / "late")] == [3]
+    assert [row["@problem"].split(":")[0] for row in lines_in(folder / "rejected")] == [
+        "not JSON",
+        "no event type 'C'",
+    ]
+
+
+def lines_in(folder: Path) -> list[dict[str, Any]]:
+    files = sorted(folder.glob("*.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def test_a_checkpoint_that_is_damaged_or_of_another_program_is_refused_in_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = [*STREAM, *FILES, "--sink", "files:out", "--once"]
+    put(folder, "a", event("A", 1, 1))
+    assert main(arguments) == 0
+    put(folder, "b", event("A", 2, 1))
+    shutil.copytree("state", "whole")
+    for name in ("metadata", "offsets/0", "commits/0"):
+        shutil.rmtree("state")
+        shutil.copytree("whole", "state")
+        file = folder / "state" / "query" / name
+        file.write_bytes(file.read_bytes()[:3])
+        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+        capsys.readouterr()
+        assert main(arguments) == 1
+        assert "error[bad-state]" in capsys.readouterr().err, name
+
+    def no_spark(**_options: object) -> None:
+        raise AssertionError("Spark has started")
+
+    monkeypatch.setattr("cepheid.cli.stream.spark_session", no_spark)
+    (folder / "p.epl").write_text(PROGRAM.replace("10 seconds", "11 seconds"))
+    assert main(arguments) == 1
+    [line] = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error")]
+    assert "error[bad-state]: " in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--source", "files:nowhere"], "no folder 'nowhere'"),
+        (["--source", "fils:in"], "no source 'fils:in'"),
+        ([*FILES, "--sink", "https://me:secret@"], "no host"),
+        ([*FILES, "--output", "Pear"], "Pear"),
+        ([*FILES, "--trigger", "often"], "--trigger"),
+    ],
+)
+def test_what_is_wrong_with_a_command_is_said_before_spark_starts(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    said: str,
+) -> None:
+    def no_spark(**_options: object) -> None:
+        raise AssertionError("Spark has started")
+
+    monkeypatch.setattr("cepheid.cli.stream.spark_session", no_spark)
+    assert main([*STREAM, *arguments]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert "secret" not in told

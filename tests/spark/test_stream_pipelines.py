@@ -52,7 +52,7 @@ from tests.spark import test_stream_query as streaming
 from tests.spark.cases import collected, set_to
 from tests.spark.pipelines import crowded, meeting_programs, pipeline_programs
 from tests.spark.test_pipelines import SAMPLE, SCHEMAS, TWO_KEYS, pack
-from tests.spark.test_state import DELAY, EPOCH, GRACE, SECOND, arrivals, encoder, later
+from tests.spark.test_state import DELAY, EPOCH, SECOND, arrivals, encoder, later
 from tests.spark.test_stream_query import Folder, expected, found, record
 
 BUCKETS = 3
@@ -99,15 +99,14 @@ class PretendedOperator:
     is_expired: Callable[[int, int], bool]
     handle: Handle = field(default_factory=Handle)
 
-    def run(self, rows: pd.DataFrame, dropped: int, watermark: int) -> pd.DataFrame:
+    def run(self, rows: pd.DataFrame, watermark: int) -> pd.DataFrame:
         """A micro-batch, with a new worker and state that was stored."""
         processor = pickle.loads(pickle.dumps(BucketProcessor(self.task, self.place)))
         self.handle = pickle.loads(pickle.dumps(self.handle))
         processor.init(self.handle)
         values = TimerValues(-1, watermark)
         found = []
-        alive = rows[rows[MOMENT] > pd.Timestamp(dropped, unit="ms", tz="UTC")]
-        for key, frame in alive.groupby(BUCKET):
+        for key, frame in rows.groupby(BUCKET):
             self.handle.key = int(key)  # type: ignore[arg-type]
             parts = iter([frame.iloc[:1].copy(), frame.iloc[1:].copy()])
             found += processor.handleInputRows((self.handle.key,), parts, values)
@@ -118,7 +117,7 @@ class PretendedOperator:
                 found += processor.handleExpiredTimer((self.handle.key,), values, info)
                 self.handle.deleteTimer(timer)
         given = pd.concat([empty(), *found], ignore_index=True)
-        assert (given[MOMENT] > pd.Timestamp(watermark, unit="ms", tz="UTC")).all()
+        assert (given[MOMENT].to_numpy("datetime64[ms]") > np.datetime64(watermark, "ms")).all()
         return given
 
 
@@ -136,21 +135,20 @@ class PretendedSpark:
     programs: Sequence[ResolvedProgram]
     operators: list[PretendedOperator]
     watermark: int = 0
-    before: int = 0
     result_packs: list[tuple[str, pa.Table]] = field(default_factory=list)
 
     def batch(self, events: Sequence[Event]) -> None:
         rows = empty()
         for operator in self.operators:
             own = self.packs(events, operator.place)
-            rows = operator.run(pd.concat([rows, *own]), self.before, self.watermark)
+            rows = operator.run(pd.concat([rows, *own]), self.watermark)
         assert (rows[BUCKET] < 0).all()
         found = zip(rows[CONTENT], rows[PACK], strict=True)
         self.result_packs += [(content, from_bytes(packed)) for content, packed in found]
         marks = self.task.watermarks
-        newest = max((e.instant // 1_000 for e in events), default=0)
-        moved = newest - marks.delay - marks.grace
-        self.before, self.watermark = self.watermark, max(self.watermark, moved)
+        moments = (marks.moment(e.instant) // 1_000 for e in events)
+        moved = max(moments, default=0) - marks.delay
+        self.watermark = max(self.watermark, moved)
 
     def packs(self, events: Sequence[Event], place: int) -> Iterator[pd.DataFrame]:
         """What two tasks send to an operator."""
@@ -162,7 +160,11 @@ class PretendedSpark:
                 if one.operator == place:
                     packs |= self.packs_for(number, part)
             if packs:
-                yield pack_rows(packs, max(e.instant for e in part)).to_pandas()
+                yield self.packed(packs, max(e.instant for e in part))
+
+    def packed(self, packs: dict[int, pa.Table | None], newest: int) -> pd.DataFrame:
+        """Packs as operators get them: what they hold is never late to Spark."""
+        return pack_rows(packs, newest, self.task.watermarks).to_pandas()
 
     def packs_for(self, number: int, events: Iterable[Event]) -> dict[int, pa.Table | None]:
         program = self.programs[number]
@@ -182,9 +184,7 @@ class PretendedSpark:
 def pretended(
     program: ResolvedProgram, *, timed_out: bool, is_expired: Callable[[int, int], bool]
 ) -> PretendedSpark:
-    policy = WatermarkPolicy(
-        delay=Period(microseconds=DELAY * 1_000), grace=Period(microseconds=GRACE * 1_000)
-    )
+    policy = WatermarkPolicy(delay=Period(microseconds=DELAY * 1_000))
     request = SparkRequest(
         program=program,
         options=Options(sequence="seq"),

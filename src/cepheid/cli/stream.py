@@ -76,6 +76,12 @@ Rejects = Annotated[
     ),
 ]
 
+Late = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR", help="Keep the events that came too late.", show_default="count them"
+    ),
+]
 Folder = Annotated[
     str | None,
     typer.Option(
@@ -96,6 +102,7 @@ def run_stream(
     output: OneType = None,
     trigger: Trigger = None,
     once: Once = False,
+    late: Late = None,
     rejects: Rejects = None,
     chronon: Chronon = None,
     out: Folder = None,
@@ -121,16 +128,17 @@ def run_stream(
       cepheid stream alarms.epl --source mqtt://host/plant/# --checkpoint state
       cepheid stream travel.bicepl --source files:in --chronon 1m --out out --checkpoint state
     """
+    from cepheid.engines.common.clock import instant_of
     from cepheid.engines.common.intake import runnable
     from cepheid.engines.spark.endpoints.uri import parse_sink, parse_source
-    from cepheid.engines.spark.stream.job import StreamJob, derived_types
+    from cepheid.engines.spark.stream.job import StreamJob, check, derived_types
 
     program = runnable(load(programs).resolve())
     if program.classes:
         from cepheid.cli.action_sink import ActionSink
         from cepheid.cli.stream_rounds import RoundsOptions, run_rounds
 
-        for option, given in (("--output", output), ("--rejects", rejects)):
+        for option, given in (("--output", output), ("--late", late), ("--rejects", rejects)):
             if given is not None:
                 hint = "rounds leave everything in the folder of --out"
                 raise UsageError(error("usage", f"rounds have no {option}", hint=hint))
@@ -165,8 +173,11 @@ def run_stream(
         output=None if output is None else one_of(derived_types(program), output, "--output"),
         trigger=None if trigger is None else period(trigger, "--trigger"),
         once=once,
+        start=None if start is None else instant_of(start),
+        late=late,
         rejects=rejects,
     )
+    check(job)
     with spark_session(master=master, conf=conf, verbose=verbose) as spark:
         run(job, spark)
 
@@ -186,28 +197,28 @@ def run(job: StreamJob, spark: Spark) -> None:
     from cepheid.cli.terminal.stream_monitor import Status
     from cepheid.engines.spark.session.failures import failure_of
     from cepheid.engines.spark.stream.job import start
+    from cepheid.engines.spark.stream.watermarks import Watermarks
 
     stopped = threading.Event()
-    status = Status(delay=job.watermark.microseconds)
+    status = Status(Watermarks.of(job.watermark))
     with ExitStack() as stack:
         stack.enter_context(stopping(stopped))
         screen = stack.enter_context(_Screen(job))
-        queries: list[Query] = []
+        query: Query | None = None
         try:
-            queries += start(job, spark, screen.show)
-            while not stopped.is_set() and all(query.isActive for query in queries):
-                if status.take(_reports(queries[0])):
+            query = start(job, spark, screen.show)
+            while not stopped.is_set() and query.isActive:
+                if status.take(_reports(query)):
                     screen.update(status)
                 stopped.wait(LOOK)
             if not stopped.is_set():
-                for query in queries:
-                    query.awaitTermination()
+                query.awaitTermination()
         except Exception as failure:
             raise failure_of(failure) from None
         finally:
-            for query in queries:
+            if query is not None:
                 stop_query(query)
-        status.take(_reports(queries[0]))
+        status.take(_reports(query))
     screen.end(status)
 
 

@@ -114,6 +114,11 @@ class Source:
     placement: Placement
 
 
+def unwrapped(given: object) -> tuple[object, Placement]:
+    """Events, and what is said of them if anything is."""
+    return (given.data, given.placement) if isinstance(given, Source) else (given, NOWHERE)
+
+
 def source(
     data: object,
     *,

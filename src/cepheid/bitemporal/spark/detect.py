@@ -14,7 +14,7 @@ from cepheid.bitemporal.running import Course
 from cepheid.bitemporal.spark.batch import Histories
 from cepheid.bitemporal.spark.frames import Columns, Detected, sources_of
 from cepheid.bitemporal.spark.results import Results
-from cepheid.engines.spark.codec.input_columns import Frames
+from cepheid.engines.spark.codec.event_frames import PlainFrames
 from cepheid.engines.spark.session.workers import check_other_machines
 from cepheid.errors import UsageError, error, suggest
 from cepheid.program.classes import SubscribedClass
@@ -25,7 +25,7 @@ REFUSED = "@refused"  # what `output` may ask for beside actions and classes
 
 def detect_in_rounds(
     program: ResolvedProgram,
-    events: Frames,
+    events: PlainFrames,
     course: Course,
     *,
     output: str | None = None,

@@ -17,7 +17,8 @@ from pyspark.sql import types as T  # noqa: N812
 
 from cepheid.bitemporal.detections import DETECTED, KNOWN, RETRACTED, History
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, STRING, TIMESTAMP, DataType
-from cepheid.engines.spark.codec.input_columns import Frames, Value, convert, named, to_instant
+from cepheid.engines.spark.codec.event_frames import PlainFrames, named
+from cepheid.engines.spark.codec.input_columns import Value, convert, to_instant
 from cepheid.errors import InputError, UsageError, error, suggest
 from cepheid.program.classes import SubscribedClass
 
@@ -49,7 +50,7 @@ class HistoryFrame:
         return f"the frame of {self.cls}" if self.cls else "the frame"
 
 
-def sources_of(given: Frames, classes: Sequence[SubscribedClass]) -> list[HistoryFrame]:
+def sources_of(given: PlainFrames, classes: Sequence[SubscribedClass]) -> list[HistoryFrame]:
     """The frames that a call was given; UsageError where they make no sense for the classes."""
     names = [each.name for each in classes]
     frames = given.values() if isinstance(given, Mapping) else [given]

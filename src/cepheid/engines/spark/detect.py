@@ -4,34 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol, cast, get_args
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from cepheid.core.time import Period, TimeUnit
-from cepheid.engines.common.clock import Time, instant_of
+from cepheid.core.time import Instant, Period
 from cepheid.engines.common.intake import runnable
+from cepheid.engines.common.judging import STRICT, Rules
 from cepheid.engines.common.notes import emit
 from cepheid.engines.spark.batch.file_scan import Files
-from cepheid.engines.spark.batch.query import batch_rows
-from cepheid.engines.spark.codec.event_layout import SEQUENCE
-from cepheid.engines.spark.codec.input_columns import (
+from cepheid.engines.spark.batch.query import batch_and_rejects, batch_rows
+from cepheid.engines.spark.codec.event_frames import (
     EventFrame,
     Frames,
-    Options,
+    judged,
     named,
     sources_of,
     with_types_of,
 )
+from cepheid.engines.spark.codec.event_layout import SEQUENCE
+from cepheid.engines.spark.codec.input_columns import Options
+from cepheid.engines.spark.codec.rejects import LATE_KIND, REJECT_KIND, rejected
 from cepheid.engines.spark.plan.plan import plan_of
-from cepheid.engines.spark.plan.request import SparkRequest, watermark_policy
+from cepheid.engines.spark.plan.request import SparkRequest, check_periods, watermark_policy
 from cepheid.engines.spark.plan.run_warnings import warnings_on
 from cepheid.engines.spark.session.spark_session import session as _session
 from cepheid.engines.spark.session.workers import check_other_machines
-from cepheid.engines.spark.stream.query import stream_late, stream_rejects, stream_rows
+from cepheid.engines.spark.stream.query import stream_everything, stream_late, stream_rows
 from cepheid.errors import UsageError, error, suggest
-from cepheid.io.source import check_zone
+from cepheid.io.source import NOWHERE, Placement
 from cepheid.matcher.operator import CAUSES
 from cepheid.program.graph import part_behind
 from cepheid.program.resolved import ResolvedProgram
@@ -39,77 +40,90 @@ from cepheid.program.resolved import ResolvedProgram
 LATE, REJECTS = "@late", "@rejects"  # what `output` may ask for beside derived types
 
 
-class Resolvable(Protocol):
-    """A program, such as `cep.load` and `cep.parse` make."""
-
-    def resolve(self) -> ResolvedProgram: ...
-
-
 def detect(
-    program: Resolvable | ResolvedProgram,
+    program: ResolvedProgram,
     events: Frames | Files,
     *,
     output: str | None = None,
-    time: str | None = None,
-    unit: TimeUnit | None = None,
-    sequence: str | None = None,
-    zone: str | None = None,
-    start: Time | None = None,
+    placement: Placement = NOWHERE,
+    rules: Rules = STRICT,
+    start: Instant | None = None,
+    end: Instant | None = None,
     watermark: str | Period | None = None,
     grace: str | Period | None = None,
     idle: str | Period | None = None,
     timed_out: bool = False,
     why: bool = False,
+    late: bool = False,
+    rejects: bool = False,
 ) -> DataFrame:
     """The statements of a program over frames, or `files`; `verbs.detection` says what all this is."""
-    resolved = program if isinstance(program, ResolvedProgram) else program.resolve()
-    check_zone(zone)
-    if isinstance(events, Files):
-        for name, given in (
-            ("time", time),
-            ("unit", unit),
-            ("sequence", sequence),
-            ("zone", zone),
-        ):
-            if given is not None:
-                hint = "'@time' or @EventTime says when events of files happen; lines are in order"
-                raise UsageError(error("usage", f"files take no {name}=", hint=hint))
-        sources: tuple[EventFrame, ...] = (events.source(resolved, _session()),)
-        sequence = SEQUENCE
-    else:
-        sources = sources_of(events, resolved)
-    resolved = runnable(with_types_of(resolved, sources))
+    periods = check_periods(watermark=watermark, grace=grace, idle=idle)
     if output not in (None, LATE, REJECTS):
-        resolved = needed_for(output, resolved)
+        needed_for(output, program)
+    elif output is not None and (late or rejects):
+        fact = f"output='{output}' shows nothing else"
+        raise UsageError(error("usage", fact, hint="leave out late= and rejects="))
+    sources, sequence = _sources(events, program, placement)
+    is_stream = _is_stream(sources)
+    if not is_stream and (late or output == LATE):
+        raise UsageError(error("usage", "no event of a batch is late"))
+    if is_stream and end is not None:
+        raise UsageError(error("usage", "a stream has no end", hint="leave out end="))
+    program = runnable(with_types_of(program, sources))
+    if output not in (None, LATE, REJECTS):
+        program = needed_for(output, program)
     session = sources[0].frame.sparkSession
     check_other_machines(session)
+    bounds = {} if is_stream else {"start": start, "end": end}
     request = SparkRequest(
-        program=resolved,
+        program=program,
         sources=sources,
-        options=Options(time=time, unit=_unit(unit), sequence=sequence, zone=zone),
-        start=None if start is None else instant_of(start),
+        options=Options(sequence=sequence, **bounds),
+        start=start,
+        end=end,
         timed_out=timed_out,
         why=why,
+        rejects=rejects,
     )
+    notes = judged(program, sources, rules)
     if output == REJECTS:
-        return stream_rejects(request)
-    is_stream = _is_stream(sources)
+        emit(notes, stacklevel=3)
+        return rejected(request)
     if is_stream:
-        request = replace(request, watermark=watermark_policy(watermark, grace, idle))
-    elif output == LATE:
-        raise UsageError(error("usage", "no event of a batch is late"))
+        request = replace(request, watermark=watermark_policy(request, periods))
     plan = plan_of(request)
-    emit(warnings_on(plan), stacklevel=3)
+    emit([*notes, *warnings_on(plan)], stacklevel=3)
     if output == LATE:
         return stream_late(plan)
-    rows = stream_rows(plan) if is_stream else batch_rows(plan)
+    if late or rejects:
+        rows = stream_everything(plan) if is_stream else batch_and_rejects(plan)
+    else:
+        rows = stream_rows(plan) if is_stream else batch_rows(plan)
     if why and sequence is None:  # what operators count by is not known outside
         rows = rows.withColumn(CAUSES, F.transform(named(CAUSES), _without_sequence))
+    if late or rejects:
+        kinds = [kind for kind, is_asked in ((LATE_KIND, late), (REJECT_KIND, rejects)) if is_asked]
+        return everything_shown(rows, output, kinds)
     return shown(rows, output)
 
 
 def _without_sequence(cause: Column) -> Column:
     return cause.withField("sequence", F.lit(None).cast("bigint"))
+
+
+def _sources(
+    events: Frames | Files, program: ResolvedProgram, placement: Placement
+) -> tuple[tuple[EventFrame, ...], str | None]:
+    """What is given, and the column that orders events of one time."""
+    if not isinstance(events, Files):
+        sources = sources_of(events, program, placement)
+        return sources, None if sources[0].placement.sequence is None else SEQUENCE
+    if placement:
+        hint = "'@time' or @EventTime says when events of files happen; lines are in order"
+        fact = "files take no time=, unit=, type=, sequence=, columns= and zone="
+        raise UsageError(error("usage", fact, hint=hint))
+    return (events.source(program, _session()),), SEQUENCE
 
 
 def _is_stream(sources: Sequence[EventFrame]) -> bool:
@@ -118,15 +132,6 @@ def _is_stream(sources: Sequence[EventFrame]) -> bool:
         fact = "some frames are streams and some are not"
         raise UsageError(error("usage", fact, hint="read all of them with readStream, or none"))
     return kinds == {True}
-
-
-def _unit(unit: str | None) -> TimeUnit:
-    units = get_args(TimeUnit)
-    if unit is not None and unit not in units:
-        raise UsageError(
-            error("usage", f"no time unit {unit!r}", hint=suggest(unit, units, "units"))
-        )
-    return cast("TimeUnit", unit or "seconds")
 
 
 def needed_for(output: str, program: ResolvedProgram) -> ResolvedProgram:
@@ -148,3 +153,16 @@ def shown(rows: DataFrame, output: str | None) -> DataFrame:
     attributes = [named(output).getField(member).alias(member) for member in members]
     head = [named(n) for n in ("@time", "@kind", CAUSES) if n in rows.columns]
     return own.select(*head, *attributes)
+
+
+def everything_shown(rows: DataFrame, output: str | None, kinds: Sequence[str]) -> DataFrame:
+    """The same among which are events that came late and rows that are none, as JSON in '@row'."""
+    is_problem = named("@kind").isin(*kinds) if kinds else F.expr("false")
+    is_row = ~named("@kind").isin(LATE_KIND, REJECT_KIND)
+    if output is None:
+        return rows.where(is_row | is_problem).drop(named("@key"))
+    own = rows.where((is_row & (named("@type") == output)) | is_problem)
+    members = rows.schema[output].dataType.names if output in rows.columns else ()  # type: ignore[attr-defined]
+    attributes = [named(output).getField(member).alias(member) for member in members]
+    head = [named(n) for n in ("@type", "@time", "@kind", CAUSES) if n in rows.columns]
+    return own.select(*head, *attributes, named("@problem"), named("@row"))

@@ -25,27 +25,35 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
 from cepheid.core.types import EventType
-from cepheid.engines.common.clock import starts_at
-from cepheid.engines.common.intake import Gate, OnProblem, happens, runnable, typed
-from cepheid.engines.common.progress import Progress, no_progress
-from cepheid.engines.common.request import Outcome
+from cepheid.engines.common.clock import ends_at, starts_at
+from cepheid.engines.common.intake import Gate, happens, runnable, typed
+from cepheid.engines.common.judging import unfed_types
+from cepheid.engines.common.progress import Progress
+from cepheid.engines.common.request import Outcome, RunRequest
+from cepheid.engines.common.table_names import name_of_table
 from cepheid.engines.common.table_types import typed_by_tables
-from cepheid.engines.spark.batch.file_scan import pieces_in, source_of
+from cepheid.engines.spark.batch.file_scan import key_problem, pieces_in, source_of
 from cepheid.engines.spark.batch.query import batch_rows
+from cepheid.engines.spark.codec.event_frames import (
+    EventFrame,
+    judged,
+    sources_of,
+    with_types_of,
+)
 from cepheid.engines.spark.codec.event_layout import SEQUENCE, TIME, TYPE
-from cepheid.engines.spark.codec.input_columns import EventFrame, Options, sources_of, with_types_of
+from cepheid.engines.spark.codec.input_columns import Options
 from cepheid.engines.spark.codec.rows import decode_rows
 from cepheid.engines.spark.plan.plan import plan_of
 from cepheid.engines.spark.plan.request import SparkRequest
 from cepheid.engines.spark.session.failures import failure_of
 from cepheid.engines.spark.session.spark_session import runs_here
 from cepheid.engines.spark.session.workers import check_other_machines, wake_workers
-from cepheid.errors import UsageError, error
-from cepheid.io import Record
+from cepheid.errors import Diagnostic, UsageError, error
 from cepheid.io.arrow import to_column
-from cepheid.io.columns.exact import INSTANT, NeedsRecords
+from cepheid.io.columns.exact import INSTANT, NeedsRecords, refuse
 from cepheid.io.columns.reading import Piece, at_once, read_piece
-from cepheid.io.sources import Table
+from cepheid.io.source import Source, unwrapped
+from cepheid.io.sources import Table, provided_by
 from cepheid.program.resolved import ResolvedProgram
 
 if TYPE_CHECKING:
@@ -54,85 +62,86 @@ if TYPE_CHECKING:
 _FLUSH = 20_000  # events of a type that wait to be written
 
 
-def run_records(
-    program: ResolvedProgram,
-    records: Iterable[Record],
-    session: SparkSession,
-    *,
-    start: Instant | None = None,
-    timed_out: bool = False,
-    on_problem: OnProblem,
-    progress: Progress = no_progress,
-) -> Outcome:
+def run_records(request: RunRequest, session: SparkSession) -> Outcome:
     """The rows of a program over all its input."""
     wake_workers(session)
-    program, records = typed(program, records)
+    program, records = typed(request.program, request.records())
     with TemporaryDirectory(prefix="cepheid-") as folder:
         spool = _Spool(runnable(program), Path(folder))
-        gate = Gate(program, on_problem)
+        gate = Gate(program, request.on_problem, request.rules)
         for item in gate.let_in(records):
             spool.take(item)
-        gate.close()
+        notes = gate.close()
+        notes += unfed_types(program, {*gate.provided, *provided_by(request.sources)})
         spool.close()
-        request = SparkRequest(
-            program=program,
-            sources=tuple(spool.sources(session)),
-            options=Options(sequence=SEQUENCE),
-            start=start,
-            timed_out=timed_out,
-        )
-        return _outcome(request, spool.extent, session, progress)
+        asked = _asked(request, program, tuple(spool.sources(session)), SEQUENCE)
+        return _outcome(asked, spool.extent, session, request.progress, notes)
 
 
-def run_files(
-    program: ResolvedProgram,
-    paths: Sequence[str],
-    session: SparkSession,
-    *,
-    start: Instant | None = None,
-    timed_out: bool = False,
-    progress: Progress = no_progress,
-) -> Outcome | None:
+def run_files(request: RunRequest, paths: Sequence[str], session: SparkSession) -> Outcome | None:
     """The same over files that workers read in columns; None where it takes records."""
     if not runs_here(session):
         return None
     wake_workers(session)
     extent = _Extent()
     try:
-        program = runnable(typed_by_tables(program, [Table(path, None) for path in paths]))
+        tables = [Table(path, None) for path in paths]
+        program = runnable(typed_by_tables(request.program, tables))
         pieces = pieces_in(paths)
         source = source_of(pieces, program, session)
-        for batches in at_once([partial(_read, piece, program.types) for piece in pieces]):
+        notes = judged(program, (source,), request.rules)
+        for batches in at_once([partial(_read, piece, program) for piece in pieces]):
             for batch in batches:
                 extent.take(batch)
-            progress(extent.taken, None)
+            request.progress(extent.taken, None)
     except NeedsRecords:
         return None
-    request = SparkRequest(
+    asked = _asked(request, program, (source,), SEQUENCE)
+    return _outcome(asked, extent, session, request.progress, notes)
+
+
+def _asked(
+    request: RunRequest,
+    program: ResolvedProgram,
+    sources: tuple[EventFrame, ...],
+    sequence: str | None,
+) -> SparkRequest:
+    return SparkRequest(
         program=program,
-        sources=(source,),
-        options=Options(sequence=SEQUENCE),
-        start=start,
-        timed_out=timed_out,
+        sources=sources,
+        options=Options(sequence=sequence),
+        start=request.start,
+        end=request.end,
+        timed_out=request.timed_out,
     )
-    return _outcome(request, extent, session, progress)
 
 
 def _outcome(
-    request: SparkRequest, extent: _Extent, session: SparkSession, progress: Progress
+    request: SparkRequest,
+    extent: _Extent,
+    session: SparkSession,
+    progress: Progress,
+    notes: Sequence[Diagnostic],
 ) -> Outcome:
     """The rows of a request whose input has been looked through."""
     first = starts_at(extent.first, request.start)
+    last = ends_at(extent.last, request.end)
     if first is None:
-        return Outcome(program=request.program, rows=[], taken=0)
+        return Outcome(program=request.program, rows=[], taken=0, notes=notes)
     progress(0, extent.taken)
-    known = replace(request, start=first, end=extent.last)
+    known = replace(request, start=first, end=first if last is None else max(first, last))
     rows = _rows(known, session)
-    return Outcome(program=request.program, rows=rows, taken=extent.taken, moved=extent.moved)
+    return Outcome(
+        program=request.program, rows=rows, taken=extent.taken, moved=extent.moved, notes=notes
+    )
 
 
-def _read(piece: Piece, types: Mapping[str, EventType]) -> list[pa.RecordBatch]:
-    return list(read_piece(piece, types))
+def _read(piece: Piece, program: ResolvedProgram) -> list[pa.RecordBatch]:
+    batches = list(read_piece(piece, program.types))
+    for batch in batches:
+        if key_problem(batch, program) is not None:
+            refuse("events without a key")  # whose place only records know
+    return batches
 
 
 @dataclass(slots=True)
@@ -172,25 +181,21 @@ class _Extent:
             self._latest = int(latest[-1])
 
 
-def run_tables(
-    program: ResolvedProgram,
-    names: Sequence[str],
-    session: SparkSession,
-    *,
-    start: Instant | None = None,
-    timed_out: bool = False,
-) -> Outcome:
+def run_tables(request: RunRequest, session: SparkSession) -> Outcome:
     """The same over tables that the session knows by name."""
-    frames = [_table(name, session) for name in names]
-    sources = tuple(source for frame in frames for source in sources_of(frame, program))
-    program = runnable(with_types_of(program, sources))
-    is_ordered = all(SEQUENCE in frame.columns for frame in frames)
-    options = Options(sequence=SEQUENCE if is_ordered else None)
-    request = SparkRequest(
-        program=program, sources=sources, options=options, start=start, timed_out=timed_out
-    )
-    rows = _rows(request, session)
-    return Outcome(program=program, rows=rows, taken=sum(frame.count() for frame in frames))
+    frames = [
+        Source(_table(name_of_table(source), session), request.placement.under(own))
+        for source, own in map(unwrapped, request.sources)
+    ]
+    sources = tuple(one for frame in frames for one in sources_of(frame, request.program))
+    program = runnable(with_types_of(request.program, sources))
+    notes = judged(program, sources, request.rules)
+    is_ordered = all(SEQUENCE in source.frame.columns for source in sources)
+    asked = _asked(request, program, sources, SEQUENCE if is_ordered else None)
+    asked = replace(asked, options=replace(asked.options, start=request.start, end=request.end))
+    rows = _rows(asked, session)
+    taken = sum(source.frame.count() for source in sources)
+    return Outcome(program=program, rows=rows, taken=taken, notes=notes)
 
 
 def _table(name: str, session: SparkSession) -> DataFrame:

@@ -11,7 +11,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from cepheid.engines.spark.batch.external_sort import ExternalSort
 from cepheid.engines.spark.batch.shuffle import FIRST, PACKS, Packer, buckets_in, pack
-from cepheid.engines.spark.codec.input_columns import named
+from cepheid.engines.spark.codec.event_frames import named
 from cepheid.engines.spark.session.workers import keep_loaded
 from cepheid.engines.spark.shuffle.blocks import BUCKET
 from cepheid.engines.spark.shuffle.partition_labels import labels_for

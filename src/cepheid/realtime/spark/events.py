@@ -153,9 +153,6 @@ def _check(task: Task, rows: pa.RecordBatch, places: Any) -> None:
     """Everything but what events carry."""
     is_event = pc.is_valid(rows[TYPE])
     _refuse(task, rows, pc.is_null(rows[TIME]), "missing-time", "it has no time")
-    if task.is_stream:
-        fact = "the watermark of a stream begins with 1970"
-        _refuse(task, rows, pc.less_equal(rows[TIME], pa.scalar(0, pa.int64())), "bad-time", fact)
     for name in task.attributes:
         fact = f"it has '{name}' and no type"
         is_untyped = pc.and_(pc.invert(is_event), pc.is_valid(rows[name]))

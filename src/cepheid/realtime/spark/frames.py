@@ -12,10 +12,12 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_type
 
 from cepheid.core.time import Period
-from cepheid.engines.spark.codec.input_columns import named, to_instant
-from cepheid.engines.spark.plan.request import watermark_policy
+from cepheid.engines.spark.codec.event_frames import named
+from cepheid.engines.spark.codec.input_columns import to_instant
+from cepheid.engines.spark.plan.request import required_delay
 from cepheid.engines.spark.session.workers import check_other_machines
-from cepheid.engines.spark.stream.query import BUCKETS, watermarks_of
+from cepheid.engines.spark.stream.query import BUCKETS
+from cepheid.engines.spark.stream.watermarks import Watermarks
 from cepheid.errors import InputError, UsageError, error, suggest
 from cepheid.realtime.checking import Checked, checked
 from cepheid.realtime.graph import Graph, Supplier
@@ -74,9 +76,7 @@ def on_spark(
     rows = frame.select(*(column.alias(name) for name, column in columns.items()))
     schema = reader.schema()
     if frame.isStreaming:
-        return stream_rows(
-            task, rows, schema, watermarks_of(watermark_policy(watermark, "0 seconds", None))
-        )
+        return stream_rows(task, rows, schema, Watermarks.of(required_delay(watermark)))
     tasks = int(session.conf.get("spark.sql.shuffle.partitions") or 1)
     buckets = tasks * -(-BUCKETS // tasks)  # as many for each task
     return batch_rows(replace(task, buckets=buckets), rows, schema, tasks)

@@ -21,12 +21,19 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from cepheid.core.time import Instant
-from cepheid.engines.spark.codec.input_columns import named
+from cepheid.engines.spark.codec.event_frames import named
 from cepheid.engines.spark.codec.sort_keys import sorted_events
 from cepheid.engines.spark.session.workers import keep_loaded
 from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK, by_bucket, from_bytes, to_bytes
-from cepheid.engines.spark.stream.packs import MOMENT, PACKS, in_packs, pack_rows, unpack
-from cepheid.engines.spark.stream.state import Watermarks
+from cepheid.engines.spark.stream.packs import (
+    MOMENT,
+    PACKS,
+    in_packs,
+    never_late,
+    pack_rows,
+    unpack,
+)
+from cepheid.engines.spark.stream.watermarks import Watermarks
 from cepheid.program.seal import Seal
 from cepheid.realtime.recorded import identity_of
 from cepheid.realtime.spark.events import TIME, Task, events_in
@@ -45,19 +52,25 @@ def stream_rows(
     task: Task, rows: DataFrame, schema: T.StructType, watermarks: Watermarks
 ) -> DataFrame:
     """What consumers get of the events of a stream, and those that came too late."""
-    packs = rows.mapInArrow(partial(packed, task), PACKS)
+    packs = rows.mapInArrow(partial(packed, task, watermarks), PACKS)
     packs = packs.withWatermark(MOMENT, f"{watermarks.delay} milliseconds")
-    results = packs.groupBy(named(BUCKET)).applyInPandasWithState(
-        partial(process, task, watermarks),
-        outputStructType=_RESULTS,
-        stateStructType=_STATE,
-        outputMode="append",
-        timeoutConf=GroupStateTimeout.EventTimeTimeout,
+    results = (
+        never_late(packs, watermarks.delay)
+        .groupBy(named(BUCKET))
+        .applyInPandasWithState(
+            partial(process, task, watermarks),
+            outputStructType=_RESULTS,
+            stateStructType=_STATE,
+            outputMode="append",
+            timeoutConf=GroupStateTimeout.EventTimeTimeout,
+        )
     )
     return results.mapInArrow(unpack, schema)
 
 
-def packed(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def packed(
+    task: Task, watermarks: Watermarks, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """A pack of events for each bucket, and the largest time for the first one."""
     for rows in batches:
         if not rows.num_rows:
@@ -66,8 +79,9 @@ def packed(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordB
         if events:
             table = pa.Table.from_batches(events)
             numbers = table[BUCKET].to_numpy()
-            yield pack_rows(dict(by_bucket(table.drop_columns(BUCKET), numbers)), None)
-        yield pack_rows({0: None}, pc.max(rows[TIME]).as_py())
+            parts = dict(by_bucket(table.drop_columns(BUCKET), numbers))
+            yield pack_rows(parts, None, watermarks)
+        yield pack_rows({0: None}, pc.max(rows[TIME]).as_py(), watermarks)
         keep_loaded("graphs")
 
 

@@ -10,26 +10,29 @@ all others: '@sequence' is the order of the files, then of the lines.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from cepheid.core.types import STRING, EventType
+from cepheid.core.types import STRING
+from cepheid.engines.common.judging import input_keys, null_key
 from cepheid.engines.spark.batch.shuffle import PACKS, Packer, labels_of, pack, shuffled
+from cepheid.engines.spark.codec.event_frames import EventFiles, EventFrame
 from cepheid.engines.spark.codec.event_layout import SEQUENCE, TIME, TYPE, travelling
-from cepheid.engines.spark.codec.input_columns import EventFiles, EventFrame
+from cepheid.engines.spark.codec.packed_program import PackedProgram
 from cepheid.engines.spark.plan.plan import PlannedPass
 from cepheid.engines.spark.session.workers import keep_loaded
 from cepheid.engines.spark.shuffle.blocks import BUCKET
 from cepheid.engines.spark.shuffle.partitioner import Partitioner, partitioner_of
-from cepheid.errors import InputError, UsageError, error
+from cepheid.errors import Diagnostic, InputError, UsageError, error
 from cepheid.expr.tree import Column, Expr, walk
 from cepheid.io.arrow import attribute_types, to_arrow
 from cepheid.io.columns.exact import Array, NeedsRecords, refuse
@@ -81,8 +84,13 @@ def source_of(
 ) -> EventFrame:
     """The events of files; NeedsRecords where they do not fit into the columns of one frame."""
     only = _only_type(pieces)
-    known = tuple(program.types.items())
-    given = EventFiles(tuple(pieces), known, _schema(program, only))
+    columns: dict[str | None, frozenset[str]] = {}
+    for piece in {piece.path: piece for piece in pieces}.values():
+        names = frozenset(_columns_in(piece))
+        owner = None if TYPE in names else piece.type
+        columns[owner] = columns.get(owner, frozenset()) | names
+    packed = PackedProgram.of(program)
+    given = EventFiles(tuple(pieces), packed, _schema(program, only), tuple(columns.items()))
     schema = from_arrow_schema(given.schema, prefer_timestamp_ntz=False)
     frame = _numbers(given, session).mapInArrow(partial(_read, given), schema)
     return EventFrame(frame, only, given)
@@ -178,18 +186,33 @@ def scan_files(scan: FileScan, batches: Iterable[pa.RecordBatch]) -> Iterator[pa
 
 def _events(given: EventFiles, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The events of the pieces whose numbers are given, with their sequence."""
-    types: dict[str, EventType] = dict(given.types)
+    program = given.program.open()
     numbers: Any = (batch["id"].to_pylist() for batch in batches)
     for number in chain.from_iterable(numbers):
         piece = given.pieces[number]
         try:
-            for events in read_piece(piece, types):
+            for events in read_piece(piece, program.types):
+                problem = key_problem(events, program)
+                if problem is not None:
+                    raise InputError(replace(problem, message=f"{piece.path}: {problem.message}"))
                 places: Any = events["@place"].to_numpy()
                 order: Any = pa.array(places + np.int64(number) * _PLACES)
                 yield events.append_column(SEQUENCE, order)
         except NeedsRecords as reason:
             fact = f"'{piece.path}' cannot be read in columns: {reason}"
             raise InputError(error("bad-file", fact)) from None
+
+
+def key_problem(events: pa.RecordBatch, program: ResolvedProgram) -> Diagnostic | None:
+    """What is wrong with the keys of some events, if anything is."""
+    for type, uses in input_keys(program).items():
+        is_type: Any = pc.equal(events[TYPE].cast(pa.string()), pa.scalar(type))
+        for name, use in uses.items():
+            is_there = name in events.schema.names
+            nulls: Any = events[name].is_null() if is_there else is_type
+            if pc.any(pc.and_kleene(is_type, nulls)).as_py():
+                return null_key(type, name, use, None)
+    return None
 
 
 def _fitted(events: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

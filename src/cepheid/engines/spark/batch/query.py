@@ -17,7 +17,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
-from cepheid.core.time import Instant, format_instant
+from cepheid.core.time import Instant
+from cepheid.engines.common.clock import ends_at, starts_at
 from cepheid.engines.spark.batch.file_scan import files_in_packs
 from cepheid.engines.spark.batch.shuffle import in_packs
 from cepheid.engines.spark.batch.task import (
@@ -28,14 +29,15 @@ from cepheid.engines.spark.batch.task import (
     run_task,
 )
 from cepheid.engines.spark.codec.event_encoder import EventEncoder, union
+from cepheid.engines.spark.codec.event_frames import named
 from cepheid.engines.spark.codec.event_layout import SEQUENCE, TIME, TYPE
-from cepheid.engines.spark.codec.input_columns import EventFrame, named, time_of
+from cepheid.engines.spark.codec.input_columns import read, time_of
 from cepheid.engines.spark.codec.packed_program import PackedProgram
+from cepheid.engines.spark.codec.rejects import rejected, with_rejects
 from cepheid.engines.spark.codec.schemas import spark_schema
 from cepheid.engines.spark.plan.passes import Pass
-from cepheid.engines.spark.plan.plan import Plan, PlannedPass
+from cepheid.engines.spark.plan.plan import Plan, PlannedPass, plan_of
 from cepheid.engines.spark.plan.request import SparkRequest
-from cepheid.errors import LateEvent, error
 
 _PLACE = "@place"  # of an event among those of its time
 _MOST_ALIKE = 1 << 32  # events of one time and type
@@ -46,6 +48,17 @@ def batch_rows(plan: Plan) -> DataFrame:
     clock = _clock(plan)
     frames = [_run_pipeline(plan.request, pipeline, clock) for pipeline in plan.pipelines]
     return reduce(DataFrame.unionByName, frames)
+
+
+def batch_and_rejects(plan: Plan) -> DataFrame:
+    """The rows of what are events, and beside them what is none."""
+    request = plan.request
+    readings = [read(source, request.program, request.options) for source in request.sources]
+    fine = tuple(
+        replace(r.source, frame=r.source.frame.where(r.is_fine), files=None) for r in readings
+    )
+    rows = batch_rows(plan_of(replace(request, sources=fine)))
+    return with_rejects(rows, rejected(request))
 
 
 # Time -----------------------------------------------------------------------------------------
@@ -64,10 +77,7 @@ def _clock(plan: Plan) -> Clock:
     ]
     ends = reduce(DataFrame.union, times).agg(F.min(named(TIME)), F.max(named(TIME)))
     first, last = ends.collect()[0]
-    if request.start is not None and first is not None and first < request.start:
-        fact = f"an event at {format_instant(first)} is before the start"
-        raise LateEvent(error("late-event", fact, hint=f"start is {format_instant(request.start)}"))
-    return Clock(first if request.start is None else request.start, last)
+    return Clock(starts_at(first, request.start), ends_at(last, request.end))
 
 
 # Passes ---------------------------------------------------------------------------------------
@@ -151,7 +161,7 @@ def _numbered(request: SparkRequest, pipeline: Sequence[PlannedPass]) -> SparkRe
     """The same events with a sequence, by which each pass orders those of one time alike."""
     names = [name for one in pipeline for name in one.names]
     encoder = EventEncoder(
-        Pass(request.program.part(names), None), request.sources, request.options
+        Pass(request.program.part(names), None), request.sources, request.options, request.program
     )
     types = F.array(*map(F.lit, encoder.consumed))
     sources = []
@@ -163,7 +173,7 @@ def _numbered(request: SparkRequest, pipeline: Sequence[PlannedPass]) -> SparkRe
         alike = Window.partitionBy(reading.type, reading.time).orderBy(*order)
         rank = F.array_position(types, reading.type).cast("bigint") * F.lit(_MOST_ALIKE)
         frame = reading.source.frame.withColumn(_PLACE, rank + F.row_number().over(alike))
-        sources.append(EventFrame(frame, reading.source.event_type))
+        sources.append(replace(reading.source, frame=frame, files=None))
     options = replace(request.options, sequence=_PLACE)
     return replace(request, sources=tuple(sources) or request.sources, options=options)
 

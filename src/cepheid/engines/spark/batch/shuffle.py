@@ -23,8 +23,8 @@ from pyspark.sql import types as T  # noqa: N812
 
 from cepheid.core.time import Instant
 from cepheid.engines.spark.codec.event_encoder import EventEncoder
+from cepheid.engines.spark.codec.event_frames import named
 from cepheid.engines.spark.codec.event_layout import TIME
-from cepheid.engines.spark.codec.input_columns import named
 from cepheid.engines.spark.session.workers import keep_loaded
 from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK, by_bucket
 from cepheid.engines.spark.shuffle.partition_labels import labels_for

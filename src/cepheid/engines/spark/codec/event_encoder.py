@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
+from cepheid.engines.spark.codec.event_frames import EventFrame, named
 from cepheid.engines.spark.codec.event_layout import (
     KEY,
     KIND,
@@ -27,24 +28,29 @@ from cepheid.engines.spark.codec.event_layout import (
     travelling,
 )
 from cepheid.engines.spark.codec.expression_columns import SPARK_TYPES, Untranslatable, necessary
-from cepheid.engines.spark.codec.input_columns import (
-    EventFrame,
-    Options,
-    Reading,
-    named,
-    read,
-    spark_type,
-)
+from cepheid.engines.spark.codec.input_columns import Options, Reading, read, spark_type
 from cepheid.engines.spark.plan.passes import Pass, events_among_rows
 from cepheid.expr import tree as expr_tree
 from cepheid.matcher.operator import columns_of
 from cepheid.program.resolved import ResolvedProgram
 
+_IS_FINE = "@fine"
+
 
 class EventEncoder:
-    """What a pass sends to its tasks."""
+    """What a pass sends to its tasks.
 
-    def __init__(self, one: Pass, sources: tuple[EventFrame, ...], options: Options) -> None:
+    `readings` are what frames mean to the pass, `judgements` what they mean to the whole program: that
+    says which rows are no events.
+    """
+
+    def __init__(
+        self,
+        one: Pass,
+        sources: tuple[EventFrame, ...],
+        options: Options,
+        whole: ResolvedProgram,
+    ) -> None:
         self.key = one.key
         self.key_types = one.key_types
         self.program = one.program
@@ -58,6 +64,7 @@ class EventEncoder:
             for source in sources
             if source.event_type is None or source.event_type in self.consumed
         )
+        self.judgements = tuple(read(r.source, whole, options) for r in self.readings)
 
     @property
     def layout(self) -> EventLayout:
@@ -78,9 +85,12 @@ class EventEncoder:
         return reduce(union, frames) if frames else None
 
     def _selected(self, number: int, reading: Reading) -> DataFrame:
-        columns = self.columns_from(number, reading) | {TIME: reading.checked_time}
-        selected = reading.source.frame.select(*(c.alias(n) for n, c in columns.items()))
-        return selected.where(self.is_wanted(reading.source))
+        """The events that are wanted, and what is no event, at which Spark stops."""
+        judgement = self.judgements[number]
+        columns = self.columns_from(number, reading) | {TIME: judgement.checked(reading.time)}
+        frame = reading.source.frame.withColumn(_IS_FINE, judgement.is_fine)
+        selected = frame.select(*(c.alias(n) for n, c in columns.items()), named(_IS_FINE))
+        return selected.where(self.is_wanted(reading.source) | ~named(_IS_FINE)).drop(_IS_FINE)
 
     def columns_from(self, number: int, reading: Reading) -> dict[str, Column]:
         """What travels, from the columns of one of the sources, by its number."""

@@ -1,158 +1,54 @@
 """Frames of events as the operator takes them: typed columns, instants, an order.
 
-Input is one frame with a column '@type', or one frame per type. `Reading` says what each of its
-columns stands for; nothing here looks at a row, so it serves batches and streams alike.
+`Reading` says what each column of a frame stands for, and what is wrong with a row; nothing here looks
+at one, so it serves batches and streams alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, TypeAlias
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
+from pyspark.sql.pandas.types import from_arrow_type
 
-from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, MICROSECONDS, SECOND
+from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, MICROSECONDS, SECOND, Instant
 from cepheid.core.types import (
     DATE,
     LONG,
     STRING,
     TIMESTAMP,
-    Attribute,
     DataType,
     EventTime,
-    EventType,
     is_integral,
     is_open,
 )
-from cepheid.errors import InputError, UsageError, error, is_slip, suggest
-from cepheid.io.arrow import arrow_type, data_type
+from cepheid.engines.common.judging import input_keys, null_key
+from cepheid.engines.spark.codec.event_frames import EventFrame, named
+from cepheid.errors import InputError, UsageError, error, suggest
+from cepheid.io.arrow import arrow_type
+from cepheid.io.source import TIME, TYPE
 from cepheid.matcher import operator
 from cepheid.matcher.operator import columns_of
-from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from cepheid.core.time import TimeUnit
-    from cepheid.io.columns.reading import Piece
-
-Frames: TypeAlias = DataFrame | Mapping[str, DataFrame]
-
-
-def named(name: str) -> Column:
-    """A column by its name, whatever characters that has."""
-    return F.col("`" + name.replace("`", "``") + "`")
-
-
-# What is given --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class EventFiles:
-    """Files of events: what workers need to know to read them."""
-
-    pieces: tuple[Piece, ...]
-    types: tuple[tuple[str, EventType], ...]
-    schema: pa.Schema  # of a frame with their events
-
-
-@dataclass(frozen=True, slots=True)
-class EventFrame:
-    """A frame of events; where it has no type of its own, '@type' says what each row is."""
-
-    frame: DataFrame
-    event_type: str | None
-    files: EventFiles | None = None  # that the frame reads
-
-    @property
-    def fields(self) -> dict[str, T.DataType]:
-        return {field.name: field.dataType for field in self.frame.schema.fields}
-
-    @property
-    def attributes(self) -> dict[str, T.DataType]:
-        """The columns that may be attributes, in their order."""
-        return {n: t for n, t in self.fields.items() if not n.startswith("@")}
-
-    def __str__(self) -> str:
-        return f"the frame of {self.event_type}" if self.event_type else "the frame"
-
-
-def sources_of(events: Frames, program: ResolvedProgram) -> tuple[EventFrame, ...]:
-    """The frames that a call was given; UsageError where they make no sense for the program."""
-    if not isinstance(events, Mapping):
-        return (_single(events, program),)
-    if not events:
-        raise UsageError(error("usage", "no frame of events is given"))
-    for name, frame in events.items():
-        if name not in program.types:
-            hint = suggest(name, program.types, "event types")
-            raise UsageError(error("unknown-type", f"no event type '{name}'", hint=hint))
-        if "@type" in frame.columns:
-            fact = f"the frame of {name} has a column '@type'"
-            hint = "give a frame of several types alone, not under the name of one"
-            raise UsageError(error("usage", fact, hint=hint))
-    return tuple(EventFrame(frame, name) for name, frame in events.items())
-
-
-def _single(frame: DataFrame, program: ResolvedProgram) -> EventFrame:
-    if "@type" in frame.columns:
-        return EventFrame(frame, None)
-    used = {name for statement in program.statements for name in statement.inputs}
-    inputs = [name for name in program.input_types if name in used]
-    if len(inputs) == 1:
-        return EventFrame(frame, inputs[0])
-    name = inputs[0] if inputs else "Type"
-    hint = f"add a column '@type', or give a frame per type: {{'{name}': frame, ...}}"
-    raise UsageError(
-        error("missing-type", "the frame does not say the types of its rows", hint=hint)
-    )
-
-
-def with_types_of(program: ResolvedProgram, sources: Iterable[EventFrame]) -> ResolvedProgram:
-    """The program, where types without a schema have the one that their frame has."""
-    undeclared = {t.name for t in program.types.values() if t.is_open}
-    found: dict[str, EventType] = {}
-    for source in sources:
-        for name in undeclared & ({source.event_type} if source.event_type else undeclared):
-            found[name] = EventType(name, tuple(_attributes(source)))
-    return resolve_program(program.tree, {**program.given, **found}) if found else program
-
-
-def _attributes(source: EventFrame) -> Iterator[Attribute]:
-    for name, stored in source.attributes.items():
-        type = _static_type(stored)
-        if type is not None:
-            yield Attribute(name, type)
-
-
-def _static_type(stored: T.DataType) -> DataType | None:
-    """The type of an attribute that a column holds; None where no attribute can hold it."""
-    try:
-        return data_type(to_arrow_type(stored, timezone="UTC"))
-    except Exception:  # what Spark cannot hand to Python, such as intervals of months
-        return None
-
+REJECT = "@reject"  # a text that is no event
+PROBLEM = "@problem"  # what is wrong with a row
+ROW_TEXT = "@row"  # the row
 
 # How it is read -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Which columns hold the time and the sequence of an event; numbers count time in a unit.
+    """Which column orders events of one time, and between which instants all of them must lie."""
 
-    Times that name no zone are of `zone`, or UTC.
-    """
-
-    time: str | None = None
-    unit: TimeUnit = "seconds"
     sequence: str | None = None
-    zone: str | None = None
+    start: Instant | None = None
+    end: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +76,10 @@ class Reading:
     sequence: Column | None
     columns: tuple[Column, ...]
     misfit: Column | None
-    problem: Column | None
+    problem: Column
     sort_keys: tuple[int | Column, ...]
     time_columns: Mapping[int, int]
+    seen: tuple[str, ...]  # the columns of the frame behind all this
 
     @property
     def is_fine(self) -> Column:
@@ -191,12 +88,19 @@ class Reading:
         return has_time if self.misfit is None else has_time & self.misfit.isNull()
 
     @property
-    def checked_time(self) -> Column:
-        """The time of a row that can be taken; Spark stops at any other."""
-        if self.problem is None:
-            return self.time
-        refused = F.raise_error(self.problem).cast("bigint")
-        return F.when(self.is_fine, self.time).when(self.problem.isNotNull(), refused)
+    def row(self) -> Column:
+        """The row as it was given: a text that is no event, else JSON."""
+        whole = F.to_json(F.struct(*map(named, self.source.frame.columns)))
+        return F.coalesce(named(REJECT), whole) if REJECT in self.source.fields else whole
+
+    def checked(self, time: Column) -> Column:
+        """The time of a row that can be taken; Spark stops at any other, and says which one it is.
+
+        Of that it shows the columns that are read anyway.
+        """
+        row = F.to_json(F.struct(*map(named, self.seen)))
+        words = F.concat(self.problem, F.lit(f" ({self.source}: "), row, F.lit(")"))
+        return F.when(self.is_fine, time).otherwise(F.raise_error(words).cast("bigint"))
 
 
 def read(source: EventFrame, program: ResolvedProgram, options: Options) -> Reading:
@@ -204,19 +108,30 @@ def read(source: EventFrame, program: ResolvedProgram, options: Options) -> Read
     return _Reader(source, program, options).reading()
 
 
+def time_columns(source: EventFrame, program: ResolvedProgram) -> tuple[str, ...]:
+    """The columns that may hold the time of a row."""
+    if source.time_attribute is not None:
+        return (source.time_attribute, TIME)
+    own = source.event_type
+    rules = (t.time for n, t in program.types.items() if own in (None, n))
+    names = dict.fromkeys([TIME, *(rule.attribute for rule in rules if rule)])
+    return tuple(name for name in names if name in source.fields)
+
+
 def time_of(source: EventFrame, program: ResolvedProgram, options: Options) -> Column:
     """The time of every row, be it an event of the program or not."""
     return _Reader(source, program, options).time()
 
 
-def zoneless_columns(source: EventFrame, program: ResolvedProgram, options: Options) -> list[str]:
+def zoneless_columns(source: EventFrame, program: ResolvedProgram) -> list[str]:
     """The columns of a frame that are used as times and name no zone."""
     own = source.event_type
     types = [t for n, t in program.types.items() if own in (None, n)]
-    times = {options.time or "@time"} | {t.time.attribute for t in types if t.time is not None}
+    times = {TIME} | {t.time.attribute for t in types if t.time is not None}
     stamps = {a.name for t in types for a in t.attributes if a.type == TIMESTAMP}
     is_used = times | stamps
-    return [n for n, stored in source.fields.items() if n in is_used and is_zoneless(stored)]
+    found = [n for n, stored in source.fields.items() if n in is_used and is_zoneless(stored)]
+    return [(source.placement.time if n == TIME else None) or n for n in found]
 
 
 class _Reader:
@@ -231,25 +146,36 @@ class _Reader:
         self.types = tuple(t for t in consumed if own is None or t == own)
         self.misfits: list[Column] = []
         self.bad_times: list[Column] = []
-        _check_names(source, [program.types[t] for t in self.types], program, options)
 
     def reading(self) -> Reading:
         time = self.time()
         wanted = columns_of(self.program)
         columns = tuple(self._column(c.attribute, c.data_type, c.types, time) for c in wanted)
         sequence = self._sequence()
-        missing = self._complaint(time.isNull(), "error[missing-time]: an event without a time")
+        self.misfits += [
+            *self._read_already(),
+            *self._unknown_types(wanted),
+            *self._null_keys(),
+            *self._outside(time),
+        ]
+        missing = F.when(time.isNull(), F.lit(f"error[missing-time]: {self._without_time()}"))
         return Reading(
             self.source,
             self.type,
             time,
             sequence,
             columns,
-            _first_of(self.misfits),
-            _first_of([*self.bad_times, *self.misfits, *missing]),
+            F.coalesce(*self.misfits) if self.misfits else None,
+            F.coalesce(*self.bad_times, *self.misfits, missing),
             () if sequence is not None else tuple(self._sort_keys(wanted)),
             {n: unit for n, c in enumerate(wanted) if (unit := self._time_unit(c)) is not None},
+            self._seen(wanted),
         )
+
+    def _seen(self, wanted: Sequence[operator.Column]) -> tuple[str, ...]:
+        names = {TYPE, self.options.sequence, *time_columns(self.source, self.program)}
+        names |= {column.attribute for column in wanted}
+        return tuple(name for name in self.fields if name in names)
 
     # Types.
 
@@ -275,6 +201,45 @@ class _Reader:
         """What is wrong with an event of a type that the program takes, if it takes any."""
         return [self._where(self.types, F.when(test, F.lit(fact)))] if self.types else []
 
+    # What all doors refuse.
+
+    def _read_already(self) -> Iterator[Column]:
+        """Whoever made rows of texts has said which of them are none."""
+        if {REJECT, PROBLEM} <= self.fields.keys():
+            yield F.when(named(REJECT).isNotNull(), named(PROBLEM))
+
+    def _unknown_types(self, wanted: Sequence[operator.Column]) -> Iterator[Column]:
+        if self.source.event_type is None:
+            words = F.concat(F.lit("error[unknown-type]: no event type '"), self.type, F.lit("'"))
+            yield F.when(~self.type.isin(*self.program.types), words)
+            names = dict.fromkeys(c.attribute for c in wanted if c.attribute in self.fields)
+            values = [named(name).isNotNull() for name in names]
+            if values:  # a row that has a time alone lets time pass
+                untyped = named(TYPE).isNull() & reduce(lambda a, b: a | b, values)
+                yield F.when(untyped, F.lit("error[missing-type]: an event without a type"))
+
+    def _null_keys(self) -> Iterator[Column]:
+        for type, uses in input_keys(self.program).items():
+            for name, use in uses.items() if self.source.event_type in (None, type) else ():
+                test = named(name).isNull() if name in self.fields else F.expr("true")
+                words = F.lit(f"error[null-key]: {null_key(type, name, use, None).message}")
+                yield self._where((type,), F.when(test, words))
+
+    def _outside(self, time: Column) -> Iterator[Column]:
+        """Events before the start or after the end."""
+        start, end = self.options.start, self.options.end
+        words = F.concat(F.lit("error[late-event]: an event at "), iso_text(time))
+        if start is not None:
+            yield F.when(time < start, F.concat(words, F.lit(" is before the start")))
+        if end is not None:
+            yield F.when(time > end, F.concat(words, F.lit(" is after the end")))
+
+    def _without_time(self) -> str:
+        own, column = self.source.event_type, self.source.placement.time
+        event = f"an event of type {own}" if own else "a row"
+        need = f"'{column}' holds the time" if column else "give '@time'"
+        return f"{event} without a time ({need})"
+
     # Times.
 
     def time(self) -> Column:
@@ -285,6 +250,7 @@ class _Reader:
             if self.source.event_type in (None, type)
             and (rule := self.program.types[type].time)
             and rule.attribute in self.fields
+            and self.source.placement.time is None
         ]
         time = base
         for type, rule in cases:
@@ -297,41 +263,44 @@ class _Reader:
             else:
                 time = F.when(test, found) if time is None else F.when(test, found).otherwise(time)
         if time is None:
-            hint = "name it with time=, or call it '@time'"
+            hint = "name it with time= (--time), or call it '@time'"
             fact = f"{self.source} has no column that holds the time"
             raise UsageError(error("missing-time", fact, hint=hint))
         return time
 
     def _stated_time(self) -> Column | None:
-        """What '@time', or the column that was named instead, says."""
-        name = self.options.time or "@time"
-        if name in self.fields:
-            return self._instant(name, self.options.unit, None)
-        if self.options.time is not None:
-            hint = suggest(name, self.fields, "columns")
-            fact = f"no column '{name}' in {self.source}"
-            raise UsageError(error("missing-time", fact, hint=hint))
-        return None
+        """What '@time', where the column that was named instead is, says."""
+        if TIME not in self.fields:
+            return None
+        return self._instant(TIME, self._unit(self.source.event_type), None)
+
+    def _unit(self, type: str | None) -> str:
+        """What numbers count that are no attribute's."""
+        rule = None if type is None else self.program.types[type].time
+        return self.source.placement.unit_of_time(rule)
 
     def _instant(self, name: str, unit: str, type: str | None) -> Column:
-        raw, stored = self._zoned(name)
-        converted = to_instant(raw, stored, unit)
+        raw, stored_as = self._zoned(name)
+        converted = to_instant(raw, stored_as, unit)
+        given = (self.source.placement.time if name == TIME else None) or name
         if converted is None:
-            fact = f"column '{name}' of {self.source} is {_shown(self.fields[name])}, not a time"
+            stored = _shown(self.fields[name])
+            fact = f"column '{given}' of {self.source} is {stored}, not a time"
             hint = "times are timestamps, dates, numbers with a unit, or ISO 8601 texts"
             raise InputError(error("bad-time", fact, hint=hint))
         if converted.misfit is not None:
-            column = F.concat(F.lit("error[bad-time]: "), converted.misfit)
-            self.bad_times.append(column if type is None else self._where((type,), column))
+            words = F.concat(F.lit(f"error[bad-time]: '{given}': "), converted.misfit)
+            self.bad_times.append(words if type is None else self._where((type,), words))
         return converted.column
 
     def _zoned(self, name: str) -> tuple[Column, T.DataType]:
         """A column, in UTC if its times name no zone; and its type."""
         raw, stored = named(name), self.fields[name]
-        if not is_zoneless(stored) or self.options.zone is None:
+        named_zone = self.source.placement.zone
+        if not is_zoneless(stored) or named_zone is None:
             return raw, stored
         local = _local(raw) if isinstance(stored, T.StringType) else raw.cast("timestamp_ntz")
-        zone, utc = F.lit(self.options.zone), F.lit("UTC")
+        zone, utc = F.lit(named_zone), F.lit("UTC")
         there = F.convert_timezone(zone, utc, local)
         if not isinstance(stored, T.StringType):
             return there, T.TimestampNTZType()
@@ -344,8 +313,10 @@ class _Reader:
         if own is None or not is_long or column.data_type != LONG:
             return None
         rule = self.program.types[own].time
+        if self.source.time_attribute is not None:
+            rule = EventTime(self.source.time_attribute, self._unit(own))
         if rule is None or rule.attribute not in self.fields:
-            rule = EventTime(self.options.time or "@time", self.options.unit)
+            return None
         is_time = rule.attribute == column.attribute
         return MICROSECONDS[rule.unit] if is_time else None  # type: ignore[index]
 
@@ -397,7 +368,8 @@ class _Reader:
         if not isinstance(stored, T.IntegralType):
             fact = f"column '{name}' of {self.source} is {_shown(stored)}; a sequence is whole"
             raise UsageError(error("usage", fact))
-        fact = "error[bad-value]: an event without a sequence"
+        column = self.source.placement.sequence or name
+        fact = f"error[bad-value]: '{column}' orders events by whole numbers, not by null"
         self.misfits += self._complaint(named(name).isNull(), fact)
         return named(name).cast("bigint")
 
@@ -417,25 +389,6 @@ class _Reader:
                 yield from places
             else:
                 yield named(name)
-
-
-def _first_of(problems: Sequence[Column]) -> Column | None:
-    return F.coalesce(*problems) if problems else None
-
-
-def _check_names(
-    source: EventFrame, types: Sequence[EventType], program: ResolvedProgram, options: Options
-) -> None:
-    """Refuses a column that looks like a slip for an attribute that has none."""
-    missing = {a.name for type in types for a in type.attributes} - source.fields.keys()
-    known = {a.name for type in program.types.values() for a in type.attributes}
-    for name in source.attributes:
-        if name in known or name in (options.time, options.sequence) or not missing:
-            continue
-        hint = suggest(name, missing)
-        slip = error("unknown-attribute", f"no attribute '{name}' for {source}", hint=hint)
-        if is_slip(slip):
-            raise InputError(slip)
 
 
 def _is_ordered(type: T.DataType) -> bool:
@@ -605,7 +558,11 @@ def to_instant(raw: Column, stored: T.DataType, unit: str) -> Value | None:
         return None
     value = _checked(raw, F.when(in_calendar, found))
     assert value.misfit is not None
-    return Value(value.column, F.concat(value.misfit, F.lit(" is not a time")))
+    if isinstance(stored, T.StringType):
+        words = F.concat(F.lit("'"), value.misfit, F.lit("' is not an ISO 8601 time"))
+    else:
+        words = F.concat(value.misfit, F.lit(" is not a time"))
+    return Value(value.column, words)
 
 
 def _is_in_calendar(instant: Column) -> Column:

@@ -12,11 +12,21 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.pandas.types import from_arrow_schema
+
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
 from cepheid.core.types import EventType
+from cepheid.engines.spark.codec.event_layout import KIND
+from cepheid.engines.spark.codec.input_columns import PROBLEM, REJECT, ROW_TEXT
 from cepheid.engines.spark.codec.packed_program import PackedProgram
+from cepheid.engines.spark.codec.rejects import LATE_KIND, REJECT_KIND
 from cepheid.engines.spark.codec.rows import decode_rows
+from cepheid.engines.spark.codec.schemas import with_schema
+from cepheid.engines.spark.session.tasks import current_task, text_of
 from cepheid.errors import Diagnostic, InputError, UsageError, error
 from cepheid.io.arrow import attribute_types, to_arrow
 from cepheid.io.columns.exact import refuse
@@ -26,19 +36,25 @@ from cepheid.io.records import Decoder, Record
 from cepheid.program.resolved import ResolvedProgram
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
 
-REJECT = "@reject"  # the text that is no event
-PROBLEM = "@problem"  # why
+
+VALUE = "value"  # the column of a text
+SEQUENCE_FIELD = pa.field("@sequence", pa.int64())
+_ROW_BITS, _TASK_BITS = 28, 40  # for the rows of a task, and for the tasks of a micro-batch
+_LINES = ("key", VALUE, KIND, PROBLEM, ROW_TEXT)  # columns of texts that go to a sink
 
 
 # Texts into events ----------------------------------------------------------------------------
 
 
 def read_lines(frame: DataFrame, program: ResolvedProgram) -> DataFrame:
-    """The events in the column `value`, one JSON object in each row."""
-    return read_events(frame.select("value"), program, _take_lines)
+    """The events in the column `value`, one JSON object in each row.
+
+    They travel as bytes: of some of them Arrow would make no text.
+    """
+    lines = frame.select(frame[VALUE].cast("binary").alias(VALUE))
+    return read_events(lines, program, _take_lines)
 
 
 Batches: TypeAlias = "Iterator[pa.RecordBatch]"
@@ -47,13 +63,17 @@ Take: TypeAlias = "Callable[[TextBatch, pa.RecordBatch], None]"
 
 def read_events(frame: DataFrame, program: ResolvedProgram, take: Take) -> DataFrame:
     """The events that `take` finds in the batches of a frame, with `@type`, `@time`, attributes,
-    `@reject` and `@problem`."""
+    `@reject`, `@problem` and `@sequence`: the order in which they came."""
     columns = EventColumns.of(program)
-    schema = frame.sparkSession.createDataFrame(columns.schema.empty_table()).schema
+    schema = from_arrow_schema(columns.schema.append(SEQUENCE_FIELD), prefer_timestamp_ntz=False)
     return frame.mapInArrow(partial(_taken, columns, take), schema)
 
 
 def _taken(columns: EventColumns, take: Take, batches: Batches) -> Batches:
+    return numbered(_intakes(columns, take, batches))
+
+
+def _intakes(columns: EventColumns, take: Take, batches: Batches) -> Batches:
     decoder = Decoder(columns.types)
     for batch in batches:
         intake = TextBatch(columns, decoder)
@@ -61,10 +81,20 @@ def _taken(columns: EventColumns, take: Take, batches: Batches) -> Batches:
         yield from intake.batches()
 
 
+def numbered(batches: Batches) -> Batches:
+    """Rows with a `@sequence`: by micro-batch, then by task, then as they come."""
+    task = current_task()
+    place = (task.batch << _TASK_BITS) + (task.partition << _ROW_BITS)
+    for batch in batches:
+        places: Any = pa.array(np.arange(place, place + batch.num_rows))
+        yield batch.append_column(SEQUENCE_FIELD, places)
+        place += batch.num_rows
+
+
 def _take_lines(intake: TextBatch, batch: pa.RecordBatch) -> None:
-    for text in batch.column("value").to_pylist():
-        if text is not None:
-            _take_line(intake, text)
+    for line in batch.column(VALUE).to_pylist():
+        if line is not None:
+            _take_line(intake, text_of(line) or "")
 
 
 def _take_line(intake: TextBatch, text: str) -> None:
@@ -85,13 +115,7 @@ class EventColumns:
 
     @classmethod
     def of(cls, program: ResolvedProgram) -> EventColumns:
-        import pyarrow as pa
-
         inputs = program.input_types
-        for name in inputs:
-            if program.types[name].is_open:
-                fact = f"type '{name}' has no schema, which a stream needs"
-                raise UsageError(error("no-schema", fact, hint=f"create schema {name} (...)"))
         types = dict(program.types)
         for name, type in attribute_types((), types, inputs).items():
             if type is None:
@@ -120,11 +144,6 @@ class TextBatch:
         self.tables += [self._fitted(batch) for batch in batches]
 
     def _fitted(self, batch: pa.RecordBatch) -> pa.Table:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        if len(batch) and pc.min(batch["@time"]).as_py() <= 0:
-            refuse("times that no watermark passes")
         names: Any = batch["@type"].unique().drop_null().to_pylist()
         if not set(names) <= set(self.columns.inputs):
             refuse("events that are derived, not read")
@@ -141,9 +160,7 @@ class TextBatch:
         except InputError as refused:
             self.refuse(text(), *refused.diagnostics)
             return
-        if (event.instant if isinstance(event, Event) else event) <= 0:
-            self.refuse(text(), error("bad-time", "the watermark of a stream begins with 1970"))
-        elif not isinstance(event, Event):
+        if not isinstance(event, Event):
             self.instants.append(event)
         elif event.is_old or event.is_timeout:  # no event; it lets time pass
             self.instants.append(event.instant)
@@ -157,8 +174,6 @@ class TextBatch:
         self.rejects.append((text, "; ".join(problem.message for problem in problems)))
 
     def batches(self) -> Batches:
-        import pyarrow as pa
-
         instant = self.columns.schema.field("@time").type
         parts = [
             to_arrow(self.events, self.columns.types, self.columns.inputs),
@@ -184,24 +199,32 @@ def write_lines(
 ) -> DataFrame:
     """The rows of a program, of the type `output` or of all, as JSON objects in a column `value`.
 
-    The column `key` holds the value of the attribute of that name, as text.
+    The column `key` holds the value of the attribute of that name, as text. Late events and rejects
+    among the rows keep their columns.
     """
     encode_batches = partial(_encoded, PackedProgram.of(program), output, key)
-    return frame.mapInArrow(encode_batches, "key string, value string")
+    return frame.mapInArrow(encode_batches, ", ".join(f"`{name}` string" for name in _LINES))
 
 
 def _encoded(
     packed: PackedProgram, output: str | None, key: str | None, batches: Batches
 ) -> Batches:
-    import pyarrow as pa
-
     program = packed.open()
+    schema = pa.schema([pa.field(name, pa.string()) for name in _LINES])
     for batch in batches:
-        events = list(decode_rows(batch, program, output))
+        is_told: Any = pc.is_in(batch[KIND], pa.array([LATE_KIND, REJECT_KIND]))
+        events = list(decode_rows(batch.filter(pc.invert(is_told)), program, output))
         keys = [None if key is None else _key_text(event.get(key)) for event in events]
         values = [to_json(encode(event)) for event in events]
-        columns = {"key": pa.array(keys, pa.string()), "value": pa.array(values, pa.string())}
-        yield pa.RecordBatch.from_pydict(columns)
+        lines: dict[str, Any] = {
+            "key": pa.array(keys, pa.string()),
+            VALUE: pa.array(values, pa.string()),
+            KIND: pa.array(["match"] * len(events), pa.string()),
+        }
+        yield from with_schema(pa.table(lines), schema).to_batches()
+        told = pa.Table.from_batches([batch.filter(is_told)])
+        if told.num_rows:
+            yield from with_schema(told.select([KIND, PROBLEM, ROW_TEXT]), schema).to_batches()
 
 
 def _key_text(value: Value) -> str | None:

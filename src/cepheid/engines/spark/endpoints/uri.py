@@ -10,10 +10,11 @@ Nothing here opens anything: texts become frozen data, or a UsageError that says
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar, get_args
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from cepheid.engines.spark.endpoints.credentials import taken_apart, without_credentials
 from cepheid.errors import UsageError, error, suggest
 
 FileFormat: TypeAlias = Literal["jsonl", "csv", "parquet"]
@@ -95,7 +96,8 @@ class MqttSink:
 
 @dataclass(frozen=True, slots=True)
 class WebHook:
-    url: str
+    url: str  # without credentials
+    authorization: str | None = field(default=None, repr=False)  # the header that they become
 
 
 SourceUri: TypeAlias = FileSource | KafkaSource | MqttSource | RateSource
@@ -121,7 +123,7 @@ class _Parts:
     options: Mapping[str, str]
 
     def refuse(self, fact: str, hint: str | None = None) -> UsageError:
-        return UsageError(error("usage", f"'{self.text}': {fact}", hint=hint))
+        return UsageError(error("usage", f"'{without_credentials(self.text)}': {fact}", hint=hint))
 
     def allow(self, *names: str, prefix: str | None = None) -> None:
         for name in self.options:
@@ -168,7 +170,8 @@ def _parse(text: str, parsers: Mapping[str, Callable[[_Parts], Endpoint]], what:
     scheme, _, rest = text.partition(":")
     if scheme not in parsers:
         hint = suggest(scheme, parsers, f"{what}s")
-        raise UsageError(error("usage", f"no {what} '{text}'", hint=hint))
+        fact = f"no {what} '{without_credentials(text)}'"
+        raise UsageError(error("usage", fact, hint=hint))
     rest, mark, query = rest.partition("?")
     if parsers[scheme] is _hook:  # what stands behind its '?' belongs to the hook
         return parsers[scheme](_Parts(text, scheme, rest + mark + query, {}))
@@ -307,7 +310,7 @@ def _hook(parts: _Parts) -> WebHook:
         is_good = False
     if not is_good:
         raise parts.refuse("no host", f"write {parts.scheme}://host/path")
-    return WebHook(parts.text)
+    return WebHook(*taken_apart(parts.text))
 
 
 _SOURCES: dict[str, Callable[[_Parts], SourceUri]] = {

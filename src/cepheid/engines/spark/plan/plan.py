@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from cepheid.analysis.retention import needs_start, speaks_with_time
 from cepheid.engines.spark.codec.event_encoder import EventEncoder
+from cepheid.engines.spark.codec.event_frames import EventFrame
 from cepheid.engines.spark.codec.event_layout import EventLayout
-from cepheid.engines.spark.codec.input_columns import EventFrame
 from cepheid.engines.spark.plan.passes import Pass, Pipeline, pipelines_of
 from cepheid.engines.spark.plan.request import SparkRequest
 from cepheid.engines.spark.session.spark_session import ROCKSDB
@@ -58,7 +58,7 @@ class PlannedPass:
 
     def over(self, request: SparkRequest) -> PlannedPass:
         """The same over other frames."""
-        encoder = EventEncoder(self.logical, request.sources, request.options)
+        encoder = EventEncoder(self.logical, request.sources, request.options, request.program)
         return replace(self, encoder=encoder, layout=encoder.layout)
 
 
@@ -132,7 +132,7 @@ def _planned(
     for pipeline in pipelines:
         found: list[PlannedPass] = []
         for one in pipeline:
-            encoder = EventEncoder(one, request.sources, request.options)
+            encoder = EventEncoder(one, request.sources, request.options, request.program)
             upstream = _upstream(request.program, dict(enumerate(found, first)), encoder)
             producers = upstream.producers if upstream else ()
             operator = max((1 + found[n - first].operator for n in producers), default=0)

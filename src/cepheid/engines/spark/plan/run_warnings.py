@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from cepheid.engines.spark.codec.event_encoder import EventEncoder
+from cepheid.engines.spark.codec.event_frames import named
 from cepheid.engines.spark.codec.event_layout import TIME
-from cepheid.engines.spark.codec.input_columns import named, zoneless_columns
+from cepheid.engines.spark.codec.input_columns import zoneless_columns
 from cepheid.engines.spark.plan.plan import Plan
 from cepheid.errors import Diagnostic, note, warning
 
@@ -43,11 +44,9 @@ _UTC = frozenset({"UTC", "ETC/UTC", "GMT", "ETC/GMT", "Z", "+00:00", "UTC+0", "Z
 def _other_zone(plan: Plan) -> Iterator[Diagnostic]:
     """Whoever works in another zone may mean it where a time names none."""
     request = plan.request
-    if request.options.zone is not None:
-        return
     for source in request.sources:
-        columns = zoneless_columns(source, request.program, request.options)
-        if source.files is not None or not columns:
+        columns = zoneless_columns(source, request.program)
+        if source.files is not None or source.placement.zone is not None or not columns:
             continue
         zone = source.frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
         if zone.upper() not in _UTC:

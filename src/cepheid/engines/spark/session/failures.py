@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from cepheid.errors import CATALOGUE, CepheidError, RunError, Span, error
 
-# An error of ours that a worker raised stands in the middle of Spark's text, with its traceback.
+# An error of ours that a worker raised stands in the middle of Spark's text, with its traceback; one that
+# a column raised stands at its beginning.
 # A place in the program may stand before it, and a hint after it.
 _OURS = re.compile(
-    r"cepheid\.errors\.\w+: (?:(?P<file>\S+):(?P<line>\d+):(?P<column>\d+): )?"
+    r"(?:cepheid\.errors\.\w+: |\[USER_RAISED_EXCEPTION\] )(?:(?P<file>\S+):(?P<line>\d+):(?P<column>\d+): )?"
     r"error\[(?P<code>[\w-]+)\]: (?P<fact>.*?)(?: \((?P<hint>[^()]*)\))?(?: SQLSTATE: \w+)?$",
     re.MULTILINE,
 )
@@ -52,7 +53,9 @@ _CAUSES = (
         "start afresh, or use the program that saved it",
     ),
     _Cause(
-        "CANNOT_LOAD_STATE_STORE",
+        r"Incomplete log file|[Ll]og file was malformed|MALFORMED_LOG|rror reading stream metadata"
+        r"|Checksum error: file|batch \d+ doesn't exist|fasterxml\.jackson\.\S+Exception"
+        r"|CANNOT_LOAD_STATE_STORE",
         "bad-state",
         "the state in the checkpoint is damaged, or parts of it are gone",
         "start afresh, with a new checkpoint",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -98,6 +100,16 @@ def keep_loaded(job: str) -> None:
     """
     del job
     gc.freeze()
+
+
+def quiet_driver_worker() -> None:
+    """Spark asks a process of its own what state an operator has; what that prints is for no one.
+
+    It prints its steps, function objects included, to the error output of the driver.
+    """
+    main = sys.modules["__main__"].__spec__
+    if main is not None and main.name.endswith("transform_with_state_driver_worker"):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def wake_workers(session: SparkSession) -> None:

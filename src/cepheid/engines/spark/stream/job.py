@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cepheid.core.event import Event
-from cepheid.core.time import Period
-from cepheid.engines.spark.endpoints.uri import MqttSource, RateSource, Sink, SourceUri
-from cepheid.errors import UsageError, error
+from cepheid.core.time import Instant, Period
+from cepheid.engines.spark.endpoints.checks import check_sink, check_source
+from cepheid.engines.spark.endpoints.uri import RateSource, Sink, SourceUri
+from cepheid.errors import RunError, UsageError, error, reason_of
+from cepheid.io.source import Placement
 from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.seal import Seal
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 Query: TypeAlias = "StreamingQuery"
 Spark: TypeAlias = "SparkSession"
 
-INPUT = "cepheid.input"  # the names under which a query counts what goes in and out
-ROWS = "cepheid.rows"
+COUNTS = "cepheid"  # the name under which a query counts
+ROWS, LATE, REJECTS = "rows", "late", "rejects"  # what it counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class StreamJob:
     output: str | None = None  # the rows of one type, or all
     trigger: Period | None = None
     once: bool = False
+    start: Instant | None = None  # of the program
+    late: str | None = None  # a folder for events that came too late
     rejects: str | None = None  # a folder for texts that are no events
 
     def __post_init__(self) -> None:
@@ -56,52 +60,67 @@ def derived_types(program: ResolvedProgram) -> list[str]:
     return list(dict.fromkeys(statement.target for statement in program.statements))
 
 
-def start(job: StreamJob, spark: Spark, show: Callable[[list[Event]], None]) -> list[Query]:
-    """The query of the program, and one that keeps rejects where that is asked for."""
-    from pyspark.sql.functions import count, lit
+def check(job: StreamJob) -> None:
+    """Refuses what cannot work, before Spark starts: nothing here needs it."""
+    check_source(job.source, job.program)
+    check_sink(job.sink)
+    path = job.checkpoint / _SEAL
+    if path.is_file():
+        seal_of(job.program).open(path.read_bytes())
 
+
+def start(job: StreamJob, spark: Spark, show: Callable[[list[Event]], None]) -> Query:
+    """The query of the program."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    from cepheid.engines.spark.codec.event_layout import KIND, SEQUENCE
+    from cepheid.engines.spark.codec.rejects import LATE_KIND, REJECT_KIND
     from cepheid.engines.spark.detect import detect
     from cepheid.engines.spark.endpoints.sinks import open_sink
     from cepheid.engines.spark.endpoints.sources import open_source
 
     events = open_source(spark, job.source, job.program, job.checkpoint / "journal")
-    found = detect(job.program, _accepted(events), output=job.output, watermark=job.watermark)
-    rows = found.observe(ROWS, count(lit(1)).alias("rows"))
-    writers = [_at(open_sink(rows, job.program, job.sink, job.output, show), job, "query")]
-    if job.rejects is not None:
-        writers.append(_at(_rejects(job, spark, job.rejects), job, "rejects"))
-    return [writer.start() for writer in writers]
+    found = detect(
+        job.program,
+        events,
+        output=job.output,
+        placement=Placement(sequence=SEQUENCE),
+        start=job.start,
+        watermark=job.watermark,
+        late=True,
+        rejects=True,
+    )
+    kind = F.col(f"`{KIND}`")
+    told = {LATE: kind == LATE_KIND, REJECTS: kind == REJECT_KIND}
+    told[ROWS] = ~kind.isin(LATE_KIND, REJECT_KIND)
+    counts = (F.count_if(test).alias(name) for name, test in told.items())
+    folders = {LATE_KIND: job.late, REJECT_KIND: job.rejects}
+    writer = open_sink(
+        found.observe(COUNTS, *counts),
+        job.program,
+        job.sink,
+        job.output,
+        show,
+        {name: folder for name, folder in folders.items() if folder is not None},
+    )
+    _leave_seal(job)
+    place = str((job.checkpoint / "query").absolute())
+    return writer.trigger(**job.triggered).option("checkpointLocation", place).start()
 
 
-def _at(writer: DataStreamWriter, job: StreamJob, name: str) -> DataStreamWriter:
-    """The writer with the trigger of the job and a checkpoint of its own."""
-    checkpoint = str((job.checkpoint / name).absolute())
-    return writer.trigger(**job.triggered).option("checkpointLocation", checkpoint)
+def _leave_seal(job: StreamJob) -> None:
+    """By which the next start sees whether the checkpoint is that of its program."""
+    try:
+        job.checkpoint.mkdir(parents=True, exist_ok=True)
+        (job.checkpoint / _SEAL).write_bytes(seal_of(job.program).close(b""))
+    except OSError as problem:
+        fact = f"cannot write into '{job.checkpoint}': {reason_of(problem)}"
+        hint = "the folder of a checkpoint must be one that can be written"
+        raise RunError(error("bad-file", fact, hint=hint)) from None
 
 
-def _accepted(events: DataFrame) -> DataFrame:
-    """The events, with what is none counted and left out."""
-    from pyspark.sql.functions import col, count
-
-    from cepheid.engines.spark.codec.text import PROBLEM, REJECT
-
-    if REJECT not in events.columns:
-        return events
-    counted = events.observe(INPUT, count(col(f"`{REJECT}`")).alias("rejects"))
-    return counted.where(col(f"`{REJECT}`").isNull()).drop(REJECT, PROBLEM)
+def seal_of(program: ResolvedProgram) -> Seal:
+    return Seal("stream", "1", program)
 
 
-def _rejects(job: StreamJob, spark: Spark, folder: str) -> DataStreamWriter:
-    """A query of its own: it reads the source once more."""
-    from cepheid.engines.spark.codec.text import REJECT
-    from cepheid.engines.spark.endpoints.sinks import keep_rejects
-    from cepheid.engines.spark.endpoints.sources import open_source
-
-    source = job.source
-    if isinstance(source, MqttSource) and source.client_id is not None:
-        source = replace(source, client_id=f"{source.client_id}-rejects")
-    events = open_source(spark, source, job.program, job.checkpoint / "journal-rejects")
-    if REJECT not in events.columns:
-        fact = "rejects are texts, and this source has columns"
-        raise UsageError(error("usage", fact, hint="leave out --rejects"))
-    return keep_rejects(events, folder)
+_SEAL = "program"  # a file of the checkpoint

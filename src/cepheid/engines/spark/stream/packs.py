@@ -13,10 +13,16 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from cepheid.core.time import Instant
+from cepheid.engines.spark.codec.event_frames import WATERMARK_DELAY, named
 from cepheid.engines.spark.codec.event_layout import TIME, EventLayout
+from cepheid.engines.spark.codec.packed_program import PackedProgram
+from cepheid.engines.spark.codec.rejects import everything_schema, late_among, rejects_among
+from cepheid.engines.spark.codec.schemas import with_schema
 from cepheid.engines.spark.session.workers import keep_loaded
 from cepheid.engines.spark.shuffle.blocks import (
     BUCKET,
@@ -28,9 +34,12 @@ from cepheid.engines.spark.shuffle.blocks import (
 )
 from cepheid.engines.spark.shuffle.partition_labels import label
 from cepheid.engines.spark.shuffle.partitioner import Partitioner
+from cepheid.engines.spark.stream.watermarks import Watermarks
 from cepheid.matcher.columns.typed_columns import in_one_piece
 
-ROWS, LATE = "rows", "late"  # what packs of results hold
+ROWS, LATE, REJECTS = "rows", "late", "rejects"  # what packs of results hold
+REJECTED = "rejected"  # a column: what is no event, and why
+_OF_REJECTS = -1  # a number that no bucket has
 # The columns of packs; names of Python, as Spark makes tuples of their rows.
 MOMENT, NEWEST, CONTENT = "moment", "newest", "content"
 _ROWS_PER_PACK = 1 << 17  # of a task: the next rows come while these are packed
@@ -40,7 +49,7 @@ PACKS = T.StructType(
     [
         T.StructField(BUCKET, T.IntegerType()),
         T.StructField(MOMENT, T.TimestampType()),
-        T.StructField(NEWEST, T.LongType()),  # the same, as Python gets it
+        T.StructField(NEWEST, T.LongType()),  # the same as an instant
         T.StructField(PACK, T.BinaryType()),
     ]
 )
@@ -57,6 +66,7 @@ class Packer:
     first: int  # the pass's first bucket
     layout: EventLayout
     notified: tuple[int, ...]  # buckets that hear of everything
+    watermarks: Watermarks
     partitioner: Partitioner | None = None  # where Spark has not split the events
 
 
@@ -75,6 +85,10 @@ def pack(packer: Packer, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
 
 def _packs(packer: Packer, rows: pa.Table) -> pa.RecordBatch:
     newest = pc.max(rows[TIME]).as_py()
+    rejects: Any = None
+    if REJECTED in rows.column_names:
+        rejects = rows[REJECTED].drop_null().combine_chunks()
+        rows = rows.drop_columns(REJECTED)
     if rows[BUCKET].null_count:
         rows = rows.filter(pc.is_valid(rows[BUCKET]))
     sent = rows.combine_chunks()
@@ -84,7 +98,9 @@ def _packs(packer: Packer, rows: pa.Table) -> pa.RecordBatch:
         numbers = packer.partitioner.numbers(events)
     packs: dict[int, pa.Table | None] = dict.fromkeys(packer.notified)
     packs |= {packer.first + n: part for n, part in by_bucket(events, numbers)}
-    return pack_rows(packs, newest)
+    if rejects is not None and len(rejects):
+        packs[_OF_REJECTS] = pa.Table.from_struct_array(rejects)
+    return pack_rows(packs, newest, packer.watermarks)
 
 
 def _events(layout: EventLayout, sent: pa.Table) -> pa.Table:
@@ -92,12 +108,14 @@ def _events(layout: EventLayout, sent: pa.Table) -> pa.Table:
     return pa.table(layout.decode(columns, sent.num_rows))
 
 
-def pack_rows(packs: Mapping[int, pa.Table | None], newest: Instant | None) -> pa.RecordBatch:
-    times = pa.array([newest] * len(packs), pa.int64())
+def pack_rows(
+    packs: Mapping[int, pa.Table | None], newest: Instant | None, watermarks: Watermarks
+) -> pa.RecordBatch:
+    moment = None if newest is None else watermarks.moment(newest)
     columns: list[Any] = [
         pa.array(map(label, packs), pa.int32()),
-        times.cast(pa.timestamp("us", "UTC")),
-        times,
+        pa.array([moment] * len(packs), pa.timestamp("us", "UTC")),
+        pa.array([newest] * len(packs), pa.int64()),
         to_column(packs.values()),
     ]
     return pa.RecordBatch.from_arrays(columns, names=PACKS.names)
@@ -109,8 +127,38 @@ def in_packs(table: pa.Table) -> Iterator[bytes]:
         yield to_bytes(table.slice(begin, _ROWS_PER_RESULT))
 
 
+def unpack_everything(
+    packed: PackedProgram, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Rows, late events and rejects, in the columns of `everything_schema`."""
+    keep_loaded("packs")
+    program = packed.open()
+    schema = everything_schema(program)
+    for batch in batches:
+        for content, pack in zip(*(batch[n].to_pylist() for n in (CONTENT, PACK)), strict=True):
+            table = from_bytes(pack)
+            if content == LATE:
+                yield from late_among(table, program, schema).to_batches()
+            elif content == REJECTS:
+                yield from rejects_among(table, schema).to_batches()
+            else:
+                yield from with_schema(table, schema).to_batches()
+
+
 def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     keep_loaded("packs")
     for batch in batches:
         for packed in batch.column(0):
             yield from from_bytes(packed.as_py()).to_batches()
+
+
+def never_late(packs: DataFrame, delay: int) -> DataFrame:
+    """Packs that Spark takes to have an event time, and to have no value there.
+
+    So it calls operators by its watermark, and leaves it to them to find what is late: it would drop
+    packs without a word. (pandas, in which they get packs, has no moments after the year 2262 either.)
+    """
+    nothing = F.when(named(BUCKET).isNull(), named(MOMENT))
+    columns = {name: named(name) for name in packs.columns} | {MOMENT: nothing}
+    marks = {MOMENT: {"metadata": {WATERMARK_DELAY: delay}}}
+    return packs.select(*(c.alias(n, **marks.get(n, {})) for n, c in columns.items()))

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as T  # noqa: N812
@@ -32,7 +33,7 @@ from cepheid.engines.spark.codec.event_layout import KEY, KIND, SEQUENCE, TIME, 
 from cepheid.engines.spark.codec.packed_program import PackedProgram
 from cepheid.engines.spark.codec.schemas import with_schema
 from cepheid.engines.spark.plan.plan import Upstream
-from cepheid.engines.spark.session.workers import keep_loaded
+from cepheid.engines.spark.session.workers import keep_loaded, quiet_driver_worker
 from cepheid.engines.spark.shared_operator import SharedOperator
 from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK, by_bucket, from_bytes, to_bytes
 from cepheid.engines.spark.shuffle.partition_labels import label, number_of
@@ -42,15 +43,13 @@ from cepheid.engines.spark.stream.packs import (
     LATE,
     MOMENT,
     NEWEST,
+    REJECTS,
     ROWS,
     in_packs,
     pack_rows,
 )
-from cepheid.engines.spark.stream.state import (
-    Bucket,
-    Buckets,
-    Watermarks,
-)
+from cepheid.engines.spark.stream.state import Bucket, Buckets
+from cepheid.engines.spark.stream.watermarks import Watermarks
 from cepheid.io.arrow import arrow_type
 from cepheid.matcher.operator import columns_of, rows_schema
 from cepheid.program.resolved import ResolvedProgram
@@ -87,6 +86,7 @@ class StreamTask:
     passes: tuple[PassSpec, ...]
     buckets: int  # of each pass
     watermarks: Watermarks
+    grace: int | None  # milliseconds that late events are told; None: for ever
     idle_timeout: int | None  # milliseconds without anything new before time goes on without them
     start: Instant | None
     timed_out: bool
@@ -192,7 +192,15 @@ def process(
     timeout = None
     if bucket.wakes is not None:
         timeout = max(task.watermarks.timeout(bucket.wakes), bucket_input.watermark)
-    return BucketOutput(bucket.save(), timeout, outputs.rows, outputs.late)
+    return BucketOutput(bucket.save(), timeout, outputs.rows, _told(task, outputs.late, watermark))
+
+
+def _told(task: StreamTask, late: pa.Table | None, watermark: Instant | None) -> pa.Table | None:
+    """The late events that are told."""
+    if late is None or task.grace is None or watermark is None:
+        return late
+    oldest = pa.scalar(watermark - task.grace * _MILLISECOND, pa.int64())
+    return late.filter(pc.greater(late[TIME], oldest))
 
 
 def _watermarks(
@@ -282,12 +290,16 @@ def process_alone(
     """A micro-batch in one bucket, where one operator runs all passes: events, or a timeout."""
     import pandas as pd
 
+    number = number_of(int(key[0]))
+    if number < 0:  # what is no event is passed on
+        for frame in frames:
+            yield pd.DataFrame({CONTENT: REJECTS, PACK: frame[PACK]})
+        return
     bucket_input = BucketInput(
         _read_packs(frames), state.getCurrentWatermarkMs(), _now(task, state)
     )
-    bucket_output = process(
-        task, number_of(int(key[0])), state.get[0] if state.exists else None, bucket_input
-    )
+    saved = state.get[0] if state.exists else None
+    bucket_output = process(task, number, saved, bucket_input)
     keep_loaded("steps")
     state.update((bucket_output.saved,))
     if bucket_output.timeout is not None:
@@ -311,7 +323,8 @@ def _read_packs(frames: Iterable[pd.DataFrame]) -> list[tuple[Instant | None, by
 def heartbeat(task: StreamTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """One row without a time for every bucket."""
     if any([batch.num_rows for batch in batches]):  # noqa: C419 (all must be read)
-        yield pack_rows(dict.fromkeys(range(task.buckets * len(task.passes))), None)
+        packs = dict.fromkeys(range(task.buckets * len(task.passes)))
+        yield pack_rows(packs, None, task.watermarks)
 
 
 # Several --------------------------------------------------------------------------------------
@@ -326,6 +339,10 @@ class BucketProcessor(StatefulProcessor):
         self._task = task
         self._operator = operator
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        quiet_driver_worker()
+        self.__dict__.update(state)
+
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
         self._state = handle.getValueState("bucket", STATE)
@@ -333,7 +350,11 @@ class BucketProcessor(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Any, timerValues: TimerValues) -> Frames:  # noqa: N802, N803
         number, watermark = number_of(int(key[0])), timerValues.getCurrentWatermarkInMs()
         if number < 0 or self._task.passes[number // self._task.buckets].operator != self._operator:
-            yield from (_just_after(watermark, frame) for frame in rows)
+            for frame in rows:
+                given = _just_after(watermark, frame)
+                if number < 0:  # the input says nothing of what it cannot take but that
+                    given[CONTENT] = given[CONTENT].fillna(REJECTS)
+                yield given
         else:
             yield from self._process_input(number, BucketInput(_read_packs(rows), watermark))
 
@@ -392,9 +413,12 @@ class BucketProcessor(StatefulProcessor):
 
 
 def _just_after(watermark: int, frame: pd.DataFrame) -> pd.DataFrame:
+    """For Spark, what an operator gives must not lie before the watermark."""
     import pandas as pd
 
     given = frame.copy()
-    given[MOMENT] = pd.Timestamp(watermark + 1, unit="ms", tz="UTC")
+    # In milliseconds: nanoseconds end with the year 2262, and moments go on.
+    moments = np.full(len(frame), watermark + 1, "datetime64[ms]")
+    given[MOMENT] = pd.Series(moments, index=frame.index).dt.tz_localize("UTC")
     given[NEWEST] = (watermark + 1) * _MILLISECOND
     return given

@@ -29,11 +29,12 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.state import GroupStateTimeout
 
-from cepheid.core.time import Period
 from cepheid.engines.spark.codec.event_encoder import EventEncoder, union
-from cepheid.engines.spark.codec.event_layout import TIME, TYPE
-from cepheid.engines.spark.codec.input_columns import EventFrame, Reading, named, read
+from cepheid.engines.spark.codec.event_frames import EventFrame, named
+from cepheid.engines.spark.codec.event_layout import TIME
+from cepheid.engines.spark.codec.input_columns import Reading, read
 from cepheid.engines.spark.codec.packed_program import PackedProgram
+from cepheid.engines.spark.codec.rejects import everything_schema, reject_columns
 from cepheid.engines.spark.codec.schemas import spark_schema
 from cepheid.engines.spark.plan.plan import Plan, PlannedPass
 from cepheid.engines.spark.plan.request import SparkRequest, WatermarkPolicy
@@ -45,11 +46,14 @@ from cepheid.engines.spark.stream.packs import (
     LATE,
     MOMENT,
     PACKS,
+    REJECTED,
     RESULTS,
     ROWS,
     Packer,
+    never_late,
     pack,
     unpack,
+    unpack_everything,
 )
 from cepheid.engines.spark.stream.processor import (
     STATE,
@@ -60,7 +64,7 @@ from cepheid.engines.spark.stream.processor import (
     late_schema,
     process_alone,
 )
-from cepheid.engines.spark.stream.state import Watermarks
+from cepheid.engines.spark.stream.watermarks import Watermarks, milliseconds
 from cepheid.errors import UsageError, error
 from cepheid.program.resolved import ResolvedProgram
 
@@ -81,6 +85,14 @@ def stream_late(plan: Plan, buckets: int = BUCKETS) -> DataFrame:
     return late_of(stream_results(plan, buckets), plan.request.program)
 
 
+def stream_everything(plan: Plan, buckets: int = BUCKETS) -> DataFrame:
+    """Rows, events that came too late and rows that are no events, in one query."""
+    program = plan.request.program
+    results = stream_results(plan, buckets).select(named(CONTENT), named(PACK))
+    schema = from_arrow_schema(everything_schema(program), prefer_timestamp_ntz=False)
+    return results.mapInArrow(partial(unpack_everything, PackedProgram.of(program)), schema)
+
+
 def stream_results(plan: Plan, buckets: int = BUCKETS) -> DataFrame:
     """Packs of rows and of late events, which one query may both write."""
     _require_start(plan)
@@ -88,16 +100,21 @@ def stream_results(plan: Plan, buckets: int = BUCKETS) -> DataFrame:
     packs = reduce(union, _packed(plan, task, operator=0))
     if task.idle_timeout is not None:
         packs = packs.unionByName(_heartbeats(packs, task))
-    lag = task.watermarks.delay + task.watermarks.grace
-    packs = packs.withWatermark(MOMENT, f"{lag} milliseconds")
+    delay = task.watermarks.delay
+    if not task.watermarks.is_brought:
+        packs = packs.withWatermark(MOMENT, f"{delay} milliseconds")
     if plan.operators > 1:
         return _chained(plan, task, packs)
-    return packs.groupBy(named(BUCKET)).applyInPandasWithState(
-        partial(process_alone, task),
-        outputStructType=RESULTS,
-        stateStructType=STATE,
-        outputMode="append",
-        timeoutConf=GroupStateTimeout.EventTimeTimeout,
+    return (
+        never_late(packs, delay)
+        .groupBy(named(BUCKET))
+        .applyInPandasWithState(
+            partial(process_alone, task),
+            outputStructType=RESULTS,
+            stateStructType=STATE,
+            outputMode="append",
+            timeoutConf=GroupStateTimeout.EventTimeTimeout,
+        )
     )
 
 
@@ -107,6 +124,7 @@ def _chained(plan: Plan, task: StreamTask, packs: DataFrame) -> DataFrame:
         if operator > 0:
             # What has a watermark comes first: then it is the one of both.
             packs = reduce(union, _packed(plan, task, operator), packs)
+        packs = never_late(packs, task.watermarks.delay)
         packs = packs.groupBy(named(BUCKET)).transformWithStateInPandas(
             BucketProcessor(task, operator),
             outputStructType=FORWARDED,
@@ -126,22 +144,6 @@ def late_of(result_packs: DataFrame, program: ResolvedProgram) -> DataFrame:
     return _unpacked(result_packs, LATE, schema)
 
 
-def stream_rejects(request: SparkRequest) -> DataFrame:
-    """Rows that are no events of the program: '@type', '@time', why ('@problem'), '@row' as JSON."""
-    frames = []
-    for source in request.sources:
-        reading = read(source, request.program, request.options)
-        original = F.to_json(F.struct(*map(named, source.frame.columns)))
-        columns = {
-            TYPE: reading.type,
-            TIME: F.timestamp_micros(reading.time),
-            "@problem": _problem(reading),
-            "@row": original,
-        }
-        frames.append(source.frame.select(*(c.alias(n) for n, c in columns.items())))
-    return reduce(union, frames).where(named("@problem").isNotNull())
-
-
 def _require_start(plan: Plan) -> None:
     for statement in plan.needs_start:
         if plan.request.start is None:
@@ -149,22 +151,6 @@ def _require_start(plan: Plan) -> None:
                 f"a stream does not say when '{statement.name}' starts, and its rows depend on it"
             )
             raise UsageError(error("usage", fact, statement.tree.span, "give start="))
-
-
-def _can_come(reading: Reading) -> Column:
-    """Whether a row can be taken into a stream."""
-    return reading.is_fine & (reading.time > 0)
-
-
-def _problem(reading: Reading) -> Column:
-    """Why a row cannot be taken into a stream; null if it can."""
-    problems = [] if reading.problem is None else [reading.problem]
-    for test, text in (
-        (reading.time.isNull(), "error[missing-time]: a row without a time"),
-        (reading.time <= 0, "error[bad-time]: the watermark of a stream begins with 1970"),
-    ):
-        problems.append(F.when(test, F.lit(text)))
-    return F.coalesce(*problems)
 
 
 def _packed(plan: Plan, task: StreamTask, operator: int) -> Iterator[DataFrame]:
@@ -177,7 +163,8 @@ def _packed(plan: Plan, task: StreamTask, operator: int) -> Iterator[DataFrame]:
         if one.operator != operator:
             continue
         readings = one.encoder.readings
-        parts = [_selected(request, one, n, task.buckets) for n in range(len(readings))]
+        rejects = request.rejects and number == 0
+        parts = [_selected(one, n, task.buckets, rejects=rejects) for n in range(len(readings))]
         if number == 0:
             sources = {id(reading.source) for reading in readings}
             parts += [_time_alone(request, s) for s in request.sources if id(s) not in sources]
@@ -186,35 +173,51 @@ def _packed(plan: Plan, task: StreamTask, operator: int) -> Iterator[DataFrame]:
                 first=number * task.buckets,
                 layout=one.layout,
                 notified=task.first_buckets(operator) if number == 0 else (),
+                watermarks=task.watermarks,
                 partitioner=task.passes[number].partitioner if one.upstream else None,
             )
             yield reduce(union, parts).mapInArrow(partial(pack, packer), PACKS)
 
 
-def _selected(request: SparkRequest, one: PlannedPass, number: int, buckets: int) -> DataFrame:
-    """The rows of a source in the columns of a pass; those it has no use for have no bucket."""
+def _selected(one: PlannedPass, number: int, buckets: int, *, rejects: bool) -> DataFrame:
+    """The rows of a source in the columns of a pass; those it has no use for have no bucket.
+
+    What is no event is left out, or told in a column of its own, without a time.
+    """
     encoder = one.encoder
-    reading = encoder.readings[number]
+    reading, judgement = encoder.readings[number], encoder.judgements[number]
     columns = encoder.columns_from(number, reading)
-    is_fine = _can_come(read(reading.source, request.program, request.options))
-    frame = reading.source.frame.where(is_fine)
+    frame = reading.source.frame
+    if rejects:
+        columns |= {REJECTED: _rejected(judgement), TIME: F.when(judgement.is_fine, reading.time)}
+    else:
+        frame = frame.where(judgement.is_fine)
     frame = frame.select(*(c.alias(n) for n, c in columns.items()))
     bucket = F.lit(0) if one.upstream else _bucket(encoder, buckets)
     wanted = F.when(encoder.is_wanted(reading.source), bucket)
+    if rejects:
+        wanted = F.when(named(REJECTED).isNull(), wanted)
     frame = frame.withColumn(BUCKET, wanted.cast("smallint"))
     is_wanted = named(BUCKET).isNotNull()
     if one.operator > 0:  # the others have moved the watermark already
         frame = frame.where(is_wanted)
     columns = {name: F.when(is_wanted, named(name)) for name in frame.columns}
-    columns |= {TIME: named(TIME), BUCKET: named(BUCKET)}
+    columns |= {name: named(name) for name in frame.columns if name in (TIME, BUCKET, REJECTED)}
     return encoder.without_implied(frame.select(*(c.alias(n) for n, c in columns.items())))
 
 
 def _time_alone(request: SparkRequest, source: EventFrame) -> DataFrame:
     reading = read(source, request.program, request.options)
-    frame = source.frame.where(_can_come(reading))
     nowhere = F.lit(None).cast("smallint").alias(BUCKET)
-    return frame.select(reading.time.alias(TIME), nowhere)
+    if not request.rejects:
+        return source.frame.where(reading.is_fine).select(reading.time.alias(TIME), nowhere)
+    time = F.when(reading.is_fine, reading.time).alias(TIME)
+    return source.frame.select(time, nowhere, _rejected(reading).alias(REJECTED))
+
+
+def _rejected(reading: Reading) -> Column:
+    columns = (column.alias(name) for name, column in reject_columns(reading).items())
+    return F.when(~reading.is_fine, F.struct(*columns))
 
 
 def _bucket(encoder: EventEncoder, buckets: int) -> Column:
@@ -242,13 +245,14 @@ def _unpacked(result_packs: DataFrame, kind: str, schema: T.StructType) -> DataF
 def task_of(plan: Plan, buckets: int) -> StreamTask:
     request = plan.request
     assert request.watermark is not None
-    idle = request.watermark.idle
+    grace, idle = request.watermark.grace, request.watermark.idle
     return StreamTask(
         program=PackedProgram.of(request.program),
         passes=tuple(_spec(one, buckets) for one in plan.passes),
         buckets=buckets,
-        watermarks=watermarks_of(request.watermark),
-        idle_timeout=None if idle is None else _milliseconds(idle),
+        watermarks=_watermarks(request.watermark),
+        grace=None if grace is None else milliseconds(grace),
+        idle_timeout=None if idle is None else milliseconds(idle),
         start=request.start,
         timed_out=request.timed_out,
         why=request.why,
@@ -261,10 +265,5 @@ def _spec(one: PlannedPass, buckets: int) -> PassSpec:
     return PassSpec(one.names, sort_keys, one.operator, one.upstream, partitioner)
 
 
-def watermarks_of(policy: WatermarkPolicy) -> Watermarks:
-    delay = _milliseconds(policy.delay)
-    return Watermarks(delay, delay if policy.grace is None else _milliseconds(policy.grace))
-
-
-def _milliseconds(period: Period) -> int:
-    return -(-period.microseconds // 1_000)
+def _watermarks(policy: WatermarkPolicy) -> Watermarks:
+    return (Watermarks.brought if policy.is_brought else Watermarks.of)(policy.delay)

@@ -27,11 +27,12 @@ from cepheid.core.time import Instant
 from cepheid.engines.spark.codec.sort_keys import Numbers, sorted_events
 from cepheid.engines.spark.shared_operator import SharedOperator
 from cepheid.engines.spark.shuffle.blocks import from_bytes, to_bytes
+from cepheid.engines.spark.stream.watermarks import IdleSince
 from cepheid.errors import RunError, error
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.seal import Seal
 
-VERSION = "3"
+VERSION = "4"
 _NUMBER = 4  # bytes of a length
 
 
@@ -63,14 +64,6 @@ class Outputs:
 
     rows: pa.Table | None
     late: pa.Table | None
-
-
-@dataclass(frozen=True, slots=True)
-class IdleSince:
-    """That Spark's watermark has not moved, and since when; both in milliseconds."""
-
-    watermark: int
-    since: int  # on the clock on the wall
 
 
 class Bucket:
@@ -184,50 +177,6 @@ class Bucket:
 
 def _bad_state(fact: str, hint: str = "start afresh, with a new checkpoint") -> RunError:
     return RunError(error("bad-state", fact, hint=hint))
-
-
-# Watermarks -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Watermarks:
-    """Our watermark and Spark's, which lags behind by the grace, in whole milliseconds.
-
-    Spark's is the largest time of earlier micro-batches minus delay and grace. Rows before it are
-    lost for us; rows between the two reach us, so that we can say that they are late.
-    """
-
-    delay: int  # milliseconds
-    grace: int
-
-    def ours(self, sparks: int) -> Instant | None:
-        """Our watermark, from Spark's; that is zero as long as there is none."""
-        return (sparks + self.grace) * _MILLISECOND if sparks > 0 else None
-
-    def promised(self, newest: Instant) -> Instant | None:
-        """Where our watermark will be at least, in the next micro-batch, after such an event."""
-        return self.ours(newest // _MILLISECOND - self.delay - self.grace)
-
-    def idle(self, idle_since: IdleSince, now: int, idle_timeout: int) -> Instant | None:
-        """Our watermark when nothing newer has come for longer than the idle timeout.
-
-        Then the newest event counts as passed, and time goes on from it with the clock on the wall.
-        """
-        over = now - idle_since.since - idle_timeout
-        if idle_since.watermark <= 0 or over < 0:
-            return None
-        return self.ours(idle_since.watermark + self.delay + over)
-
-    def timeout(self, instant: Instant) -> int:
-        """What makes Spark call when our watermark has reached an instant.
-
-        Spark calls when its watermark has passed a timeout, which must be positive.
-        """
-        reached = -(-instant // _MILLISECOND) - self.grace
-        return max(reached - 1, 1)
-
-
-_MILLISECOND = 1_000  # microseconds
 
 
 # Tables of events -----------------------------------------------------------------------------

@@ -8,29 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cepheid.engines.spark.session.tasks import StreamTaskId
+
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_QUERY = "sql.streaming.queryId"
-_BATCH = "streaming.sql.batchId"
-
-
-@dataclass(frozen=True, slots=True)
-class SinkTask:
-    """A part of a micro-batch of a query; the same one when it is run again."""
-
-    query: str
-    batch: int
-    partition: int
-
-
-def current_task() -> SinkTask:
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    assert context is not None, "only a task of Spark delivers rows"
-    query, batch = context.getLocalProperty(_QUERY), context.getLocalProperty(_BATCH)
-    return SinkTask(query or "", int(batch or 0), context.partitionId())
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +28,7 @@ def texts_in(batch: pa.RecordBatch, column: str) -> list[str | None]:
     return found
 
 
-def lines_in(batches: Iterator[pa.RecordBatch], task: SinkTask) -> Iterator[Line]:
+def lines_in(batches: Iterator[pa.RecordBatch], task: StreamTaskId) -> Iterator[Line]:
     """The lines of a task. Their names follow from what they say: order may change in a retry."""
     seen: Counter[str] = Counter()
     place = f"{task.query}-{task.batch}-{task.partition}"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, WriterCommitMessage
 
-from cepheid.engines.spark.endpoints.sinks.delivery import current_task
+from cepheid.engines.spark.session.tasks import current_task
 from cepheid.errors import RunError, error, reason_of
 
 if TYPE_CHECKING:
@@ -76,6 +76,17 @@ class FileWriter(DataSourceStreamArrowWriter):
         for part in _parts(messages):
             if part.path:
                 Path(part.path).unlink(missing_ok=True)
+
+
+def write_whole(folder: Path, batch: int, lines: Sequence[str]) -> None:
+    """The lines of a micro-batch that the driver has; run again, it replaces its own file."""
+    if lines:
+        with _explained(folder):
+            (folder / _PARTS).mkdir(parents=True, exist_ok=True)
+            part = folder / _PARTS / f"{uuid.uuid4()}.jsonl"
+            part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            _replace(folder / f"{batch:010}.jsonl", [part], "jsonl")
+            shutil.rmtree(folder / _PARTS)
 
 
 class _explained:  # noqa: N801

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, WriterCommitMessage
 
-from cepheid.engines.spark.endpoints.sinks.delivery import Line, current_task, lines_in
+from cepheid.engines.spark.endpoints.sinks.delivery import Line, lines_in
+from cepheid.engines.spark.session.tasks import current_task
 from cepheid.errors import RunError, error
 
 if TYPE_CHECKING:

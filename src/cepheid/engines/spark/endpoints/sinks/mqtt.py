@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, WriterCommitMessage
 
-from cepheid.engines.spark.endpoints.sinks.delivery import current_task, lines_in
+from cepheid.engines.spark.endpoints.sinks.delivery import lines_in
 from cepheid.engines.spark.endpoints.sources.mqtt import broker_of, connect
+from cepheid.engines.spark.session.tasks import current_task
 from cepheid.errors import RunError, error
 
 if TYPE_CHECKING:

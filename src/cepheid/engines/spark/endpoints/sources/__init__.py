@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cepheid.engines.spark.codec.text import read_lines
+from cepheid.engines.spark.endpoints.checks import check_source
 from cepheid.engines.spark.endpoints.uri import FileSource, KafkaSource, RateSource, SourceUri
 from cepheid.engines.spark.session.libraries import require_stream_support
 from cepheid.errors import UsageError, error
@@ -20,6 +21,7 @@ def open_source(
 ) -> DataFrame:
     """The events of a source, as a program takes them; MQTT needs a folder for its journal."""
     require_stream_support()
+    check_source(source, program)
     from cepheid.engines.spark.endpoints.sources.files import read_files
     from cepheid.engines.spark.endpoints.sources.kafka import read_kafka
     from cepheid.engines.spark.endpoints.sources.mqtt import read_mqtt

@@ -7,13 +7,19 @@ has read, so a restart reads none of them twice and leaves none out.
 from __future__ import annotations
 
 import io
-import os
 from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from cepheid.engines.spark.codec.text import TextBatch, read_events, read_lines
+from cepheid.engines.spark.codec.text import (
+    SEQUENCE_FIELD,
+    TextBatch,
+    numbered,
+    read_events,
+    read_lines,
+)
+from cepheid.engines.spark.endpoints.checks import folder_of
 from cepheid.engines.spark.endpoints.uri import FileSource
 from cepheid.errors import Diagnostic, InputError, UsageError, error
 from cepheid.io.columns.exact import NeedsRecords
@@ -31,18 +37,28 @@ _WHOLE_FILES = "path string, modificationTime timestamp, length long, content bi
 
 def read_files(spark: SparkSession, source: FileSource, program: ResolvedProgram) -> DataFrame:
     """The events of all files with the suffix of the format."""
-    folder, reader = _folder(source.folder), _reader(spark, source)
+    folder, reader = folder_of(source), _reader(spark, source)
     if source.format == "jsonl":
         return read_lines(reader.text(folder), program)
     if source.format == "csv":
         files = reader.format("binaryFile").schema(_WHOLE_FILES).load(folder)
         return read_events(files.select("path", "content"), program, take_csv)
-    return _read_parquet(spark, reader, folder)
+    return _in_order(_read_parquet(spark, reader, folder))
+
+
+def _in_order(frame: DataFrame) -> DataFrame:
+    """The rows with the order in which they came."""
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    if SEQUENCE_FIELD.name in frame.columns:
+        return frame
+    fields = [*frame.schema.fields, StructField(SEQUENCE_FIELD.name, LongType())]
+    return frame.mapInArrow(numbered, StructType(fields))
 
 
 def read_plain_files(spark: SparkSession, source: FileSource) -> DataFrame:
     """Lines of text as they are, or rows of Parquet; cells have no types and are refused."""
-    folder, reader = _folder(source.folder), _reader(spark, source)
+    folder, reader = folder_of(source), _reader(spark, source)
     if source.format == "jsonl":
         return reader.text(folder)
     if source.format == "csv":
@@ -56,15 +72,6 @@ def _reader(spark: SparkSession, source: FileSource) -> DataStreamReader:
     if source.max_files is not None:
         reader = reader.option("maxFilesPerTrigger", source.max_files)
     return reader
-
-
-def _folder(name: str) -> str:
-    """Where Spark finds it: Java may have started in another folder than this process is in."""
-    if "://" in name:
-        return name
-    if not os.path.isdir(name):
-        raise UsageError(error("missing-file", f"no folder '{name}'"))
-    return os.path.abspath(name)
 
 
 def take_csv(intake: TextBatch, batch: pa.RecordBatch) -> None:

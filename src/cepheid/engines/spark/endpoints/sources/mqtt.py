@@ -26,9 +26,9 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from cepheid.engines.spark.endpoints.sources.texts import text_of
 from cepheid.engines.spark.endpoints.uri import Broker, MqttSource
 from cepheid.engines.spark.session.libraries import require_library
+from cepheid.engines.spark.session.tasks import text_of
 from cepheid.errors import InputError, error, reason_of
 
 if TYPE_CHECKING:

@@ -1,0 +1,55 @@
+"""What can be said of sources and sinks before Spark starts."""
+
+from __future__ import annotations
+
+import os
+
+from cepheid.engines.spark.endpoints.uri import (
+    FileSource,
+    KafkaSink,
+    KafkaSource,
+    MqttSink,
+    MqttSource,
+    Sink,
+    SourceUri,
+)
+from cepheid.engines.spark.session.libraries import require_library
+from cepheid.errors import UsageError, error
+from cepheid.program.resolved import ResolvedProgram
+
+
+def check_source(source: SourceUri, program: ResolvedProgram) -> None:
+    """Refuses a source that cannot work here, or that has no such events."""
+    if isinstance(source, FileSource):
+        folder_of(source)
+    if isinstance(source, KafkaSource):
+        require_library("confluent_kafka", "kafka")
+    if isinstance(source, MqttSource):
+        require_library("paho", "mqtt")
+    if not (isinstance(source, FileSource) and source.format == "parquet"):
+        check_schemas(program)
+
+
+def check_sink(sink: Sink) -> None:
+    """Refuses a sink that cannot work here."""
+    if isinstance(sink, KafkaSink):
+        require_library("confluent_kafka", "kafka")
+    if isinstance(sink, MqttSink):
+        require_library("paho", "mqtt")
+
+
+def folder_of(source: FileSource) -> str:
+    """Where Spark finds it: Java may have started in another folder than this process is in."""
+    if "://" in source.folder:
+        return source.folder
+    if not os.path.isdir(source.folder):
+        raise UsageError(error("missing-file", f"no folder '{source.folder}'"))
+    return os.path.abspath(source.folder)
+
+
+def check_schemas(program: ResolvedProgram) -> None:
+    """Refuses types that texts cannot be read as: those of which nothing is known."""
+    for name in program.input_types:
+        if program.types[name].is_open:
+            fact = f"type '{name}' has no schema, which a stream needs"
+            raise UsageError(error("no-schema", fact, hint=f"create schema {name} (...)"))
