@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cepheid.analysis.matches import Match, World
+from cepheid.analysis.matches import Feeds, Match, World
 from cepheid.analysis.solver import Formula, SymbolicEvent
 from cepheid.core.event import Value
 from cepheid.core.time import Instant
@@ -85,7 +85,7 @@ class _Tracing(World):
     """Remembers the events that come from outside."""
 
     def __init__(self, graph: Graph) -> None:
-        super().__init__(graph)
+        super().__init__(Feeds(graph))
         self.inputs = graph.program.input_types
         self.leaves: list[tuple[str, SymbolicEvent]] = []
 

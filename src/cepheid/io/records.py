@@ -141,9 +141,6 @@ class Decoder:
         """The event, or for a record without a type the instant up to which time passes."""
         if record.type is None:
             return self._time_alone(record)
-        if not isinstance(record.type, str):
-            fact = f"the type of an event is a text, not {shown(record.type)}"
-            raise InputError(error("unknown-type", fact, record.span))
         zone = record.placement.zone
         decoder = self._decoders.get((record.type, zone)) or self._compile(record.type, record)
         values = decoder.values(record)
