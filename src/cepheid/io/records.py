@@ -87,8 +87,9 @@ class Decoder:
         """The event, or for a record without a type the instant up to which time passes."""
         if record.type is None:
             return self._time_alone(record)
-        if not isinstance(record.type, str):
-            fact = f"the type of an event is a text, not {shown(record.type)}"
+        given: object = record.type  # which callers may have filled with anything
+        if not isinstance(given, str):
+            fact = f"the type of an event is a text, not {shown(given)}"
             raise InputError(error("unknown-type", fact, record.span))
         decoder = self._decoders.get(record.type) or self._compile(record.type, record.span)
         values = decoder.values(record)
