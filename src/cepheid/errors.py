@@ -341,7 +341,7 @@ class LateEvent(InputError):
 
 
 class RunError(CepheidError):
-    """A run that had to end: a runaway cycle, foreign state."""
+    """A run that had to end: a runaway cycle, a limit, foreign state."""
 
 
 class UsageError(CepheidError):

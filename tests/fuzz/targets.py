@@ -101,11 +101,15 @@ def _programs(language: str, *patterns: str) -> Callable[[], Target]:
     return target
 
 
-def _queries(mutant: bytes, random: Random) -> None:
+def _queries() -> Target:
     from cepheid import live
 
     metamodel = live.load_metamodel(EXAMPLES / "cps" / "cps.ecore")
-    live.parse_queries(_text_of(mutant), metamodel)
+
+    def take(mutant: bytes, random: Random) -> None:
+        live.parse_queries(_text_of(mutant), metamodel)
+
+    return Target(_texts("cps/*.vql"), take)
 
 
 def _program_json() -> Target:
@@ -426,7 +430,7 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "epl": _programs("epl", "*/*.epl"),
     "vepl": _programs("vepl", "*/*.vepl"),
     "bicepl": _programs("bicepl", "*/*.bicepl"),
-    "queries": lambda: Target(_texts("cps/*.vql"), _queries),
+    "queries": _queries,
     "program-json": _program_json,
     "jsonl": _event_files(".jsonl", _jsonl),
     "csv": _event_files(".csv", _csv),

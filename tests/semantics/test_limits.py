@@ -28,8 +28,11 @@ def ended(text: str, engine: str, *events: dict[str, object]) -> str:
 def test_a_run_that_would_give_rows_for_ever_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MOST_INSTANTS", 1000)  # compiled code has its own
     text = "@Name('Tick') select 1 as n from pattern [every timer:interval(1 msec)];"
-    first: dict[str, object] = {"@type": "A", "@time": 0}
-    found = ended(text, "reference", first, {"@type": "A", "@time": "9000-01-01T00:00:00Z"})
+    ends: list[dict[str, object]] = [
+        {"@type": "A", "@time": 0},
+        {"@type": "A", "@time": "9000-01-01T00:00:00Z"},
+    ]
+    found = ended(text, "reference", *ends)
     assert found.startswith("too-large: timers gave rows at more than 1,000 instants")
     assert "'Tick' at 1970-01-01T00:00:01.001Z" in found
 

@@ -50,7 +50,7 @@ class _Judge:
     def run(self) -> Iterator[Diagnostic]:
         match = self.world.match(self.statement)
         held = [self.solver.holds(expr, events) for expr, events in match.conditions]
-        facts = [*match.facts, *(required.mark for required in self.world.required)]
+        facts = self.world.facts(match)
         self.can_match = self.solver.can_hold([*facts, *held])
         if not self.can_match:
             yield from self._never(match, held, facts)

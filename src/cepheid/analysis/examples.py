@@ -34,7 +34,7 @@ def examples_for(graph: Graph, statement: ResolvedStatement) -> Iterator[tuple[E
     world = _Tracing(graph)
     match = world.match(statement)
     solver = world.solver
-    held = [*match.facts, *(solver.holds(expr, events) for expr, events in match.conditions)]
+    held = [*world.facts(match), *(solver.holds(expr, events) for expr, events in match.conditions)]
     held += [solver.z3.Not(term.null) for _, e in world.leaves for term in e.attributes.values()]
     one = list(_all_one(world))
     for wanted in ([*held, *one], held):

@@ -125,6 +125,10 @@ class World:
             _add(found, statement.having, found.events)
         return found
 
+    def facts(self, match: Match) -> list[Formula]:
+        """What holds besides the conditions of a match: its own facts, and what is required before."""
+        return [*match.facts, *(required.mark for required in self.required)]
+
     # Patterns.
 
     def _pattern(

@@ -40,7 +40,7 @@ def _is_dead(statement: ResolvedStatement, world: World) -> bool:
     solver = world.solver
     match = world.match(statement)
     held = [solver.holds(expr, events) for expr, events in match.conditions]
-    return not solver.can_hold([*match.facts, *held])
+    return not solver.can_hold([*world.facts(match), *held])
 
 
 class _Bounded(World):

@@ -141,6 +141,10 @@ class Decoder:
         """The event, or for a record without a type the instant up to which time passes."""
         if record.type is None:
             return self._time_alone(record)
+        given: object = record.type  # which callers may have filled with anything
+        if not isinstance(given, str):
+            fact = f"the type of an event is a text, not {shown(given)}"
+            raise InputError(error("unknown-type", fact, record.span))
         zone = record.placement.zone
         decoder = self._decoders.get((record.type, zone)) or self._compile(record.type, record)
         values = decoder.values(record)
