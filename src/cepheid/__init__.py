@@ -178,9 +178,7 @@ if not TYPE_CHECKING:  # type checkers know all names from above, and refuse oth
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """`%load_ext cepheid`: see `cepheid.notebook`."""
-    from cepheid import notebook
-
-    notebook.load_ipython_extension(shell)
+    import_module("cepheid.notebook").load_ipython_extension(shell)
 
 
 def __dir__() -> list[str]:
