@@ -188,7 +188,7 @@ def at(
     near, last = (_values(f) or frozenset() for f in (working_days, last_weekdays))
     with refusing("bad-schedule"):
         schedule = Schedule(
-            **dict(zip(RANGES, fields, strict=True)),  # type: ignore[arg-type]
+            **dict(zip(RANGES, fields, strict=True)),
             last_day=last_day,
             last_working_day=last_working_day,
             working_days=near,
