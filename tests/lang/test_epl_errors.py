@@ -172,8 +172,9 @@ PATTERNS = {
     "[2:3] A": "2:10 impossible-repeat: a repeat with a range of counts needs an until"
     " (write [n] for an exact count, or [m:n] A until B)",
     "timer:at(61, *, *, *, *)": "2:10 bad-schedule: minutes go from 0 to 59, not 61",
-    "timer:at(*, *)": "2:10 bad-schedule: timer:at takes 5 or 6 fields, not 2"
-    " (minutes, hours, days of the month, months, days of the week[, seconds])",
+    "timer:at(*, *)": "2:10 bad-schedule: timer:at takes 5 to 8 fields and a time zone, not 2 fields"
+    " (minutes, hours, days of the month, months, days of the week"
+    "[, seconds[, milliseconds[, microseconds]]][, 'zone'])",
     "timer:at(*/0, *, *, *, *)": "2:10 bad-schedule: the step of minutes is 0, not at least 1",
     "timer:at(5:3, *, *, *, *)": "2:10 bad-schedule: the range 5:3 of minutes is empty",
     "timer:at(0:99999999999, *, *, *, *)": "2:10 bad-schedule: minutes go from 0 to 59, not"

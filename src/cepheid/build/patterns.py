@@ -180,12 +180,12 @@ def at(
     >>> print(cep.at(hours=8, minutes=0, last_day=True, zone="Europe/Zurich"))
     timer:at(0, 8, last, *, *, 0, 'Europe/Zurich')
     """
-    has_days = last_day or last_working_day or working_days != ()
+    near, last = (_values(f) or frozenset() for f in (working_days, last_weekdays))
+    has_days = last_day or last_working_day or bool(near)
     days = () if days is None and has_days else days
-    weekdays = () if weekdays is None and last_weekdays != () else weekdays
+    weekdays = () if weekdays is None and last else weekdays
     written = (minutes, hours, days, months, weekdays, seconds, milliseconds, microseconds)
     fields = [_values(f) for f in written]
-    near, last = (_values(f) or frozenset() for f in (working_days, last_weekdays))
     with refusing("bad-schedule"):
         schedule = Schedule(
             **dict(zip(RANGES, fields, strict=True)),

@@ -69,7 +69,8 @@ def levels_in(node: Pattern | Expr) -> Iterator[tuple[Pattern | Expr, int]]:
         yield from levels(node)
         return
     yield from ((child, _needs_parentheses(node, child)) for child in children(node))
-    yield from ((condition, 0) for condition in _conditions(node))
+    is_told = isinstance(node, IntervalOf | WithinOf)
+    yield from ((e, int(is_told and not _is_name(e))) for e in _conditions(node))
 
 
 def _conditions(pattern: Pattern) -> Iterator[Expr]:
@@ -167,7 +168,11 @@ def _told(pattern: IntervalOf | WithinOf) -> str:
 
 def _amount(amount: Expr) -> str:
     text = print_expr(amount)
-    return text if isinstance(amount, Ref | Column) else f"({text})"
+    return text if _is_name(amount) else f"({text})"
+
+
+def _is_name(expr: Expr) -> bool:
+    return isinstance(expr, Ref | Column)
 
 
 def _at(pattern: At) -> str:
