@@ -112,7 +112,17 @@ def occurrence_of(form: str, context: str = "chronicle") -> cep.Program:
 def function_call(name: str) -> str:
     """A call with as few arguments as the function takes, each of a type that suits it."""
     function = FUNCTIONS[name]
-    by_kind = {"NUMBER": "d", "WHOLE": "i", "STRING": "s", "TEXT": "s", "ORDERED": "i"}
+    by_kind = {
+        "NUMBER": "d",
+        "WHOLE": "i",
+        "STRING": "s",
+        "TEXT": "s",
+        "ORDERED": "i",
+        "TIME": "cast(s, timestamp)",
+        "PART": "'hour'",
+        "UNIT": "'day'",
+        "PATTERN": "'yyyy'",
+    }
     count = max(len(function.parameters) - function.optional, 2 if function.repeats else 0)
     given = [by_kind.get(function.kind(n).name, "i") for n in range(count)]
     return f"{name}({', '.join(given)})"

@@ -59,7 +59,7 @@ def frame(
     )
 
 
-def events(spark_zone: str | None) -> list[dict[str, object]]:
+def events() -> list[dict[str, object]]:
     return [
         {"@type": "Sale", "@time": n, "at": at, "day": day, "price": price, "card": "c"}
         for n, (at, day, price) in enumerate(ROWS)
@@ -81,12 +81,11 @@ def _plain(value: object) -> object:
 
 
 def expected(name: str | None) -> list[str]:
-    found = cep.run(PROGRAM, events(name), zone=name)
+    found = cep.run(PROGRAM, events(), zone=name)
     return sorted(str((r.type, *(_plain(value) for value in r.values()))) for r in found)
 
 
-@pytest.mark.parametrize("name", [None, "Europe/Berlin"])
-@pytest.mark.parametrize("at", ["string", "timestamp_ntz"])
+@pytest.mark.parametrize(("at", "name"), [("string", "Europe/Berlin"), ("timestamp_ntz", None)])
 def test_times_without_a_zone_are_utc_or_what_zone_says(
     spark: SparkSession, at: str, name: str | None
 ) -> None:
