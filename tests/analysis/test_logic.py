@@ -217,6 +217,40 @@ def test_statements_that_differ_are_no_finding(one: str, other: str) -> None:
     assert "implied" not in codes(f"@Name('P') {one}; @Name('Q') {other}")
 
 
+def test_a_statement_that_never_matches_is_not_said_to_be_implied_as_well() -> None:
+    text = "@Name('P') select v from A(v > 3 and v < 3); @Name('Q') select v from A(v > 1);"
+    assert codes(text) == ["never-matches"]
+
+
+def test_a_contradiction_names_only_the_conditions_that_make_it() -> None:
+    text = "@Name('P') select v from A(s = 'a' and v > 3 and w > 1 and f and v < 3)"
+    assert found(text) == [
+        ("never-matches", "'P' can never match: `v < 3` contradicts `v > 3` (line 5)")
+    ]
+
+
+def test_each_statement_that_leaves_no_way_is_named() -> None:
+    text = """
+    @Name('P') insert into C select v as x from A(v > 10);
+    @Name('Q') insert into C select v as x from B(v < 0);
+    @Name('R') select x from C(x = 5)
+    """
+    [(_, message)] = found(text)
+    assert "`v > 10` of 'P' (line 6) and `v < 0` of 'Q' (line 7)" in message
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("select v from A(v > 3)#length(3)", "select x.v as v from pattern [every x=A(v > 3)]"),
+        ("select v from A(v > 3)", "insert into C select v from A(v > 3)"),
+    ],
+)
+def test_what_says_the_same_with_other_tags_is_a_duplicate(one: str, other: str) -> None:
+    assert "duplicate-statement" in codes(f"@Name('P') {one}; @Name('Q') {one}")
+    assert "duplicate-statement" not in codes(f"@Name('P') {one}; @Name('Q') {other}")
+
+
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cepheid.analysis import implications
-from cepheid.analysis.matches import MOST_ORIGINS, Feeds, Match, World
+from cepheid.analysis.matches import Feeds, Match, World
 from cepheid.analysis.nulls import is_null_comparison
 from cepheid.analysis.solver import LONGEST, Events, Formula
 from cepheid.errors import Diagnostic, Span, note, warning
@@ -126,7 +126,9 @@ class _Judge:
             reasons.append(f"a list or an `or` has more than {LONGEST} parts")
         if self.world.left_open:
             types = ", ".join(f"'{name}'" for name in sorted(self.world.left_open))
-            reasons.append(f"more than {MOST_ORIGINS} statements lead to its events of {types}")
+            reasons.append(
+                f"more than {self.world.feeds.most_origins} statements lead to its events of {types}"
+            )
         if reasons:
             fact = f"contradictions of '{self.statement.name}' may be missed: {'; '.join(reasons)}"
             yield note("check-limit", fact, self.statement.tree.span)

@@ -1,7 +1,7 @@
 """A match of a statement as formulas: its events, what must hold of them, and when.
 
 Events of types that only statements derive satisfy what one of these statements requires, three
-statements back; where they are more than `MOST_ORIGINS`, nothing is known of them. Times follow the order of the pattern, its guards and its timers, and the attribute
+statements back; where they are too many, nothing is known of them. Times follow the order of the pattern, its guards and its timers, and the attribute
 that holds the time of a type.
 """
 
@@ -37,7 +37,8 @@ from cepheid.program.graph import Graph
 from cepheid.program.resolved import OutputColumn, ResolvedStatement
 
 _DEPTH = 3  # how many statements back what feeds a statement is known
-MOST_ORIGINS = 20  # how many of them in all
+_ORIGINS = range(20, 101)  # of how many of them, at least and at most: fewer where many ask
+_ASKED = 5_000  # about how many in a program
 _DAY = MICROSECONDS["days"]
 _FOR_EVER = 50 * 365 * _DAY  # seconds in an int do not wrap around before that
 
@@ -61,6 +62,8 @@ class Feeds:
         """`outside` are types whose events may come from there, by default all that are declared."""
         program = graph.program
         self.types = program.types
+        share = _ASKED // max(len(graph.statements), 1)
+        self.most_origins = min(max(share, _ORIGINS[0]), _ORIGINS[-1])
         declared = {schema.name for schema in program.tree.schemas}
         every = {*program.input_types, *program.given, *declared}
         self.outside = every if outside is None else set(outside)
@@ -174,7 +177,7 @@ class World:
         self._bind_time(type, event, match)
         makers = self.feeds.makers(type) if depth > 0 else None
         event.is_open = makers is None and not event.attributes
-        if makers is not None and self.origins + len(makers) > MOST_ORIGINS:
+        if makers is not None and self.origins + len(makers) > self.feeds.most_origins:
             self.left_open.add(type)
         elif makers is not None:
             self.origins += len(makers)

@@ -11,7 +11,7 @@
   a note with the context that would split them. That is another program, perhaps the one meant.
 
 What is seen: what `retention`, `keys` and `logic` see. What is not seen: that events of a type stop
-coming, that keys are few, how much memory a bounded state takes.
+coming, that keys are few, how much memory a bounded state takes, what ends runs of very long sequences.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from cepheid.pattern.algebra import Occurrence
 from cepheid.pattern.tree import Absent, AllOf, Atom, Every, FollowedBy, Pattern, atoms
 from cepheid.program.graph import Graph
 from cepheid.program.resolved import ResolvedStatement
+
+_MOST_STEPS = 50  # of a sequence that are followed one by one
 
 
 def find(graph: Graph) -> Iterator[Diagnostic]:
@@ -110,7 +112,7 @@ def _replaces_runs(feeds: Feeds, statement: ResolvedStatement) -> bool:
         return False
     start = first.child
     taken = lineage(start.event_type, feeds.types)
-    if not all(_is_one_step(part) for part in rest):
+    if len(rest) > _MOST_STEPS or not all(_is_one_step(part) for part in rest):
         return False
     if any(atom.event_type not in taken for part in rest for atom in atoms(part)):
         return False

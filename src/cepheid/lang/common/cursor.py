@@ -189,8 +189,10 @@ class Cursor:
         """Where no data window can stand, one that does."""
         if self._at_window():
             hint = "it follows the source: from A#length(5), from pattern [...]#length(5)"
-            if self.token.is_symbol("#") and not self.after_next.is_symbol("(", ":"):
-                hint = f"a comment begins with //; a data window has brackets, and {hint[3:]}"
+            before = self.previous
+            begins_line = before is None or before.span.end_line < self.token.span.line
+            if self.token.is_symbol("#") and begins_line:
+                hint = f"a comment begins with //; a data window {hint[3:]}"
             fact = "a data window cannot stand here"
             raise ProgramError(error("misplaced-window", fact, self.token.span, hint))
 
