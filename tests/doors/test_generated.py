@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,7 +25,7 @@ create context Cards partition by card from Payment, card from Refund;
     from pattern [every a=Payment -> b=Refund];
 """)
 # The same instant as people write it; a column has one notation.
-NOTATIONS = {
+NOTATIONS: dict[str, Callable[[int], Any]] = {
     "seconds": lambda n: n,
     "fractions": lambda n: n + 0.5,
     "texts": lambda n: f"2026-01-01T00:00:{n:02d}Z",
