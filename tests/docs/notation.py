@@ -70,7 +70,10 @@ def rows_of(body: str, language: str = "epl") -> list[str]:
     """What the program of a block makes of its events."""
     program = program_of(body, language)
     events = [event for line in _IN.findall(body) for event in _events(line)]
-    result = cep.run(program, events, start=0)
+    # Pages write those attributes of an event that matter.
+    types = program.resolve().types.values()
+    optional = {attribute.name for type in types for attribute in type.attributes}
+    result = cep.run(program, events, start=0, optional=optional)
     is_one = len({s.insert_into or n for n, s in enumerate(program.tree.statements)}) == 1
     return [_row(row, is_one=is_one) for row in result]
 

@@ -272,7 +272,7 @@ def test_a_mixed_program_alone_in_a_pipeline_does_what_it_does_by_itself(tmp_pat
 
 
 def test_actions_are_told_apart_by_the_programs_that_want_them(tmp_path: Path) -> None:
-    events = [{"@type": "Sensor", "@time": 0, "id": "a", "t": 60.0}, {"@time": 600}]
+    events = [{"@type": "Sensor", "@time": 0, "id": "a", "t": 60.0, "seen": None}, {"@time": 600}]
     result = pipelines.run(pipelines.load(write_mixed(tmp_path, events)))
     found = [(action.name, action.key.split("/")[0]) for action in result.actions()]
     assert found == [("note", "hear"), ("ring", "classes"), ("calm", "classes")]

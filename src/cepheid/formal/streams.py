@@ -56,7 +56,7 @@ class Step:
     def event(self, types: Mapping[str, EventType], instant: Instant, sequence: int = 0) -> Event:
         """The event at an instant; InputError where its type has no such values."""
         fields = {"@type": self.type, "@time": format_instant(instant), **dict(self.values)}
-        event = Decoder(types).decode(record_from(fields, None), sequence)
+        event = Decoder(types, extra="error").decode(record_from(fields, None), sequence)
         assert isinstance(event, Event)
         return event
 

@@ -22,6 +22,7 @@ from cepheid.core.event import Event, SortKey, Value
 from cepheid.core.time import Instant, to_datetime
 from cepheid.core.values import shown
 from cepheid.engines.common.clock import Time, instant_of
+from cepheid.engines.common.judging import IgnoredColumns
 from cepheid.engines.common.runners import Reference
 from cepheid.errors import CepheidError, Diagnostic, InputError, RunError, UsageError, error
 from cepheid.expr.evaluate import Frame
@@ -100,6 +101,7 @@ class Run:
         if start is not None:
             self._runner.start(start)
         self._decoder = Decoder(program.program.types)
+        self._ignored = IgnoredColumns(self._decoder.ignored)
         self._tellings = _by_query(program.tellings)
         self._patterns = {query.name for query in program.program.tree.queries}
         self._events: dict[SortKey, Entry] = {}  # of all events, where causes are asked for
@@ -314,6 +316,7 @@ class Run:
         record = Record(type, to_datetime(self.clock), named, None)
         event = self._decoder.decode(record, self._sent)
         assert isinstance(event, Event)
+        self._ignored.see(type)
         return event
 
     def _derive(

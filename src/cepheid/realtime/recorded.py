@@ -145,7 +145,7 @@ class _Reader:
     def __init__(self, suppliers: Sequence[Supplier]) -> None:
         self._suppliers = {each.name: each for each in suppliers}
         types = {each.name: each.payload.attributes for each in suppliers}
-        self._decoder = Decoder(event_types(types))
+        self._decoder = Decoder(event_types(types), extra="error")  # payloads have fixed elements
 
     def arrivals(self, record: Record) -> Iterator[Arrival]:
         """One, or none where the record only lets time pass."""

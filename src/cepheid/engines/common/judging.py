@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 from cepheid.core.event import Event
 from cepheid.core.types import lineage
 from cepheid.core.values import shown
+from cepheid.engines.common.notes import emit
 from cepheid.errors import Diagnostic, Span, UsageError, error, nearest, note, suggest, warning
 from cepheid.io.records import EXTRA
 from cepheid.io.rows import RowTable
@@ -97,6 +98,23 @@ def ignored_columns(type: str, names: Iterable[str]) -> Diagnostic:
     listed = ", ".join(repr(name) for name in names)
     fact = f"the schema of {type} does not have {listed}: ignored"
     return note("unknown-attribute", fact, hint=EXTRA)
+
+
+class IgnoredColumns:
+    """Where events come one at a time: one note for each type, when its first such column comes."""
+
+    def __init__(self, ignored: Mapping[str, Collection[str]]) -> None:
+        self.notes: list[Diagnostic] = []
+        self._ignored = ignored  # of a decoder
+        self._types: set[str] = set()
+
+    def see(self, type: str) -> None:
+        """After an event of a type was decoded."""
+        ignored = self._ignored.get(type)
+        if ignored and type not in self._types:
+            self._types.add(type)
+            self.notes.append(ignored_columns(type, ignored))
+            emit(self.notes[-1:])
 
 
 def unfed_types(program: ResolvedProgram, provided: Collection[str]) -> Iterator[Diagnostic]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -12,8 +12,7 @@ from cepheid.core.time import Instant, format_instant, to_datetime
 from cepheid.core.values import shown
 from cepheid.engines.common.clock import Time, instant_of
 from cepheid.engines.common.intake import happens
-from cepheid.engines.common.judging import Extra, ignored_columns, input_keys, null_key_of
-from cepheid.engines.common.notes import emit
+from cepheid.engines.common.judging import Extra, IgnoredColumns, input_keys, null_key_of
 from cepheid.engines.common.runners import Runner
 from cepheid.errors import Diagnostic, InputError, LateEvent, UsageError, error
 from cepheid.io import Decoder, Record
@@ -36,11 +35,10 @@ class Session:
         saved: bytes | None = None,
         extra: Extra = "ignore",
     ) -> None:
-        self.notes: list[Diagnostic] = []  # what there is to say of all events so far
         self._runner = runner
         self._decoder = Decoder(runner.program.types, extra)
+        self._ignored = IgnoredColumns(self._decoder.ignored)
         self._keys = input_keys(runner.program)
-        self._noted: set[str] = set()
         self._sent = 0
         if saved is not None:
             self._load(saved)
@@ -55,6 +53,11 @@ class Session:
     def sent(self) -> int:
         """How many events were sent; the number of the next one, which orders those of one time."""
         return self._sent
+
+    @property
+    def notes(self) -> Sequence[Diagnostic]:
+        """What there is to say of all events so far."""
+        return tuple(self._ignored.notes)
 
     @property
     def clock(self) -> datetime | None:
@@ -103,11 +106,7 @@ class Session:
             keyless = null_key_of(item, self._keys, record.span)
             if keyless is not None and happens(item):
                 raise InputError(keyless)
-            ignored = self._decoder.ignored.get(item.type)
-            if ignored and item.type not in self._noted:
-                self._noted.add(item.type)
-                self.notes.append(ignored_columns(item.type, ignored))
-                emit(self.notes[-1:])
+            self._ignored.see(item.type)
         return item
 
     def advance(self, time: Time) -> list[Event]:
