@@ -53,7 +53,7 @@ _CAUSES = (
         "start afresh, or use the program that saved it",
     ),
     _Cause(
-        r"Incomplete log file|[Ll]og file was malformed|MALFORMED_LOG|rror reading stream metadata"
+        r"Incomplete log file|next on empty iterator|[Ll]og file was malformed|MALFORMED_LOG|rror reading stream metadata"
         r"|Checksum error: file|batch \d+ doesn't exist|fasterxml\.jackson\.\S+Exception"
         r"|CANNOT_LOAD_STATE_STORE",
         "bad-state",
