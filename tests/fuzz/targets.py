@@ -133,7 +133,19 @@ def _json(seed: bytes, random: Random, others: Sequence[bytes]) -> bytes:
     for _ in range(random.choice((1, 1, 2, 3))):
         holder, key = random.choice(list(_places(data)))
         from_holder, from_key = random.choice(list(_places(random.choice((data, other)))))
-        odd: tuple[object, ...] = (None, True, 0, -1, 2**70, 1e308, "", "x", [], {}, from_holder[from_key])
+        odd: tuple[object, ...] = (
+            None,
+            True,
+            0,
+            -1,
+            2**70,
+            1e308,
+            "",
+            "x",
+            [],
+            {},
+            from_holder[from_key],
+        )
         copied = json.loads(json.dumps(random.choice((*odd, from_holder[from_key]))))
         holder[key] = copied
     return json.dumps(data).encode()
