@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -47,15 +49,38 @@ def seconds_of(process: int) -> float:
     return own + sum(map(seconds_of, map(int, children)))
 
 
-def start(code: str, *arguments: str, folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, *(("-c", code) if code else ("-m", "cepheid")), *arguments],
-        cwd=folder,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+class Start(Protocol):
+    def __call__(self, code: str, *arguments: str) -> subprocess.Popen[str]: ...
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts commands, which end with the test at the latest.
+
+    Where this process does not hear Ctrl-C, as in the background of a shell, they would not, either.
+    """
+    running = []
+
+    def begin(code: str, *arguments: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, *(("-c", code) if code else ("-m", "cepheid")), *arguments],
+            cwd=tmp_path,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        running.append(process)
+        return process
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield begin
+    finally:
+        signal.signal(signal.SIGINT, before)
+        for process in running:
+            process.kill()
+            process.communicate()
 
 
 def interrupt(process: subprocess.Popen[str], busy: float = 0.0) -> None:
@@ -70,11 +95,9 @@ def interrupt(process: subprocess.Popen[str], busy: float = 0.0) -> None:
 
 
 @pytest.mark.parametrize("engine", ["local", "reference"])
-def test_a_run_is_interrupted_between_two_events(engine: str, tmp_path: Path) -> None:
+def test_a_run_is_interrupted_between_two_events(engine: str, tmp_path: Path, start: Start) -> None:
     (tmp_path / "p.epl").write_text(TICKS)
-    process = start(
-        "", "run", "p.epl", "--events", "-", "--engine", engine, "--type", "Seen", folder=tmp_path
-    )
+    process = start("", "run", "p.epl", "--events", "-", "--engine", engine, "--type", "Seen")
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write('{"@type": "A", "@time": 0, "x": 1}\n')
@@ -87,16 +110,16 @@ def test_a_run_is_interrupted_between_two_events(engine: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_runs_by_chance_are_interrupted(workers: str, tmp_path: Path) -> None:
+def test_runs_by_chance_are_interrupted(workers: str, tmp_path: Path, start: Start) -> None:
     (tmp_path / "p.epl").write_text("create schema A (x int); @Name('S') select x from A;")
     (tmp_path / "s.toml").write_text(SCENARIO)
     asked = ("--scenario", "s.toml", "--until", "1 day", "--runs", "1000000", "--workers", workers)
-    interrupt(start("", "simulate", "p.epl", *asked, folder=tmp_path), 4.0)
+    interrupt(start("", "simulate", "p.epl", *asked), 4.0)
 
 
-def test_a_command_is_interrupted_while_it_waits_for_events(tmp_path: Path) -> None:
+def test_a_command_is_interrupted_while_it_waits_for_events(tmp_path: Path, start: Start) -> None:
     (tmp_path / "p.epl").write_text(TICKS)
-    process = start("", "run", "p.epl", "--events", "-", folder=tmp_path)
+    process = start("", "run", "p.epl", "--events", "-")
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write('{"@type": "A", "@time": 0, "x": 1}\n')
@@ -105,8 +128,8 @@ def test_a_command_is_interrupted_while_it_waits_for_events(tmp_path: Path) -> N
     interrupt(process)
 
 
-def test_a_solver_is_interrupted(tmp_path: Path) -> None:
-    process = start(HARD, folder=tmp_path)
+def test_a_solver_is_interrupted(start: Start) -> None:
+    process = start(HARD)
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     interrupt(process, seconds_of(process.pid) + BUSY)
