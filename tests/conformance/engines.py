@@ -118,13 +118,26 @@ def _attributes(items: Sequence[Event | Instant], types: Mapping[str, EventType]
 
 def by_records(engine: str) -> Callable[[Example], Sequence[Event]]:
     return lambda example: cep.run(
-        example.program, records_of(example), start=example.start / 1000, engine=engine
+        example.program,
+        records_of(example),
+        start=example.start / 1000,
+        engine=engine,
+        optional=attributes_of(example),
     )
+
+
+def attributes_of(example: Example) -> set[str]:
+    """All attributes, any of which examples may leave out."""
+    types = example.resolved.types.values()
+    return {attribute.name for type in types for attribute in type.attributes}
 
 
 def by_columns(example: Example) -> Sequence[Event]:
     """An Arrow table takes another road through the engine `local` than records do."""
-    return cep.run(example.program, table_of(example), start=example.start / 1000)
+    optional = attributes_of(example)
+    return cep.run(
+        example.program, table_of(example), start=example.start / 1000, optional=optional
+    )
 
 
 def with_restarts(engine: str) -> Callable[[Example], Sequence[Event]]:

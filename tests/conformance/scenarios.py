@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -29,6 +29,7 @@ from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
 from cepheid.core.types import INT, LONG, STRING, Attribute, EventType
 from cepheid.core.values import Coercions
+from cepheid.engines.common.judging import input_keys
 from cepheid.engines.common.session import Session
 from cepheid.io import Decoder, records_of
 from cepheid.io.encode import encode_value
@@ -64,6 +65,14 @@ def _resolved(text: str, language: str) -> ResolvedProgram:
     return _parsed(text, language).resolve()
 
 
+def _let_in(item: Event | Instant, keys: Mapping[str, Collection[str]]) -> Event | Instant:
+    """The event as a door lets it in: where the key of a context is null, only time passes."""
+    is_keyless = isinstance(item, Event) and any(
+        item.get(k) is None for k in keys.get(item.type, ())
+    )
+    return item.instant if isinstance(item, Event) and is_keyless else item
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """A program and the events that happen to it."""
@@ -97,7 +106,8 @@ class Example:
         return _resolved(self.text, self.language)
 
     def items(self) -> list[Event | Instant]:
-        return list(parse_events(self.events, self.resolved.types))
+        keys = input_keys(self.resolved)
+        return [_let_in(item, keys) for item in parse_events(self.events, self.resolved.types)]
 
     def __str__(self) -> str:
         """In the form of a golden file."""
