@@ -44,7 +44,6 @@ BAD: dict[str, tuple[dict[str, object], str]] = {
     ),
     "unknown class": ({**GOOD, "@type": "B"}, "unknown-type: no subscribed class 'B'"),
     "complex class": ({**GOOD, "@type": "D"}, "unknown-type: no subscribed class 'D'"),
-    "unknown attribute": ({**GOOD, "y": 1}, "unknown-attribute: no attribute 'y' in A"),
     "wrong type": ({**GOOD, "x": "many"}, "bad-value: attribute 'x' of A: 'many' is not a long"),
     "wrong timestamp": (
         {**GOOD, "t": "noon"},
@@ -79,9 +78,17 @@ def test_a_time_that_is_none_says_how_to_write_one() -> None:
     assert "ISO 8601" in (caught.value.diagnostics[0].hint or "")
 
 
+def test_an_attribute_that_the_class_does_not_have_is_ignored_with_a_note_or_refused() -> None:
+    result = run({**GOOD, "y": 1}, {"@time": 120})
+    assert [event.type for event in result] == ["act"]
+    assert any("'y'" in note.message for note in result.notes)
+    with pytest.raises(CepheidError, match="no attribute 'y' in A"):
+        run({**GOOD, "y": 1}, extra="error")
+
+
 def test_a_time_without_its_mark_is_recognized() -> None:
     with pytest.raises(CepheidError) as caught:
-        run({**GOOD, "time": 3})
+        run({**GOOD, "time": 3}, extra="error")
     assert caught.value.diagnostics[0].hint == "did you mean '@time'?"
 
 

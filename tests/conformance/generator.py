@@ -747,7 +747,7 @@ def different(count: int) -> tuple[Example, ...]:
     """So many examples, no two alike."""
     found: dict[Example, None] = {}
 
-    @settings(effort.examples(3 * count), database=None, phases=[Phase.generate])
+    @settings(effort.examples(1), max_examples=3 * count, database=None, phases=[Phase.generate])
     @given(examples())
     def collect(example: Example) -> None:
         if len(found) == count:

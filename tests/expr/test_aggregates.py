@@ -27,7 +27,7 @@ OUT = "out"
 
 def aggregate(function: str, type: DataType | None, distinct: bool = False) -> Aggregate:
     argument = None if type is None else Column(None, (Part("x"),), type=type)
-    return Aggregate(function, argument, distinct)
+    return Aggregate(function, argument, distinct, index=1 if function == "nth" else None)
 
 
 def results(node: Aggregate, steps: Rows, restart: bool = False) -> list[Value]:

@@ -15,7 +15,7 @@ from cepheid.analysis.matches import Feeds, Match, World
 from cepheid.analysis.retention import speaks_with_time
 from cepheid.analysis.solver import Formula, SymbolicEvent
 from cepheid.core.event import Event, Value
-from cepheid.core.types import EventType, Scalar
+from cepheid.core.types import EventType, Scalar, is_calendar
 from cepheid.expr.tree import Literal
 from cepheid.program.graph import Graph, graph_of
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
@@ -93,7 +93,8 @@ def _plain_values(event: Event, type: EventType) -> Iterator[tuple[str, Value]]:
     """The attributes that a formula can speak of, without the one that holds the time."""
     time = type.time.attribute if type.time else None
     for attribute in type.attributes:
-        if attribute.name != time and isinstance(attribute.type, Scalar):
+        is_known = isinstance(attribute.type, Scalar) and not is_calendar(attribute.type)
+        if attribute.name != time and is_known:
             yield attribute.name, event[attribute.name]
 
 

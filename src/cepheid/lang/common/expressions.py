@@ -467,7 +467,7 @@ def _takes_each_once(cursor: Cursor) -> bool:
     """`distinct`; `all`, its opposite, is what holds without it, and may also be an attribute."""
     following = cursor.next
     begins = following.kind in (Kind.WORD, Kind.QUOTED, Kind.NUMBER, Kind.STRING)
-    if begins and not following.is_word(*_OPERATOR_WORDS):
+    if (begins or following.is_symbol("(")) and not following.is_word(*_OPERATOR_WORDS):
         cursor.take_word("all")
     return cursor.take_word("distinct") is not None
 
