@@ -33,6 +33,7 @@ from cepheid.cli.interrupt import end_when_interrupted
 end_when_interrupted()
 import z3
 holes, solver = 12, z3.Solver()
+solver.set(ctrl_c=False)
 sits = [[z3.Bool(f"{p} {h}") for h in range(holes)] for p in range(holes + 1)]
 solver.add([z3.Or(own) for own in sits])
 solver.add([z3.Not(z3.And(a[h], b[h])) for a in sits for b in sits if a is not b for h in range(holes)])

@@ -72,7 +72,7 @@ def test_a_long_integer_is_left_to_the_decoder(read: Read) -> None:
     assert not problems
 
 
-@pytest.mark.parametrize("name", ["e.jsonl", "e.json", "e.csv", "e.parquet", "e.events", "e.txt"])
+@pytest.mark.parametrize("name", ["e.jsonl", "e.json", "e.csv", "e.events", "e.txt"])
 def test_an_empty_file_has_no_events(read: Read, name: str) -> None:
     assert read(name, b"") == ([], [])
 

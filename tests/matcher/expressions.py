@@ -411,7 +411,13 @@ def _functions(make: str) -> list[str]:
     ]
     if make == "number":
         plain += [n for n, f in FUNCTIONS.items() if f.result is Result.FIRST] + ["mod"]
-    return [*both * 2, *(n for n in plain if n not in _FRAME_FUNCTIONS)]
+    return [*both * 2, *(n for n in plain if n not in _FRAME_FUNCTIONS and not _is_of_times(n))]
+
+
+def _is_of_times(name: str) -> bool:
+    """Whether it takes times, or texts that only some programs may say."""
+    taken = {Kind.TIME, Kind.PART, Kind.UNIT, Kind.PATTERN, Kind.ZONE}
+    return not taken.isdisjoint(FUNCTIONS[name].parameters)
 
 
 _FUNCTIONS_BY_RESULT = {make: _functions(make) for make in ("number", "text", "condition")}

@@ -23,7 +23,8 @@ from cepheid.matcher.vm.memory.layout import Region
 from cepheid.matcher.vm.memory.tables import ConsumerRow, NodeRow, StatementRow, TypeRow
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.tree import ProgramTree
-from tests.conformance.scenarios import FOLDER, read
+from tests.conformance.gaps import listed
+from tests.conformance.scenarios import FOLDER, FUNCTIONS, read
 from tests.conformance.scenarios import TYPES as GOLDEN_TYPES
 from tests.effort import examples
 from tests.examples.test_golden import PROGRAMS as EXAMPLES
@@ -35,10 +36,13 @@ def is_matched(program: cep.Program) -> bool:
     return not left_to_reference(program.resolve())
 
 
-def test_all_golden_programs_run_on_the_matcher() -> None:
+def test_all_golden_programs_run_on_the_matcher_but_for_listed_gaps() -> None:
     cases = [case for file in FOLDER.glob("*.txt") for case in read(file).cases]
     right = [case.text for case in cases if not "".join(case.expected[:1]).startswith("=> error")]
-    assert [text for text in right if not is_matched(cep.parse(text, types=GOLDEN_TYPES))] == []
+    for text in right:
+        program = cep.parse(text, types=GOLDEN_TYPES, functions=FUNCTIONS).resolve()
+        for reasons in left_to_reference(program).values():
+            assert all(listed("compiled", reason) for reason in reasons), (text, reasons)
 
 
 def test_all_examples_run_on_the_matcher() -> None:

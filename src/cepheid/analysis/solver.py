@@ -37,6 +37,7 @@ _LAST_CHARACTER = 0x2FFFF  # that Z3's texts may have
 # What one question may cost. Steps are counted, so that a busy machine gives the same answers; they
 # are some seconds' work at most, and the time is for what goes on without counting.
 LIMITS = {"rlimit": 2_000_000, "timeout": 60_000}
+_OPTIONS = {"ctrl_c": False}  # else Z3 hears Ctrl-C in place of Python, and goes on
 LONGEST = 200  # operands of one `and`, `or` or `in` that are looked at
 _RANGES: dict[DataType, tuple[int, int]] = {INT: INT_RANGE, LONG: LONG_RANGE}
 _FLOATS = (FLOAT, DOUBLE)
@@ -96,7 +97,7 @@ class Solver:
     def clash(self, formulas: Sequence[Formula], beside: Sequence[Formula]) -> list[int]:
         """The places of few formulas that cannot all hold beside others; none where they can."""
         solver = self.z3.SimpleSolver()
-        solver.set(**LIMITS)
+        solver.set(**LIMITS, **_OPTIONS)
         solver.set("core.minimize", True)  # noqa: FBT003 (it is Z3's)
         solver.add(*self.facts, *beside)
         marks = [self.z3.Bool(f"formula_{place}") for place in range(len(formulas))]
@@ -109,7 +110,7 @@ class Solver:
     def _with_facts(self) -> Any:
         if self._session is None:
             self._session = self.z3.SimpleSolver()
-        self._session.set(**LIMITS)
+        self._session.set(**LIMITS, **_OPTIONS)
         self._session.add(*self.facts[self._told :])
         self._told = len(self.facts)
         return self._session
@@ -132,7 +133,7 @@ class Solver:
     ) -> tuple[list[Value], list[int]] | None:
         """Values of terms and of instants for which formulas hold; None where Z3 finds none."""
         solver = self.z3.Solver()
-        solver.set(**LIMITS)
+        solver.set(**LIMITS, **_OPTIONS)
         solver.add(*self.facts, *formulas)
         if solver.check() != self.z3.sat:
             return None
