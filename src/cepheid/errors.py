@@ -61,7 +61,8 @@ def _cells(text: str) -> int:
 
 def excerpt_in(span: Span | None, sources: Mapping[str, str]) -> tuple[str, str] | None:
     """The same of a place in one of several texts; None where that text is not known."""
-    lines = sources.get(span.file or "<text>", "").split("\n") if span else ()
+    text = sources.get(span.file or "<text>") if span else None
+    lines = text.split("\n") if text else ()
     return excerpt(lines[span.line - 1], span) if span and span.line <= len(lines) else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import warnings
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -106,10 +107,11 @@ def test_the_order_of_bounded_input_does_not_matter(
     program = cep.Program(tree)
     shuffled = records(stream)
     chance.shuffle(shuffled)
-    in_order = cep.run(program, records(stream), timed_out=True)
-    assert [show(r) for r in cep.run(program, shuffled, timed_out=True)] == [
-        show(r) for r in in_order
-    ]
+    with warnings.catch_warnings():  # of derived events without a key
+        warnings.simplefilter("ignore", cep.CepheidWarning)
+        found = cep.run(program, shuffled, timed_out=True, on_error="skip")
+        in_order = cep.run(program, records(stream), timed_out=True, on_error="skip")
+    assert [show(r) for r in found] == [show(r) for r in in_order]
 
 
 @thorough

@@ -252,7 +252,8 @@ class Machine:
         self, failure: RunError | MemoryError, plan: CompiledStatement, type: str | None = None
     ) -> NoReturn:
         """A statement cannot go on, at an event or a timer; what stopped it need not know its name."""
-        self.check_running()
+        if self.ended is not None:  # and so ends what led to it
+            raise failure
         if isinstance(failure, MemoryError):  # there is none left to look around
             self.end(limits.outgrown(plan.statement))
         if isinstance(failure, FunctionFailed):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -82,6 +82,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 14  # events that lie in the memory at once
 MANY_ROWS = 1 << 16  # rows that leave the memory before it grows
+MANY_DERIVED = 1 << 10  # events that one cause has brought
 MANY_VALUES = 1 << 16  # values beside those in use, before they are looked through
 Array: TypeAlias = Any  # of Arrow, whose stubs know less than it does
 KINDS = ("match", "old", "timeout")
@@ -250,6 +251,8 @@ class MachineOperator(Operator):
             elif status == Status.ASK:
                 try:
                     self._answer()
+                except FunctionFailed as failed:
+                    self._end(self._failure(failed), failed)
                 except RunError as limit:
                     self._end(limits.named(limit, self._asking()))
             elif status == Status.ENDLESS:
@@ -258,9 +261,9 @@ class MachineOperator(Operator):
                 speaker = self._statement(Head.SPEAKER)
                 self._end(limits.endless_output(speaker, int(self._memory[_CLOCK])))
 
-    def _end(self, reason: Diagnostic) -> None:
+    def _end(self, reason: Diagnostic, cause: Exception | None = None) -> NoReturn:
         self._ended = reason
-        raise RunError(reason)
+        raise RunError(reason) from cause
 
     def _statement(self, word: int) -> ResolvedStatement:
         return self._form.statements[int(self._memory[word])]
@@ -279,8 +282,12 @@ class MachineOperator(Operator):
         return self._form.statements[int(row[RunningRow.STATEMENT])]
 
     def _grow(self) -> None:
-        """More room for the next steps; rows that nobody has taken need none."""
-        if self._memory[_ROWS] >= MANY_ROWS:
+        """More room for the next steps; rows that nobody has taken need none.
+
+        Those that one cause brings, one after the other, have keys that grow: they wait for its end.
+        """
+        derived = rows_of(self._memory, Region.CAUSES)[:, 0].max(initial=0)
+        if self._memory[_ROWS] >= MANY_ROWS and derived <= MANY_DERIVED:
             self._set_aside()
         if is_short(2 * self._memory.nbytes):  # it is copied
             self._end(limits.outgrown(self._form.statements[largest(self._memory)]))
@@ -302,11 +309,7 @@ class MachineOperator(Operator):
             bits, is_null = (0, True) if due is None else (due, False)
             self._memory[Head.MEMO_ROW] = NONE
         else:
-            try:
-                bits, is_null = answer(self._memory, self._form.sites, self._pool, self._event)
-            except FunctionFailed as failed:
-                self._ended = self._failure(failed)
-                raise RunError(self._ended) from failed
+            bits, is_null = answer(self._memory, self._form.sites, self._pool, self._event)
         if not remember(self._memory, bits, is_null=is_null):
             # With a larger table the same question will be asked again.
             is_lasting = self._memory[Head.MEMO_ROW] != NONE
