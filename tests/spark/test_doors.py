@@ -92,7 +92,7 @@ def test_what_is_no_frame_is_refused_in_our_words(spark: SparkSession) -> None:
         (table([payment()]), "this is a table of pyarrow"),
         ("rides.csv", "not 'rides.csv'"),
         ({"Payment": twice}, "two columns are named 'amount'"),
-        ({"Payment": cep.source(at, time="att")}, "no column 'att', which time= names"),
+        ({"Payment": cep.source(at, time="att")}, "no column 'att' for the time"),
         ({"Payment": at}, "no column that holds the time"),
     ):
         with pytest.raises(cep.CepheidError) as refused:

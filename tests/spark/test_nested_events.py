@@ -88,11 +88,15 @@ def test_a_run_gives_the_rows_of_the_reference(spark: SparkSession, name: str) -
 def test_columns_give_rows_without_attributes() -> None:
     table = pa.table({"@type": ["A", "A"], "@time": [1, 2], "k": ["p", "q"], "v": [1, 2]})
     program = cep.parse(DEEP)
-    assert written(cep.run(program, table)) == written(cep.run(program, table, engine="reference"))
+    there, here = (
+        written(cep.run(program, table, engine=engine, optional=["place"]))
+        for engine in ("local", "reference")
+    )
+    assert there == here
 
 
 def test_a_nested_event_is_an_event(spark: SparkSession) -> None:
-    rows = cep.run(cep.parse(DEEP), EVENTS[:1], engine="spark")
+    rows = cep.run(cep.parse(DEEP), EVENTS[:1], engine="spark", optional=["place"])
     inner = rows.of("Z")[0]["z"]
     assert isinstance(inner, Event)
     event = Event("A", 1_000_000, {"k": "q", "v": 1, "place": None})
