@@ -280,7 +280,7 @@ BAD_ROWS: dict[str, tuple[tuple[Any, ...], str]] = {
     ),
     "a time that is none": (
         ("soon", at(1), False, 1, 1.0, "s", None, None),
-        "'@time': soon is not a time",
+        "'@time': 'soon' is not an ISO 8601 time",
     ),
     "no time at all": (
         (None, None, True, 1, 1.0, "s", None, None),

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812
 import cepheid as cep
 from cepheid.core.event import Event
 from tests.conformance.compare import difference
-from tests.conformance.engines import Engine, table_of_items
+from tests.conformance.engines import Engine, attributes_of, table_of_items
 from tests.conformance.packs import Pack
 from tests.conformance.rows import events_of
 from tests.spark.cases import set_to
@@ -58,6 +58,7 @@ def in_a_stream(folder: Path, seed: int, files: int = 3) -> Run:
             sequence="@sequence",
             start=pack.examples[0].start / 1000,
             watermark="2 seconds",
+            optional={n for example in pack.examples for n in attributes_of(example)},
         )
         query = found.writeStream.format("parquet").option("path", str(home / "out"))
         query = query.option("checkpointLocation", str(home / "checkpoint"))

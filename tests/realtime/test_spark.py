@@ -244,7 +244,7 @@ def test_what_is_wrong_with_a_row_ends_the_run_in_our_words(spark: SparkSession)
     events = spark.createDataFrame([("speed", time, 7, None), (None, time, None, None)], columns)
     assert [row.asDict()["values"] for row in on_spark(SMALL, events).collect()] == [[7.0]]
     for row, message in (
-        (("speed", "noon", 1, None), "error[bad-time]: '@time': noon is not a time"),
+        (("speed", "noon", 1, None), "error[bad-time]: '@time': 'noon' is not an ISO 8601 time"),
         (
             ("radar", time, None, [1, 2]),
             f"error[bad-value]: an event of 'radar' at {time}: 'values' has 2 elements, not 3",

@@ -259,7 +259,7 @@ def test_a_checkpoint_that_cannot_be_written_any_more_ends_the_stream(
     (stream.folder / "state").symlink_to(disk)
     stream.begin()
     subprocess.run(("mount", "-o", "remount,ro", str(disk)), check=True)
-    assert "error[bad-file]: Spark cannot write into" in stream.fails()
+    assert "error[bad-file]: cannot write into" in stream.fails()
     subprocess.run(("mount", "-o", "remount,rw", str(disk)), check=True)
     stream.succeeds()
     assert stream.is_right()
@@ -268,7 +268,7 @@ def test_a_checkpoint_that_cannot_be_written_any_more_ends_the_stream(
 def test_a_checkpoint_must_be_a_folder(stream: Stream) -> None:
     put(stream.folder, 0, event("A", 1, 1))
     told = stream.fails(*SINK, "--checkpoint", "p.epl/state")
-    assert "error[bad-file]: Spark cannot write into" in told
+    assert "error[bad-file]: cannot write into" in told
     assert "p.epl" in told
 
 
