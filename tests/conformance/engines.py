@@ -122,19 +122,18 @@ def by_records(engine: str) -> Callable[[Example], Sequence[Event]]:
         records_of(example),
         start=example.start / 1000,
         engine=engine,
-        optional=attributes_of(example),
+        optional=attributes_of(example.resolved),
     )
 
 
-def attributes_of(example: Example) -> set[str]:
+def attributes_of(program: ResolvedProgram) -> set[str]:
     """All attributes, any of which examples may leave out."""
-    types = example.resolved.types.values()
-    return {attribute.name for type in types for attribute in type.attributes}
+    return {attribute.name for type in program.types.values() for attribute in type.attributes}
 
 
 def by_columns(example: Example) -> Sequence[Event]:
     """An Arrow table takes another road through the engine `local` than records do."""
-    optional = attributes_of(example)
+    optional = attributes_of(example.resolved)
     return cep.run(
         example.program, table_of(example), start=example.start / 1000, optional=optional
     )

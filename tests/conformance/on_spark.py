@@ -58,7 +58,7 @@ def in_a_stream(folder: Path, seed: int, files: int = 3) -> Run:
             sequence="@sequence",
             start=pack.examples[0].start / 1000,
             watermark="2 seconds",
-            optional={n for example in pack.examples for n in attributes_of(example)},
+            optional=attributes_of(pack.program.resolve()),
         )
         query = found.writeStream.format("parquet").option("path", str(home / "out"))
         query = query.option("checkpointLocation", str(home / "checkpoint"))

@@ -88,3 +88,12 @@ def test_every_program_of_an_example_is_run() -> None:
     derive = [p for p in PROGRAMS if cep.load(p).tree.statements]  # others are rules and fixes
     run = {(r.folder, r.program) for r in RUNS}
     assert {(p.parent.name, p.name) for p in derive} == run | IN_GRAPHS
+
+
+def test_findings_do_not_depend_on_what_was_checked_before() -> None:
+    program, another = (
+        EXAMPLES / "motorbike" / name for name in ("motorbike.epl", "motorbike_partitioned.epl")
+    )
+    before = cep.load(program).check()
+    cep.load(another).check()
+    assert cep.load(program).check() == before

@@ -93,10 +93,22 @@ def records(stream: Iterable[Event]) -> list[dict[str, object]]:
 @given(programs(), streams())
 def test_one_run_equals_many_sends(tree: ProgramTree, stream: list[Event]) -> None:
     program = cep.Program(tree)
-    at_once = cep.run(program, records(stream), timed_out=True)
-    session = cep.open(program, timed_out=True)
-    rows = [row for e in stream for row in session.send(e.type, e.values_, time=e.instant / SECOND)]
+    with warnings.catch_warnings():  # of derived events without a key
+        warnings.simplefilter("ignore", cep.CepheidWarning)
+        at_once = cep.run(program, records(stream), timed_out=True, on_error="skip")
+        session = cep.open(program, timed_out=True)
+        rows = [row for event in stream for row in sent(session, event)]
     assert [show(row) for row in rows] == [show(row) for row in at_once]
+
+
+def sent(session: cep.Session, event: Event) -> list[Event]:
+    """The rows of an event; none of one without a key, which is refused and leaves no trace."""
+    try:
+        return session.send(event.type, event.values_, time=event.instant / SECOND)
+    except cep.InputError as problem:
+        if problem.diagnostics[0].code != "null-key":
+            raise
+        return []
 
 
 @thorough

@@ -132,12 +132,14 @@ class Solver:
         self, formulas: list[Formula], terms: Sequence[Term], instants: Sequence[Formula]
     ) -> tuple[list[Value], list[int]] | None:
         """Values of terms and of instants for which formulas hold; None where Z3 finds none."""
-        solver = self.z3.Solver()
+        # In a context of its own: which example is found depends on all that was asked in one before.
+        own = self.z3.Context()
+        solver = self.z3.Solver(ctx=own)
         solver.set(**LIMITS, **_OPTIONS)
-        solver.add(*self.facts, *formulas)
+        solver.add(*(formula.translate(own) for formula in (*self.facts, *formulas)))
         if solver.check() != self.z3.sat:
             return None
-        model = solver.model()
+        model = solver.model().translate(self.z3.main_ctx())
         values = [self._value_in(model, term) for term in terms]
         return values, [_whole(model, instant) for instant in instants]
 

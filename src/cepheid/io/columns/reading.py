@@ -428,7 +428,7 @@ class _Rows:
                 array = attributes.get(name)
                 if array is not None and array.null_count:
                     nulls = array.is_null().to_numpy(zero_copy_only=False)
-                    if len(self._types) == 1 or nulls[self._codes == number].any():
+                    if not self._has_types or nulls[self._codes == number].any():
                         refuse(f"events without the key {name}")
 
     def note_names(self) -> None:
