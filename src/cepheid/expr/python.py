@@ -44,18 +44,17 @@ class PythonFunction:
             found = self.apply(*arguments)
         except Exception as problem:
             said = " ".join(str(problem).split())[:_LONGEST]
-            fact = f"raised {type(problem).__name__}{': ' if said else ''}{said}"
-            raise FunctionFailed(self._failure(fact, arguments, span)) from problem
+            fact = f"{self._call(arguments)} raised {type(problem).__name__}{': ' if said else ''}{said}"
+            raise FunctionFailed(error("function-failed", fact, span)) from problem
         try:
             return _typed(found, self.returns)
         except ValueError as problem:
-            fact = f"must return {self.returns}, and {problem}"
-            raise FunctionFailed(self._failure(fact, arguments, span)) from None
+            fact = f"{self._call(arguments)} must return {self.returns}, and {problem}"
+            raise FunctionFailed(error("function-failed", fact, span)) from None
 
-    def _failure(self, fact: str, arguments: tuple[Value, ...], span: Span | None) -> Diagnostic:
+    def _call(self, arguments: tuple[Value, ...]) -> str:
         place = f" in '{self.statement}'" if self.statement else ""
-        called = f"{self.name}({', '.join(map(shown, arguments))})"
-        return error("function-failed", f"{called}{place} {fact}", span)
+        return f"{self.name}({', '.join(map(shown, arguments))}){place}"
 
 
 def _typed(value: object, type: DataType) -> Value:
