@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cepheid as cep
+from cepheid.expr.python import PythonFunction
 from cepheid.lang.vepl.language import VEPL
 from cepheid.program.seal import program_digest
 from cepheid.program.serialize import from_json, to_json
@@ -97,3 +98,20 @@ def test_rules_and_events_of_vepl_have_allowances() -> None:
 def test_an_allowance_changes_no_saved_state() -> None:
     plain, allowed = cep.parse(SCHEMA + GROWS), cep.parse(SCHEMA + ALLOWED)
     assert program_digest(plain.resolve()) == program_digest(allowed.resolve())
+
+
+def test_a_program_that_allows_something_keeps_its_functions_of_python() -> None:
+    def risk(version: str) -> PythonFunction:
+        return cep.function("risk", lambda v: v, arguments=["int"], returns="int", version=version)
+
+    def digest(text: str, version: str) -> str:
+        return program_digest(cep.parse(SCHEMA + text, functions=[risk(version)]).resolve())
+
+    calls = "@Name('S') select median(risk(v)) as m from A;"
+    allowed = f"@Allow('unbounded-state', 'a short run') {calls}"
+    assert digest(calls, "1") == digest(allowed, "1") != digest(allowed, "2")
+    function = risk("1")
+    median = cep.agg.median(cep.call(function, cep.col("v")))
+    built = cep.stream("A").select(m=median).named("S")
+    grown = built.annotated("Allow", "unbounded-state", "a short run")
+    assert codes(cep.compose(function, cep.schema("A", k="string", v="int"), grown)) == []
