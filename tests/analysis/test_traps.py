@@ -11,6 +11,7 @@ SCHEMAS = """
 create schema A (id string, k string, v int);
 create schema B (id string, k string, v int);
 create schema N (v int);
+create schema M (bikeId int, v int);
 @EventTime(attribute='ts', unit='seconds') create schema T (ts long, k string);
 """
 
@@ -63,6 +64,8 @@ TRAPS = {
         ("every a=A -> b=B", "every a=A -> b=B(k = a.k)"),
         ("every a=A -> b=B(v > a.v)", "every a=A -> b=N(v > a.v)"),
         ("every (a=A and b=B)", "every (a=A or b=B)"),
+        ("every a=A -> b=B", "every-distinct(a.k) a=A -> b=B"),
+        ("every a=M -> b=M", "every a=N -> b=N"),
     ],
 }
 

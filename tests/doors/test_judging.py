@@ -98,17 +98,23 @@ USES = {
         "A",
         ["k"],
     ),
-    "through a derived type that is another one too": (
-        "create schema A (k string, x int); create schema D (j string); create schema E inherits D;"
-        "insert into E select k as j from A; select j from D",
+    "through a derived type that is another one, too": (
+        "create schema A (k string); create schema D (k string); create schema E inherits D;"
+        "insert into E select * from A; select k from D",
         "A",
         ["k"],
     ),
-    "through a cast": (
-        "create schema A (k string, x int); insert into D select cast(x, long) as y from A;"
-        "select y from D",
+    "through a wider type": (
+        "create schema A (x int); create schema D (x long);"
+        "insert into D select * from A; select x from D",
         "A",
         ["x"],
+    ),
+    "through an event in another": (
+        "create schema A (k string, x int); insert into D select a from pattern [every a=A];"
+        "select a.k as k from D",
+        "A",
+        ["k"],
     ),
 }
 
