@@ -2,7 +2,7 @@
 
 import sys
 
-from cepheid.cli.interrupt import INTERRUPTED, end_when_interrupted
+from cepheid.cli.interrupt import INTERRUPTED, end_when_interrupted, is_interrupted
 
 
 def start() -> int:
@@ -14,6 +14,10 @@ def start() -> int:
         return main()
     except KeyboardInterrupt:
         return INTERRUPTED
+    except Exception:
+        if is_interrupted():
+            return INTERRUPTED
+        raise
 
 
 if __name__ == "__main__":

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import cepheid as cep
+from cepheid.expr.python import PythonFunction
 from cepheid.lang.vepl.language import VEPL
 from cepheid.program.seal import program_digest
 from cepheid.program.serialize import from_json, to_json
@@ -55,6 +58,7 @@ def test_an_allowance_is_not_called_unused_where_analyses_are_left_out() -> None
     [
         "@Allow('nothing', 'why')",
         "@Allow('race', '')",
+        "@Allow('race', '  ')",
         "@Allow('race')",
         "@Allow",
         "@Allow(code='race')",
@@ -97,3 +101,43 @@ def test_rules_and_events_of_vepl_have_allowances() -> None:
 def test_an_allowance_changes_no_saved_state() -> None:
     plain, allowed = cep.parse(SCHEMA + GROWS), cep.parse(SCHEMA + ALLOWED)
     assert program_digest(plain.resolve()) == program_digest(allowed.resolve())
+
+
+def test_a_program_that_allows_something_keeps_its_functions_of_python() -> None:
+    def risk(version: str) -> PythonFunction:
+        return cep.function("risk", lambda v: v, arguments=["int"], returns="int", version=version)
+
+    def digest(text: str, version: str) -> str:
+        return program_digest(cep.parse(SCHEMA + text, functions=[risk(version)]).resolve())
+
+    calls = "@Name('S') select median(risk(v)) as m from A;"
+    allowed = f"@Allow('unbounded-state', 'a short run') {calls}"
+    assert digest(calls, "1") == digest(allowed, "1") != digest(allowed, "2")
+    function = risk("1")
+    median = cep.agg.median(cep.call(function, cep.col("v")))
+    built = cep.stream("A").select(m=median).named("S")
+    grown = built.annotated("Allow", "unbounded-state", "a short run")
+    assert codes(cep.compose(function, cep.schema("A", k="string", v="int"), grown)) == []
+
+
+def test_other_findings_of_a_statement_stay_and_annotations_have_no_case() -> None:
+    other = "@Allow('unused-type', 'meant') " + GROWS
+    assert sorted(codes(cep.parse(SCHEMA + other))) == ["unbounded-state", "unused-allow"]
+    assert codes(cep.parse(SCHEMA + ALLOWED.replace("@Allow", "@allow"))) == []
+
+
+def test_an_allowance_of_one_file_is_none_of_another(tmp_path: Path) -> None:
+    (tmp_path / "a.epl").write_text(SCHEMA + ALLOWED)
+    (tmp_path / "b.epl").write_text("\n" + GROWS.replace("'S'", "'R'").replace("median", "stddev"))
+    assert codes(cep.load(tmp_path / "a.epl", tmp_path / "b.epl")) == ["unbounded-state"]
+
+
+def test_a_finding_of_what_was_built_has_no_place() -> None:
+    schema = cep.schema("A", k="string", v="int")
+    built = cep.stream("A").select(m=cep.agg.median(cep.col("v"))).named("S")
+    [finding] = [
+        f
+        for f in cep.compose(schema, built.annotated("Allow", "race", "meant")).check()
+        if f.code == "unbounded-state"
+    ]
+    assert finding.span is None

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import cepheid as cep
+from cepheid.analysis.findings import grouped
+from cepheid.errors import Span, note
 
 SCHEMA = "create schema A (id string, v int);\n"
 
@@ -76,3 +78,24 @@ def test_what_a_broken_declaration_may_declare_is_not_held_against_the_rest(tmp_
     with pytest.raises(cep.ProgramError) as wrong:
         cep.load(*files)
     assert [d.code for d in wrong.value.diagnostics] == ["syntax"]
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (1, "m"),
+        (2, "m; 1 more statement is like it: line 2"),
+        (7, "m; 6 more statements are like it: lines 2, 3, 4, 5, 6, 7"),
+        (8, "m; 7 more statements are like it: lines 2, 3, 4, 5, 6, 7, ..."),
+    ],
+)
+def test_notes_of_one_kind_become_one_in_each_file(count: int, told: str) -> None:
+    notes = [
+        note("implied", "m", Span(line, 1, line, 2, file))
+        for file in ("a.epl", "b.epl")
+        for line in range(1, count + 1)
+    ]
+    assert [(f.message, f.span and f.span.file) for f in grouped(notes)] == [
+        (told, "a.epl"),
+        (told, "b.epl"),
+    ]

@@ -11,6 +11,7 @@ SCHEMAS = """
 create schema A (id string, k string, v int);
 create schema B (id string, k string, v int);
 create schema N (v int);
+create schema M (bikeId int, v int);
 @EventTime(attribute='ts', unit='seconds') create schema T (ts long, k string);
 """
 
@@ -55,11 +56,16 @@ TRAPS = {
             "every a=N -> b=N where timer:within(1 msec)",
         ),
     ],
-    "warning unbounded-state": [("every [2147483647] a=N", "every [100] a=N")],
+    "warning unbounded-state": [
+        ("every [2147483647] a=N", "every [100] a=N"),
+        ("every [1000001] a=N", "every [1000000] a=N"),
+    ],
     "note across-keys": [
         ("every a=A -> b=B", "every a=A -> b=B(k = a.k)"),
         ("every a=A -> b=B(v > a.v)", "every a=A -> b=N(v > a.v)"),
         ("every (a=A and b=B)", "every (a=A or b=B)"),
+        ("every a=A -> b=B", "every-distinct(a.k) a=A -> b=B"),
+        ("every a=M -> b=M", "every a=N -> b=N"),
     ],
 }
 
@@ -100,6 +106,21 @@ def test_a_pattern_that_is_a_trap_has_its_finding_and_the_one_beside_it_does_not
         ),
         (
             "warning never-matches",
+            "select count(*) as n from N#length(10) having count(*) > 10",
+            "select count(*) as n from N#length(10) having count(*) > 9",
+        ),
+        (
+            "warning never-matches",
+            "select count(*) as n from N#length(10) having 10 < count(*)",
+            "select count(*) as n from N#length(10) having 20 > count(*)",
+        ),
+        (
+            "warning single-rows",
+            "select distinct v from N output after 3 events",
+            "select distinct v from N output every 3 events",
+        ),
+        (
+            "warning never-matches",
             "select count(v) as n from N#length_batch(2) having 3 = count(v)",
             "select sum(v) as n from N#length_batch(2) having sum(v) > 3",
         ),
@@ -136,6 +157,12 @@ def test_a_statement_that_is_a_trap_has_its_finding_and_the_one_beside_it_does_n
 ) -> None:
     assert codes(trap) == [code]
     assert code not in codes(fine)
+
+
+def test_a_limit_of_single_rows_shows_all_of_them_or_none() -> None:
+    for text, effect in (("limit 3", "has no effect"), ("limit 3 offset 1", "shows no row at all")):
+        [found] = traps.find(cep.parse(f"{SCHEMAS}select v from N {text}").graph())
+        assert effect in found.message
 
 
 def test_a_key_is_what_the_program_uses_as_one() -> None:

@@ -40,6 +40,21 @@ solver.add([z3.Not(z3.And(a[h], b[h])) for a in sits for b in sits if a is not b
 print("begun", flush=True)
 solver.check()
 """
+HIDDEN = """
+import signal
+import sys
+from cepheid import __main__
+from cepheid.cli import main
+
+def hide() -> int:
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt:
+        raise TypeError("argument 2: KeyboardInterrupt") from None
+
+main.main = hide
+sys.exit(__main__.start())
+"""
 
 
 def seconds_of(process: int) -> float:
@@ -134,3 +149,10 @@ def test_a_solver_is_interrupted(start: Start) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     interrupt(process, seconds_of(process.pid) + BUSY)
+
+
+def test_a_library_may_make_another_error_of_an_interrupt(start: Start) -> None:
+    """As ctypes does, where an argument for Z3 is made."""
+    process = start(HIDDEN)
+    _, said = process.communicate(timeout=SOON)
+    assert (process.returncode, said) == (INTERRUPTED, "")

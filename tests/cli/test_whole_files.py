@@ -66,3 +66,22 @@ def test_whoever_is_interrupted_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         write()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_name_that_is_as_long_as_can_be_has_a_draft_too(tmp_path: Path) -> None:
+    target = tmp_path / ("x" * 251 + ".txt")
+    with whole_file(target) as draft:
+        draft.write_text("new")
+        assert str(os.getpid()) in draft.name  # two processes have two
+    assert [p.name for p in tmp_path.iterdir()] == [target.name]
+
+
+def test_a_file_that_may_not_be_written_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "old.txt"
+    target.write_text("old")
+    monkeypatch.setattr(os, "access", lambda *_: False)  # nothing is forbidden to root
+    with pytest.raises(PermissionError, match="permission denied"), whole_file(target) as draft:
+        draft.write_text("new")
+    assert target.read_text() == "old"

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.core.types import (
     BOOLEAN,
@@ -470,3 +471,10 @@ def test_cells_that_need_a_closer_look(cell: str, tmp_path: Path) -> None:
     path.write_text(f"@time,x\n1,{cell}\n")
     with pytest.raises(NeedsRecords):
         found_type(str(path), None, {"A"})
+
+
+def test_values_beside_no_type_are_refused_in_columns_too() -> None:
+    program = cep.parse("create schema A (x int); @Name('S') select x from A;")
+    table = pa.table({"@type": ["A", None], "@time": [1, 2], "x": [1, 2]})
+    with pytest.raises(cep.InputError, match="missing-type"):
+        cep.run(program, table)

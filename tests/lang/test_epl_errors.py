@@ -96,6 +96,7 @@ OTHERS = {
     " (write for example '3 seconds')",
     "select * from A#time(1.5 months)": "1:22 bad-period: months must be a whole number, not 1.5",
     "select * from A#time(99999 years)": "1:22 bad-period: this period is longer than the calendar",
+    "select * from A#time(1e305 seconds)": "1:22 bad-period: this period is longer than the calendar",
     "select * from A#length(0)": "1:24 bad-window: the size of a length window is a whole number"
     " from 1",
     "select * from A#length(1, 2)": "1:17 bad-window: length takes one number of rows, not 2"

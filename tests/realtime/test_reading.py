@@ -274,6 +274,11 @@ CHANGES: dict[str, tuple[str, str, list[Said]]] = {
         [(12, "begins with mqtt://, mqtts://, udp:// or shm://")],
     ),
     "a trace, a number": ('signal = "sine"', "trace = 3", [(12, "this is a text, not 3")]),
+    "a trace that is nowhere": (
+        'signal = "sine"',
+        f'trace = "{"x" * 300}"',
+        [(12, "suppliers.")],
+    ),
     # operators
     "an unknown operator": (
         '"ekf"',

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import cepheid as cep
+from cepheid.core import memory
 from cepheid.expr import functions
 from cepheid.semantics import limits
 
@@ -93,6 +95,7 @@ def test_state_that_outgrows_the_memory_ends_with_the_statement_that_keeps_the_m
 LIMITED = """
 import resource
 import cepheid as cep
+from cepheid.core import memory
 program = cep.parse("create schema A (x int); @Name('All') select sum(x) as n from A#length(1000000000) output last every 1 year")
 session = cep.open(program, engine="ENGINE")
 session.send("A", {"x": 1}, 0)
@@ -121,3 +124,28 @@ def test_values_that_nothing_keeps_are_forgotten(monkeypatch: pytest.MonkeyPatch
         [row] = session.send("A", {"s": f"text {n}"}, n)
         assert row["s"] == f"text {n}!"
     assert session.runner._pool.in_use < 500  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("filled", "more", "short"), [(75, 0, False), (75, 1, True), (76, 0, True)]
+)
+def test_memory_is_short_beyond_what_a_process_may_fill(
+    filled: int, more: int, short: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_taken", lambda: (0, filled))
+    monkeypatch.setattr(memory, "_granted", lambda: sys.maxsize)
+    monkeypatch.setattr(memory, "allowed", lambda: 75)
+    assert memory.is_short(more) is short
+
+
+@pytest.mark.parametrize(("text", "bytes"), [("1000\n", 750), ("max\n", None), (None, None)])
+def test_the_limit_of_a_container_counts_where_there_is_one(
+    text: str | None, bytes: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = tmp_path / "memory.max"
+    if text is not None:
+        limit.write_text(text)
+    monkeypatch.setattr(memory, "_CONTAINER", ())
+    machine = memory.allowed.__wrapped__()
+    monkeypatch.setattr(memory, "_CONTAINER", (str(limit),))
+    assert memory.allowed.__wrapped__() == (machine if bytes is None else bytes)

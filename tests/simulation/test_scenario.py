@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import cepheid as cep
@@ -252,3 +253,9 @@ def test_values_become_those_of_the_attribute() -> None:
     assert fitting(wild, types["ts"]).tolist()[1:] == [-(2**63), 2, 2]
     assert fitting(wild, types["ts"])[0] > 2**62
     assert fitting(np.array([0.1]), types["p"]).dtype == np.float32
+
+
+@pytest.mark.parametrize("name", ["normal", "lognormal"])
+def test_no_spread_may_have_a_sign(name: str) -> None:
+    drawn = distribution(name, {"mean": 0.0, "sd": -0.0}).draw(np.random.default_rng(1), (2,))
+    assert drawn.tolist() == [0.0 if name == "normal" else 1.0] * 2

@@ -156,3 +156,16 @@ def test_a_sequential_test_is_over_at_the_run_that_decides() -> None:
 def test_a_sequential_test_needs_room_around_its_bound() -> None:
     with pytest.raises(UsageError, match=r"no precision of 0\.03 around"):
         SequentialTest(0.01, 0.03, 0.95)
+
+
+@pytest.mark.parametrize("bound", [0.03, 0.97])
+def test_a_precision_may_not_reach_zero_or_one(bound: float) -> None:
+    with pytest.raises(UsageError, match=r"no precision of 0\.03 around"):
+        SequentialTest(bound, 0.03, 0.95)
+
+
+def test_a_sequential_test_asks_for_no_more_than_its_confidence() -> None:
+    """A ratio of 1.5 for each run passes 20 with the eighth."""
+    test = SequentialTest(0.5, 0.25, 0.95)
+    assert test.decide(np.ones(20, bool)) == (Finding.EXCEEDED, 8)
+    assert test.decide(np.zeros(20, bool)) == (Finding.KEPT, 8)

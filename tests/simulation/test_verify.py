@@ -207,6 +207,18 @@ def test_runs_may_leave_a_bound_open() -> None:
     assert "still open" in answer(found)
 
 
+def test_an_interval_around_the_bound_leaves_what_should_happen_open() -> None:
+    asked = {**SMALL, "until": 4}
+    found = cep.verify(PROGRAM, SCENARIO, "Warm", **asked)
+    assert cep.verify(PROGRAM, SCENARIO, "Warm", **asked, bound=1 - found.estimate).holds is None
+
+
+def test_an_interval_gives_no_verdict_where_a_sequential_test_has_none() -> None:
+    asked: dict[str, Any] = {**SMALL, "bound": 0.3, "precision": 0.001}
+    assert cep.verify(PROGRAM, SCENARIO, "Twice", **asked).holds is False
+    assert cep.verify(PROGRAM, SCENARIO, "Twice", **asked, sequential=True).holds is None
+
+
 def test_two_scenarios_are_compared() -> None:
     found = cep.verify(PROGRAM, SCENARIO, "Twice", against=CALM, **SMALL)
     assert found.against is not None

@@ -59,7 +59,7 @@ class Verdict:
 
 def find_cases(folder: Path) -> Iterator[Case]:
     """The folder if it is a case, else the cases below it, by name."""
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # which a name that is too long is not, either
         raise UsageError(error("missing-file", f"no folder '{folder}'"))
     try:
         entries = sorted(e for e in folder.iterdir() if not e.name.startswith("."))

@@ -221,10 +221,13 @@ def period_of(parts: list[tuple[int | float, str]]) -> Period:
     months, micros = 0, 0
     for count, unit in parts:
         unit_months, unit_micros = _PERIOD_UNITS[unit]
-        if unit_months and count != int(count):
-            raise ValueError(f"{unit} must be a whole number, not {count}")
-        months += int(count) * unit_months
-        micros += round(count * unit_micros)
+        try:
+            if unit_months and count != int(count):
+                raise ValueError(f"{unit} must be a whole number, not {count}")
+            months += int(count) * unit_months
+            micros += round(count * unit_micros)
+        except OverflowError:  # no double is so large
+            raise ValueError("this period is longer than the calendar") from None
     return Period(micros, months)
 
 

@@ -56,13 +56,14 @@ def without_allowances(tree: ProgramTree) -> ProgramTree:
     """The program as it runs."""
     if not any(True for _ in _annotations(tree)):
         return tree
-    return ProgramTree(
-        tuple(
+    return replace(
+        tree,
+        declarations=tuple(
             replace(d, annotations=tuple(a for a in d.annotations if a.name.lower() != ALLOW))
             if isinstance(d, _ANNOTATED)
             else d
             for d in tree.declarations
-        )
+        ),
     )
 
 
@@ -71,11 +72,12 @@ def with_places(tree: ProgramTree) -> ProgramTree:
     if not any(declared.span is None for declared, _ in _annotations(tree)):
         return tree
     places = (Span(n, 1, n, 2, _UNPLACED) for n in range(1, len(tree.declarations) + 1))
-    return ProgramTree(
-        tuple(
+    return replace(
+        tree,
+        declarations=tuple(
             declared if declared.span else replace(declared, span=place)
             for declared, place in zip(tree.declarations, places, strict=True)
-        )
+        ),
     )
 
 

@@ -214,7 +214,7 @@ class _Reader:
         if fields and "payload" not in table:
             payload = replace(payload, size=len(fields))
         trace = self._get(place, table, "trace", _text, None)
-        if trace is not None and not Path(self._path(trace)).is_file():
+        if trace is not None and not os.path.isfile(self._path(trace)):
             self._wrong(place, "trace", f"suppliers.{name}.trace: there is no file '{trace}'")
         return Supplier(
             name=name,

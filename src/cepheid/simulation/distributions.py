@@ -125,7 +125,7 @@ def _sampler(name: str, parameters: Parameters) -> Draw:
 def _known(name: str, parameters: Parameters) -> Draw:
     known, given = _KNOWN[name], dict(parameters)
     _expect(name, known.parameters, given)
-    values = [given[parameter] for parameter in known.parameters]
+    values = [given[parameter] or 0 for parameter in known.parameters]  # NumPy refuses -0.0
     if not known.is_possible(*values):
         raise ValueError(f"no {name} distribution has {_shown(given)}: {known.demand}")
     return lambda generator, shape: known.draw(generator, shape, *values)

@@ -1,0 +1,136 @@
+"""What is said about input as a whole, asked for directly: facts in, findings out."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+import cepheid as cep
+from cepheid.core.event import Event
+from cepheid.engines.common.judging import (
+    IgnoredColumns,
+    missing_attributes,
+    null_derived_keys,
+    only_input,
+    rules_for,
+    unfed_types,
+)
+from cepheid.engines.common.notes import emit
+from cepheid.errors import CepheidWarning, note, warning
+from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.uses import keys_of, uses_of
+
+FAMILY = """create schema A (k string, x int);
+create schema B inherits A;
+create schema C (k string);
+"""
+KEYED = """create schema A (k string, x int);
+insert into D select k as k, x from A;
+create context ByKey partition by k from D;
+@Name('S') context ByKey select count(*) as n from D;
+"""
+
+
+def program(text: str) -> ResolvedProgram:
+    return cep.parse(text).resolve()
+
+
+def test_where_a_type_has_no_schema_any_attribute_may_be_missing() -> None:
+    assert rules_for(program("select x from Unknown"), ["y"]).optional == {"y"}
+    with pytest.raises(cep.UsageError, match="no attribute 'y'"):
+        rules_for(program(FAMILY + "select x from A"), ["y"])
+
+
+@pytest.mark.parametrize("there", ["cards", "@card"])
+def test_a_column_that_is_known_is_not_taken_for_another(there: str) -> None:
+    text = "create schema P (card string, cards string); select card from P"
+    [finding] = missing_attributes(program(text), {"P": {there}})
+    assert finding.hint is not None
+    assert finding.hint.startswith("optional=")
+
+
+def test_one_note_for_each_type_with_ignored_columns(caplog: pytest.LogCaptureFixture) -> None:
+    ignored = {"A": ["y"], "B": ["z"], "C": []}
+    columns = IgnoredColumns(ignored)
+    with caplog.at_level(logging.INFO, "cepheid"):
+        for type in "AABCBA":
+            columns.see(type)
+    assert [finding.code for finding in columns.notes] == ["unknown-attribute"] * 2
+    assert len(caplog.records) == 2
+
+
+def test_a_type_that_nothing_feeds_is_told_once() -> None:
+    both = program(FAMILY + "@Name('R') select x from A; @Name('S') select k from A;")
+    assert [f.code for f in unfed_types(both, [])] == ["unfed-type"]
+    assert not list(unfed_types(both, ["B"]))  # events of B are events of A
+
+
+def test_the_only_input_is_the_only_type_that_statements_take() -> None:
+    assert only_input(program(FAMILY + "select k from C")) == "C"
+    both = "@Name('R') select k from C; @Name('S') select k from A;"
+    assert only_input(program(FAMILY + both)) is None
+
+
+@pytest.mark.parametrize(
+    ("marks", "count"), [({}, 1), ({"is_old": True}, 0), ({"is_timeout": True}, 0)]
+)
+def test_a_null_key_counts_in_rows_that_are_derived_events(
+    marks: dict[str, bool], count: int
+) -> None:
+    rows = [Event("D", 0, {"k": None, "x": 1}, 0, **marks)]
+    assert len(list(null_derived_keys(program(KEYED), rows))) == count
+
+
+def test_warnings_are_those_of_whoever_calls_and_notes_are_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with pytest.warns(CepheidWarning, match="late") as told, caplog.at_level(logging.INFO):
+        emit([warning("null-key", "late"), note("retention", "short")], stacklevel=1)
+    assert [each.filename for each in told] == [__file__]
+    assert [each.levelname for each in caplog.records] == ["INFO"]
+
+
+USES = {
+    "what a type inherits": (FAMILY + "select x from A", "B", ["x"]),
+    "not the time": (
+        "@EventTime(attribute='x', unit='seconds') create schema A (k string, x long); select k, x from A",
+        "A",
+        ["k"],
+    ),
+    "through a derived type that is another one, too": (
+        "create schema A (k string); create schema D (k string); create schema E inherits D;"
+        "insert into E select * from A; select k from D",
+        "A",
+        ["k"],
+    ),
+    "through a wider type": (
+        "create schema A (x int); create schema D (x long);"
+        "insert into D select * from A; select x from D",
+        "A",
+        ["x"],
+    ),
+    "through an event in another": (
+        "create schema A (k string, x int); insert into D select a from pattern [every a=A];"
+        "select a.k as k from D",
+        "A",
+        ["k"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", USES)
+def test_attributes_that_are_used(case: str) -> None:
+    text, type, expected = USES[case]
+    assert list(uses_of(program(text))[type]) == expected
+
+
+def test_a_key_is_one_of_its_own_type_only() -> None:
+    text = (
+        "create schema A (k string, x int); create schema C (j string, k string);"
+        "create context Both partition by k from A, j from C;"
+        "@Name('S') context Both select a.x as x from pattern [every a=A -> c=C];"
+    )
+    keys = keys_of(program(text))
+    assert {type: list(keys[type]) for type in ("A", "C")} == {"A": ["k"], "C": ["j"]}
+    assert all(use.is_key for uses in keys.values() for use in uses.values())
