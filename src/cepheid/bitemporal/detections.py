@@ -234,6 +234,9 @@ class _ClassDecoder:
             missing = self._class.key[key.index(None)]
             fact = f"a version of {self._class.name} without its key: {missing} is null"
             hint = f"the key of {self._class.name} is {', '.join(self._class.key)}"
+            strangers = [name for name in record.present if name not in self._plain]
+            if missing not in record.present and (close := nearest(missing, strangers)):
+                hint = f"did you mean {close!r}? columns={{{close!r}: {missing!r}}}, or --map {close}={missing}"
             raise InputError(error("missing-key", fact, record.span, hint))
         return key
 

@@ -161,6 +161,9 @@ def run_stream(
         ):
             run_rounds(program, options, actions, spark)
         return
+    for option, given in (("--chronon", chronon), ("--out", out), ("--outages", outages)):
+        if given is not None:
+            raise UsageError(error("usage", f"the program has no classes, and so no {option}"))
     if outbox is not None:
         hint = "leave out --outbox, or send the rows to a web hook: --sink https://HOST/PATH"
         raise UsageError(error("usage", "streams of statements have no --outbox", hint=hint))

@@ -13,6 +13,8 @@ from cepheid.io.source import NOWHERE, Placement
 
 # The csv module refuses cells of more than 128 KiB, but nested values are cells too.
 _LONGEST_CELL = 2**31 - 1
+_OTHER_SEPARATORS = (";", "\t", "|")
+_REWRITE = "pandas.read_csv(file, sep={!r}) gives a frame, which has events, too"
 
 
 def cell_records(
@@ -77,14 +79,20 @@ def _without_mark(texts: Iterator[str]) -> Iterator[str]:
 
 
 def _header(row: list[str], span: Span, placement: Placement) -> list[str]:
-    names = [name.strip() for name in row]
-    for position, name in enumerate(names, 1):
-        if not name:
+    if len(row) == 1 and (other := next((s for s in _OTHER_SEPARATORS if s in row[0]), None)):
+        fact = f"cells are separated by commas, and the header has {other!r}"
+        raise InputError(error("bad-file", fact, span, _REWRITE.format(other)))
+    for position, name in enumerate(row, 1):
+        if not name.strip():
             raise InputError(error("bad-file", f"column {position} has no name", span))
-        if names.count(name) > 1:
+        if name != name.strip():
+            # Cells keep their blanks, so that one without them would be another key.
+            fact = f"column {name!r} has blanks around its name"
+            raise InputError(error("bad-file", fact, span, "write commas without blanks"))
+        if row.count(name) > 1:
             raise InputError(error("bad-file", f"two columns are named {name!r}", span))
-    placement.check(names, span)
-    return names
+    placement.check(row, span)
+    return row
 
 
 def _record(cells: dict[str, str], default_type: str, span: Span, placement: Placement) -> Record:

@@ -97,6 +97,8 @@ def _missing(path: Path) -> InputError:
 
 
 def _neighbours(path: Path) -> str | None:
+    if any(sign in path.name for sign in "*?["):
+        return None  # it names no single file that another may be like
     try:
         names = [entry.name for entry in path.parent.iterdir() if _is_event_file(entry)]
     except OSError:

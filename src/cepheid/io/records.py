@@ -10,6 +10,8 @@ from typing import Literal, cast
 
 from cepheid.core.event import Event, Value
 from cepheid.core.time import (
+    FIRST_INSTANT,
+    LAST_INSTANT,
     MICROSECONDS,
     Instant,
     TimeUnit,
@@ -97,6 +99,8 @@ def sequence_of(record: Record, column: str) -> int:
     if isinstance(raw, int) and not isinstance(raw, bool) and abs(raw) < _LARGEST_SEQUENCE:
         return raw
     fact = f"{column!r} orders events by whole numbers, not by {shown(record.sequence)}"
+    if record.sequence is None:
+        fact = f"an event without {column!r}, which orders those of one time"
     raise InputError(error("bad-value", fact, record.span))
 
 
@@ -226,7 +230,7 @@ class _TypeDecoder:
             return _instant(record, values[rule.attribute], cast("TimeUnit", rule.unit))
         if record.time is None or record.time == "":
             fact = f"an event of type {self._type.name} without a time"
-            raise InputError(error("missing-time", fact, record.span, _need(column, rule)))
+            raise InputError(error("missing-time", fact, record.span, _need(column, rule, record)))
         instant = _instant(record, _time_value(record), record.placement.unit_of_time(rule))
         if rule is not None and not is_said:
             values[rule.attribute] = self._time_attribute(instant, rule)
@@ -244,9 +248,10 @@ class _TypeDecoder:
         return instant // unit if is_integral(type or ANY) else instant / unit
 
 
-def _need(column: str | None, rule: EventTime | None) -> str:
+def _need(column: str | None, rule: EventTime | None, record: Record) -> str:
     if column is not None:
-        return f"{column!r} holds the time"
+        close = None if column in record.values else nearest(column, map(str, record.values))
+        return f"{column!r} holds the time" if close is None else f"did you mean {close!r}?"
     named = f"give '@time' or the attribute {rule.attribute!r}" if rule else "give '@time'"
     return f"{named}, or name its column (time=, --time)"
 
@@ -260,12 +265,33 @@ def _instant(record: Record, raw: object, unit: TimeUnit) -> Instant:
         fact = f"time {shown(raw)} is outside the years 1 to 9999"
     except ValueError as problem:
         fact = str(problem)
-    is_period = type(raw).__name__ == "Period"  # of pandas
-    hint = "a period has a begin and an end: .dt.to_timestamp()" if is_period else TIME_HINT
-    raise InputError(error("bad-time", fact, record.span, hint))
+    raise InputError(error("bad-time", fact, record.span, _hint(raw, unit)))
 
 
 TIME_HINT = "write ISO 8601, such as 2026-01-01T00:09:00Z, or a number of seconds"
+
+
+def _hint(raw: object, unit: TimeUnit) -> str:
+    if type(raw).__name__ == "Period":  # of pandas
+        return "a period has a begin and an end: .dt.to_timestamp()"
+    if isinstance(raw, str) and raw.strip().isdigit():
+        return "this is a text; a number counts seconds"
+    return finer_unit(raw, unit) or TIME_HINT
+
+
+def finer_unit(raw: object, unit: TimeUnit) -> str | None:
+    """What to say of a number that is too large for its unit, and would be a time in a finer one."""
+    if not isinstance(raw, int | float) or abs(raw) > _FARTHEST:
+        return None
+    for finer in (u for u in _FINER if MICROSECONDS[u] < MICROSECONDS[unit]):
+        instant = int(raw * MICROSECONDS[finer])
+        if FIRST_INSTANT <= instant <= LAST_INSTANT:
+            time = format_instant(instant)
+            return f"numbers count {unit}: unit='{finer}' (--unit) reads it as {time}"
+    return None
+
+
+_FINER: tuple[TimeUnit, ...] = ("milliseconds", "microseconds")
 
 
 def _time_value(record: Record) -> object:

@@ -94,10 +94,19 @@ def _missing(type: str, name: str, use: Use, others: Iterable[str]) -> Diagnosti
 
 
 def ignored_columns(type: str, names: Iterable[str]) -> Diagnostic:
-    """One note for all columns of a type that its schema does not have."""
-    listed = ", ".join(repr(name) for name in names)
+    """One note for all columns of a type that its schema does not have; a slip in a mark is a warning."""
+    given = list(names)
+    listed = ", ".join(repr(name) for name in given)
     fact = f"the schema of {type} does not have {listed}: ignored"
+    slips = (nearest(n, _MARKS) for n in given if n.startswith("@") and n not in _RESULT_MARKS)
+    if meant := next(filter(None, slips), None):
+        return warning("unknown-attribute", fact, hint=f"did you mean {meant!r}?")
     return note("unknown-attribute", fact, hint=EXTRA)
+
+
+# What is said of an event beside its attributes, and what rows of Spark say of themselves.
+_MARKS = ("@type", "@time", "@old", "@timeout", "@detected", "@retracted", "@known")
+_RESULT_MARKS = ("@kind", "@causes", "@cause", "@statement", "@row", "@problem", "@sequence")
 
 
 class IgnoredColumns:

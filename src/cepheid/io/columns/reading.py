@@ -185,10 +185,10 @@ def _header(file: IO[bytes]) -> tuple[str, ...]:
     check_quotes(line)
     try:
         text = line.decode().rstrip("\r\n")
-        names = [name.strip() for name in next(csv.reader([text], strict=True))]
+        names = next(csv.reader([text], strict=True))
     except (UnicodeDecodeError, csv.Error, StopIteration):
         refuse("a broken header")
-    if not all(names) or len(set(names)) < len(names):
+    if not all(names) or len(set(names)) < len(names) or any(n != n.strip() for n in names):
         refuse("columns without names of their own")
     return tuple(names)
 
