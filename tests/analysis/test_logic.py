@@ -53,6 +53,7 @@ def codes(text: str) -> list[str]:
         "v not between 3 and 5 and v = 4",
         "v + 1 = 3 and v = 5",
         "case when v > 3 then 1 else 2 end = 1 and v < 2",
+        "case when v > 3 then 1 end = 1 and v < 2",
         "(v > 3 or v > 5) and v < 2",
     ],
 )

@@ -478,3 +478,11 @@ def test_values_beside_no_type_are_refused_in_columns_too() -> None:
     table = pa.table({"@type": ["A", None], "@time": [1, 2], "x": [1, 2]})
     with pytest.raises(cep.InputError, match="missing-type"):
         cep.run(program, table)
+
+
+def test_a_named_time_fills_the_attribute_of_the_time_where_that_is_null() -> None:
+    text = "@EventTime(attribute='ts', unit='seconds') create schema A (ts long, x int);"
+    program = cep.parse(f"{text} @Name('S') select ts, x from A;")
+    table = pa.table({"ts": [1, None], "x": [1, 2], "when": [10, 20]})
+    rows = cep.run(program, {"A": table}, time="when")
+    assert [(row["ts"], row["x"]) for row in rows] == [(1, 1), (20, 2)]
