@@ -130,7 +130,7 @@ PLAIN = [
     "@time,z\n1,a\n",
     "@type,@time,f,l\nB,1,5,6\n",
     HEADER + "1,2.0,-3e2,4,5,six,true\n2,,7,,,,\n",
-    "s , @time\r\n\r\nabc,2026-01-01T00:00:00.5Z\r\n\r\n",
+    "s,@time\r\n\r\nabc,2026-01-01T00:00:00.5Z\r\n\r\n",
     '"@time","s"\n2026-01-01,"a,b"\n2026-01-02 10:11,"say ""no"""\n',
     '@time,s\n1,""""""\n2,""\n3,""""""""\n',
     "\ufeff@time,i\n2026-01-01T00:00:00+01:00, 7 \n",

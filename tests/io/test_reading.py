@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
@@ -106,7 +107,7 @@ def test_a_broken_array_is_read_up_to_the_break(
 
 def test_csv_rows_have_the_type_that_the_file_is_named_after(read: Read) -> None:
     records, problems = read(
-        "Bike.csv", '\ufeff@time, id ,note\r\n60,1,"a ""b"",\n c"\r\n\r\n,2,\r\n'
+        "Bike.csv", '\ufeff@time,id,note\r\n60,1,"a ""b"",\n c"\r\n\r\n,2,\r\n'
     )
     assert [(r.type, r.time, r.values, r.is_text) for r in records] == [
         ("Bike", "60", {"id": "1", "note": 'a "b",\n c'}, True),
@@ -114,6 +115,19 @@ def test_csv_rows_have_the_type_that_the_file_is_named_after(read: Read) -> None
     ]
     assert [r.span.line for r in records if r.span] == [2, 5]
     assert not problems
+
+
+@pytest.mark.parametrize(
+    ("header", "fact"),
+    [
+        ("@time, id", "column ' id' has blanks around its name"),
+        ("@time;id", "cells are separated by commas, and the header has ';'"),
+        ("@time\tid", "cells are separated by commas, and the header has '\\t'"),
+    ],
+)
+def test_a_header_that_would_be_misread_is_refused(read: Read, header: str, fact: str) -> None:
+    with pytest.raises(InputError, match=re.escape(fact)):
+        read("Bike.csv", f"{header}\n1,2\n")
 
 
 def test_csv_rows_of_several_types_leave_out_the_columns_of_the_others(read: Read) -> None:

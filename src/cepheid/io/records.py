@@ -99,8 +99,6 @@ def sequence_of(record: Record, column: str) -> int:
     if isinstance(raw, int) and not isinstance(raw, bool) and abs(raw) < _LARGEST_SEQUENCE:
         return raw
     fact = f"{column!r} orders events by whole numbers, not by {shown(record.sequence)}"
-    if record.sequence is None:
-        fact = f"an event without {column!r}, which orders those of one time"
     raise InputError(error("bad-value", fact, record.span))
 
 
@@ -281,10 +279,11 @@ def _hint(raw: object, unit: TimeUnit) -> str:
 
 def finer_unit(raw: object, unit: TimeUnit) -> str | None:
     """What to say of a number that is too large for its unit, and would be a time in a finer one."""
-    if not isinstance(raw, int | float) or abs(raw) > _FARTHEST:
+    is_number = isinstance(raw, int | float) and not isinstance(raw, bool)
+    if not is_number or not abs(cast("float", raw)) < _FARTHEST:  # nor is NaN
         return None
     for finer in (u for u in _FINER if MICROSECONDS[u] < MICROSECONDS[unit]):
-        instant = int(raw * MICROSECONDS[finer])
+        instant = int(cast("float", raw) * MICROSECONDS[finer])
         if FIRST_INSTANT <= instant <= LAST_INSTANT:
             time = format_instant(instant)
             return f"numbers count {unit}: unit='{finer}' (--unit) reads it as {time}"

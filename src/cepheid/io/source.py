@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, tzinfo
 from typing import TypeVar, cast
 
-from cepheid.core.time import MICROSECONDS, TimeUnit, zone_named
+from cepheid.core.time import MICROSECONDS, PERIOD_UNITS, TimeUnit, unit_name, zone_named
 from cepheid.core.types import EventTime
 from cepheid.core.values import shown
 from cepheid.errors import InputError, Span, UsageError, error, suggest
@@ -149,7 +149,8 @@ def placement(
     """What the options of a call say; UsageError where they make no sense."""
     for option, name in (("type", type), ("time", time), ("sequence", sequence)):
         _check_column(option, name)
-    known: TimeUnit | None = next((each for each in MICROSECONDS if each == unit), None)
+    named = unit_name(unit) if isinstance(unit, str) and unit in PERIOD_UNITS else unit
+    known: TimeUnit | None = next((each for each in MICROSECONDS if each == named), None)
     if unit is not None and known is None:
         hint = suggest(str(unit), MICROSECONDS, "units")
         raise UsageError(error("usage", f"no time unit {shown(unit)}", hint=hint))
