@@ -53,7 +53,7 @@ def test_an_example_in_words_says_what_the_source_says(each: Explanation) -> Non
 @cache
 def messages() -> list[re.Pattern[str]]:
     """The form of every text in the source that may be a message."""
-    found = {}
+    found: dict[str, None] = {}
     for file in SOURCES.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.JoinedStr | ast.Constant):

@@ -121,3 +121,22 @@ def test_what_is_plain_is_what_a_closer_look_finds(
     if found is not None:
         assert decoder.decode(record_from(fields, None), 7) == found
         assert repr(decoder.decode(record_from(fields, None), 7)) == repr(found)
+
+
+@pytest.mark.parametrize(
+    ("column", "name", "hint"),
+    [("x", "X", "--map X=x"), ("@retracted", "@retract", "did you mean '@retracted'?")],
+)
+def test_a_column_that_is_nearly_one_of_a_history_is_told(
+    column: str, name: str, hint: str
+) -> None:
+    records = [{name if key == column else key: v for key, v in r.items()} for r in RECORDS[:3]]
+    with pytest.warns(cep.CepheidWarning, match="unknown-attribute") as told:
+        cep.run(cep.parse(PROGRAM, "bicepl"), records, chronon="1m")
+    assert hint in str(told[0].message)
+
+
+def test_a_key_under_another_name_is_suggested() -> None:
+    records = [{"K" if key == "k" else key: v for key, v in r.items()} for r in RECORDS]
+    with pytest.raises(cep.InputError, match="did you mean 'K'"):
+        cep.run(cep.parse(PROGRAM, "bicepl"), records, chronon="1m")

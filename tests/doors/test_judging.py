@@ -10,6 +10,7 @@ import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.engines.common.judging import (
     IgnoredColumns,
+    ignored_columns,
     missing_attributes,
     null_derived_keys,
     only_input,
@@ -17,7 +18,7 @@ from cepheid.engines.common.judging import (
     unfed_types,
 )
 from cepheid.engines.common.notes import emit
-from cepheid.errors import CepheidWarning, note, warning
+from cepheid.errors import CepheidWarning, Severity, note, warning
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.uses import keys_of, uses_of
 
@@ -60,6 +61,27 @@ def test_one_note_for_each_type_with_ignored_columns(caplog: pytest.LogCaptureFi
     assert len(caplog.records) == 2
 
 
+@pytest.mark.parametrize(
+    ("column", "hint"),
+    [
+        ("@retract", "did you mean '@retracted'?"),
+        ("@tme", "did you mean '@time'?"),
+        (
+            "Order_No",
+            "did you mean 'orderNo'? columns={'Order_No': 'orderNo'}, or --map Order_No=orderNo",
+        ),
+    ],
+)
+def test_a_slip_in_a_name_is_more_than_a_note(column: str, hint: str) -> None:
+    found = ignored_columns("A", ["x", column], ["orderNo"])
+    assert (found.severity, found.hint) == (Severity.WARNING, hint)
+
+
+@pytest.mark.parametrize("column", ["@kind", "@cause", "orderNr", "x"])
+def test_other_columns_are_only_noted(column: str) -> None:
+    assert ignored_columns("A", [column], ["orderNo"]).severity is Severity.NOTE
+
+
 def test_a_type_that_nothing_feeds_is_told_once() -> None:
     both = program(FAMILY + "@Name('R') select x from A; @Name('S') select k from A;")
     assert [f.code for f in unfed_types(both, [])] == ["unfed-type"]
@@ -73,12 +95,12 @@ def test_the_only_input_is_the_only_type_that_statements_take() -> None:
 
 
 @pytest.mark.parametrize(
-    ("marks", "count"), [({}, 1), ({"is_old": True}, 0), ({"is_timeout": True}, 0)]
+    ("is_old", "is_timeout", "count"), [(False, False, 1), (True, False, 0), (False, True, 0)]
 )
 def test_a_null_key_counts_in_rows_that_are_derived_events(
-    marks: dict[str, bool], count: int
+    is_old: bool, is_timeout: bool, count: int
 ) -> None:
-    rows = [Event("D", 0, {"k": None, "x": 1}, 0, **marks)]
+    rows = [Event("D", 0, {"k": None, "x": 1}, 0, is_old=is_old, is_timeout=is_timeout)]
     assert len(list(null_derived_keys(program(KEYED), rows))) == count
 
 

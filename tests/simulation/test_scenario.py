@@ -257,5 +257,5 @@ def test_values_become_those_of_the_attribute() -> None:
 
 @pytest.mark.parametrize("name", ["normal", "lognormal"])
 def test_no_spread_may_have_a_sign(name: str) -> None:
-    drawn = distribution(name, {"mean": 0.0, "sd": -0.0}).draw(np.random.default_rng(1), (2,))
-    assert drawn.tolist() == [0.0 if name == "normal" else 1.0] * 2
+    drawn = distribution(name, {"mean": 0.0, "sd": -0.0}).draw(np.random.default_rng(1), (2, 1))
+    assert drawn.ravel().tolist() == [0.0 if name == "normal" else 1.0] * 2

@@ -95,7 +95,10 @@ def take_in(
         else:
             history.cover(found)
     history.add(detections)
-    history.notes += [ignored_columns(name, n) for name, n in decoder.ignored.items() if n]
+    for name, ignored in decoder.ignored.items():
+        if ignored:
+            attributes = [each.name for each in classes[name].attributes]
+            history.notes.append(ignored_columns(name, ignored, attributes))
     return history
 
 

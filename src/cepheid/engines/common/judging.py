@@ -93,15 +93,29 @@ def _missing(type: str, name: str, use: Use, others: Iterable[str]) -> Diagnosti
     return error("missing-attribute", fact, use.span, hint)
 
 
-def ignored_columns(type: str, names: Iterable[str]) -> Diagnostic:
-    """One note for all columns of a type that its schema does not have; a slip in a mark is a warning."""
+def ignored_columns(type: str, names: Iterable[str], attributes: Iterable[str] = ()) -> Diagnostic:
+    """One note for all columns of a type that its schema does not have.
+
+    A slip in a mark is a warning, as is a name that one of the attributes has but for its capitals.
+    """
     given = list(names)
     listed = ", ".join(repr(name) for name in given)
     fact = f"the schema of {type} does not have {listed}: ignored"
     slips = (nearest(n, _MARKS) for n in given if n.startswith("@") and n not in _RESULT_MARKS)
     if meant := next(filter(None, slips), None):
         return warning("unknown-attribute", fact, hint=f"did you mean {meant!r}?")
+    alike = {_folded(name): name for name in attributes}
+    for name in given:
+        if meant := alike.get(_folded(name)):
+            hint = (
+                f"did you mean {meant!r}? columns={{{name!r}: {meant!r}}}, or --map {name}={meant}"
+            )
+            return warning("unknown-attribute", fact, hint=hint)
     return note("unknown-attribute", fact, hint=EXTRA)
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").lower()
 
 
 # What is said of an event beside its attributes, and what rows of Spark say of themselves.
