@@ -21,7 +21,7 @@ from cepheid.cli.source_options import (
     extra_of,
     renaming,
 )
-from cepheid.cli.spark_options import Conf, Master, Remote, Verbose, spark_session
+from cepheid.cli.spark_options import Conf, Master, Remote, Verbose, are_small, spark_session
 from cepheid.engines.registry import DEFAULT, ENGINES
 from cepheid.errors import CepheidWarning, InputError, UsageError, error
 
@@ -324,7 +324,13 @@ def run(
         if name == "spark":
             run_messages.on_engine(name, is_asked_for=True)  # it takes its time to start
             stack.enter_context(
-                spark_session(master=master, conf=conf, remote=remote, verbose=verbose)
+                spark_session(
+                    master=master,
+                    conf=conf,
+                    remote=remote,
+                    verbose=verbose,
+                    is_brief=are_small(inputs) and not any(map(is_table, events)),
+                )
             )
         progress = stack.enter_context(ProgressBar())
         stack.enter_context(quiet())

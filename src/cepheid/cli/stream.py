@@ -16,7 +16,7 @@ import typer
 
 from cepheid.cli.options import Programs, load, one_of
 from cepheid.cli.run import AfterFreeze, Chronon, Outages, OutboxFolder, Start, Window
-from cepheid.cli.spark_options import Conf, Master, Verbose, spark_session
+from cepheid.cli.spark_options import Conf, Master, Verbose, are_small, spark_session
 from cepheid.errors import UsageError, error
 
 if TYPE_CHECKING:
@@ -129,8 +129,8 @@ def run_stream(
       cepheid stream travel.bicepl --source files:in --chronon 1m --out out --checkpoint state
     """
     from cepheid.engines.common.clock import instant_of
-    from cepheid.engines.spark.endpoints.checks import check_place
-    from cepheid.engines.spark.endpoints.uri import parse_sink, parse_source
+    from cepheid.engines.spark.endpoints.checks import check_place, files_in
+    from cepheid.engines.spark.endpoints.uri import FileSource, parse_sink, parse_source
 
     source_uri = parse_source(source)
     check_place(source_uri)
@@ -185,7 +185,8 @@ def run_stream(
         rejects=rejects,
     )
     check(job)
-    with spark_session(master=master, conf=conf, verbose=verbose) as spark:
+    is_brief = once and isinstance(source_uri, FileSource) and are_small(files_in(source_uri))
+    with spark_session(master=master, conf=conf, verbose=verbose, is_brief=is_brief) as spark:
         run(job, spark)
 
 

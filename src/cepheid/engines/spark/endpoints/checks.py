@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from glob import escape, glob
 from typing import TYPE_CHECKING
 
 from cepheid.engines.spark.endpoints.uri import (
@@ -53,6 +54,14 @@ def folder_of(source: FileSource) -> str:
     if not os.path.isdir(source.folder):
         raise UsageError(error("missing-file", f"no folder '{source.folder}'"))
     return os.path.abspath(source.folder)
+
+
+def files_in(source: FileSource) -> list[str]:
+    """The files that are there; a folder elsewhere is not looked into, and stands for itself."""
+    folder = folder_of(source)
+    if "://" in folder:
+        return [folder]
+    return glob(os.path.join(escape(folder), f"*.{source.format}"))
 
 
 def check_schemas(program: ResolvedProgram) -> None:

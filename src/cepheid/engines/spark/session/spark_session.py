@@ -196,7 +196,11 @@ def _settings(master: str, verbose: bool, wanted: Mapping[str, str]) -> dict[str
             "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
         }
         if _python_of_workers(wanted) == sys.executable:  # another one may have no Cepheid
-            settings["spark.python.daemon.module"] = "cepheid.engines.spark.session.daemon"
+            settings |= {
+                "spark.python.daemon.module": "cepheid.engines.spark.session.daemon",
+                # Spark tells it to some workers and not to others, and then needs two daemons.
+                "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
+            }
     if not verbose:
         quiet = (LAUNCHER / "quiet.properties").as_uri()
         settings |= {
