@@ -329,7 +329,7 @@ def run(
                     conf=conf,
                     remote=remote,
                     verbose=verbose,
-                    is_brief=are_small(inputs) and not any(map(is_table, events)),
+                    is_brief=are_small(inputs) and not any(is_table(name) for name in events),
                 )
             )
         progress = stack.enter_context(ProgressBar())
