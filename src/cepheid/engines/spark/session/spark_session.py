@@ -195,7 +195,8 @@ def _settings(master: str, verbose: bool, wanted: Mapping[str, str]) -> dict[str
             # Nothing is fetched twice from a machine of its own.
             "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
         }
-        if _python_of_workers(wanted) == sys.executable:  # another one may have no Cepheid
+        # Another Python may have no Cepheid; elsewhere libraries may have threads, which forks lack.
+        if sys.platform == "linux" and _python_of_workers(wanted) == sys.executable:
             settings |= {
                 "spark.python.daemon.module": "cepheid.engines.spark.session.daemon",
                 # Spark tells it to some workers and not to others, and then needs two daemons.
