@@ -76,6 +76,47 @@ def test_help_loads_no_engine() -> None:
     assert run.returncode == 0, run.stderr
 
 
+WRONG = """
+run nosuch.epl --events e.jsonl
+run p.epl --events nosuch.jsonl
+run p.epl --events e.jsonl --nonsense
+run p.epl --events e.jsonl --engine nosuch
+run p.epl --events e.jsonl --zone Nowhere/Else
+run p.epl --events e.jsonl --format doc
+run p.epl --events e.jsonl --start nonsense
+run p.epl --events e.jsonl --unit ages
+run p.epl
+stream nosuch.epl --source files:. --checkpoint state
+stream p.epl --source nonsense --checkpoint state
+stream p.epl --source files:nosuch --checkpoint state
+stream p.epl --source files:. --checkpoint state --watermark nonsense
+check nosuch.epl
+explain nosuch.epl
+format nosuch.epl
+nosuch
+"""
+
+
+def test_wrong_arguments_are_told_before_parsers_and_engines_are_loaded(folder: Path) -> None:
+    code = (
+        "import sys; from cepheid.cli.main import main\n"
+        "heavy = {'cepheid.lang', 'cepheid.semantics', 'numpy', 'numba', 'pyarrow', 'pandas', 'pyspark'}\n"
+        "for line in sys.stdin:\n"
+        "    code, loaded = main(line.split()), heavy & set(sys.modules)\n"
+        "    if code != 2 or loaded:\n"
+        "        sys.exit(f'{code} {loaded}: {line}')"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        input=WRONG.strip(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+
+
 @pytest.mark.parametrize("form", ["jsonl", "csv", "table"])
 def test_a_reader_that_leaves_early_hears_no_complaint(folder: Path, form: str) -> None:
     lines = (f'{{"@type": "A", "@time": {n}, "id": "k", "x": 500}}\n' for n in range(2000))

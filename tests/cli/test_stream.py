@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from cepheid.cli.spark_options import are_small, spark_session
 from cepheid.cli.stream import period
 from cepheid.cli.terminal.stream_monitor import Status
 from cepheid.core.time import SECOND, Period, format_instant, parse_instant
+from cepheid.engines.spark.session import spark_session as spark_sessions
 from cepheid.engines.spark.session.failures import failure_of
 from cepheid.engines.spark.stream.job import COUNTS, LATE, REJECTS, ROWS
 from cepheid.engines.spark.stream.watermarks import Watermarks
@@ -168,3 +171,39 @@ def test_state_is_told_in_rows_and_bytes(count: int, text: str) -> None:
 )
 def test_what_ended_a_stream_is_told_on_one_line(text: str, message: str) -> None:
     assert str(failure_of(Exception(text))) == message
+
+
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+BRIEF = {JAVA_OPTIONS: "-XX:TieredStopAtLevel=1"}
+
+
+@pytest.mark.parametrize(
+    ("options", "conf"),
+    [
+        ({}, {}),
+        ({"is_brief": True}, BRIEF),
+        ({"is_brief": True, "conf": ["a=b"]}, {**BRIEF, "a": "b"}),
+        ({"is_brief": True, "conf": [f"{JAVA_OPTIONS}=-Da=b"]}, {JAVA_OPTIONS: "-Da=b"}),
+        ({"is_brief": True, "remote": "sc://server"}, {}),
+    ],
+)
+def test_java_compiles_once_where_there_is_little_to_do(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], conf: dict[str, str]
+) -> None:
+    started = Mock()
+    monkeypatch.setattr(spark_sessions, "session", started)
+    monkeypatch.setattr(spark_sessions, "running_session", lambda: None)
+    with spark_session(**options):
+        assert started.call_args.kwargs["conf"] == conf
+
+
+def test_small_are_files_that_are_there_and_not_large_together(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("a.jsonl", "b.jsonl")]
+    for file in files:
+        with file.open("wb") as stream:
+            stream.truncate(6_000_000)
+    assert are_small([])
+    assert are_small(files[:1])
+    assert not are_small(files)
+    assert not are_small([tmp_path])
+    assert not are_small(["-"])

@@ -112,6 +112,22 @@ def test_spark_runs_where_there_is_no_java_and_another_python(tmp_path: Path) ->
     }
 
 
+DAEMON = """
+import os, sys
+from cepheid.engines.spark.session.daemon import load
+from cepheid.engines.spark.session.workers import LOADED_EARLY
+
+load()
+assert set(LOADED_EARLY) <= set(sys.modules)
+print(len(os.listdir("/proc/self/task")))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="this system tells no threads")
+def test_what_workers_are_forked_of_has_one_thread(tmp_path: Path) -> None:
+    assert python(tmp_path, DAEMON, OMP_NUM_THREADS="1").stdout == "1\n"  # as Spark says
+
+
 CONNECTS = """
 import shutil
 from pathlib import Path

@@ -30,6 +30,7 @@ from cepheid.engines.spark.session.failures import failure_of
 from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK, by_bucket, from_bytes
 from cepheid.engines.spark.shuffle.partition_labels import number_of
 from cepheid.engines.spark.shuffle.partitioner import Partitioner
+from cepheid.engines.spark.stream.chained import BucketProcessor
 from cepheid.engines.spark.stream.packs import (
     CONTENT,
     FORWARDED,
@@ -38,7 +39,7 @@ from cepheid.engines.spark.stream.packs import (
     ROWS,
     pack_rows,
 )
-from cepheid.engines.spark.stream.processor import BucketProcessor, StreamTask
+from cepheid.engines.spark.stream.processor import StreamTask
 from cepheid.engines.spark.stream.query import task_of
 from cepheid.engines.spark.stream.state import sorted_by_row_key
 from cepheid.program.resolved import ResolvedProgram

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cepheid.cli.exits import FOUND
-from cepheid.cli.options import AsJson, load, write_file
+from cepheid.cli.options import AsJson, ProgramsIfAny, load, write_file
 from cepheid.errors import CATALOGUE, Severity, UsageError, error, suggest
 from cepheid.explanations import explanations
 
@@ -24,14 +24,7 @@ STAGES = "parse, program, types, graph, normal, automaton, plan, lifespans, matc
 
 
 def explain(
-    programs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="PROGRAM",
-            help="Files of a program; several files form one program.",
-            show_default=False,
-        ),
-    ] = None,
+    programs: ProgramsIfAny = None,
     stage: Annotated[
         str | None,
         typer.Option(metavar="NAME", help=f"{STAGES}.", show_default="an overview"),

@@ -10,6 +10,7 @@ import typer
 
 from cepheid.cli.exits import FOUND
 from cepheid.cli.options import write_file
+from cepheid.core.program_file import read_program_text
 from cepheid.errors import Diagnostic, ProgramError, UsageError, error
 
 STANDARD_INPUT = "-"
@@ -66,12 +67,12 @@ def format_programs(
 
 def _format_all(programs: list[str]) -> tuple[list[Formatted], list[Diagnostic]]:
     """What can be formatted, and what is wrong with the rest."""
+    texts = [_read(file) for file in programs]
     from cepheid.lang import DEFAULT, language_of
 
     results: list[Formatted] = []
     problems: list[Diagnostic] = []
-    for file in programs:
-        text = _read(file)
+    for file, text in zip(programs, texts, strict=True):
         try:
             language = DEFAULT if file == STANDARD_INPUT else language_of(file)
             after = language.format_text(text, _shown(file))
@@ -86,8 +87,6 @@ def _shown(file: str) -> str:
 
 
 def _read(file: str) -> str:
-    from cepheid.verbs import read_program_text
-
     if file != STANDARD_INPUT:
         return read_program_text(file)
     try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 import typer
 
 from cepheid.cli.terminal.help import PlainCommand
+from cepheid.core.program_file import read_program_text
 from cepheid.core.whole_file import whole_file
 from cepheid.errors import UsageError, error, reason_of
 
@@ -18,10 +19,23 @@ if TYPE_CHECKING:
 
 Name = TypeVar("Name", bound=str)
 
+
+def _there(paths: list[str] | None) -> list[str] | None:
+    """The programs, told what is wrong with a path before parsers are loaded, which takes longer."""
+    for path in paths or ():
+        if os.path.isdir(path):
+            fact, hint = f"'{path}' is a folder, not a program", "name the program files in it"
+            raise UsageError(error("usage", fact, hint=hint))
+        if not os.path.exists(path):  # what is there is read once: it may be a pipe
+            read_program_text(path)
+    return paths
+
+
 _PROGRAMS = typer.Argument(
     metavar="PROGRAM",
     help="Files of a program; several files form one program.",
     show_default=False,
+    callback=_there,
 )
 Programs: TypeAlias = Annotated[list[str], _PROGRAMS]
 ProgramsIfAny: TypeAlias = Annotated[list[str] | None, _PROGRAMS]
@@ -51,21 +65,25 @@ class ManyValues(PlainCommand):
         return super().parse_args(ctx, list(self._repeated(args)))
 
     def _repeated(self, args: list[str]) -> Iterable[str]:
-        from cepheid.lang import is_program
-
         option: str | None = None
         is_first = False  # the value that the option has anyway
         for arg in args:
             if arg.startswith("-") and arg != "-":
                 option = arg if arg in self.many else None
                 is_first = True
-            elif option is not None and not is_first and is_program(arg):
+            elif option is not None and not is_first and _is_program(arg):
                 option = None
             elif option is not None and not is_first:
                 yield option
             else:
                 is_first = False
             yield arg
+
+
+def _is_program(path: str) -> bool:
+    from cepheid.lang import is_program
+
+    return is_program(path)
 
 
 def one_of(known: Sequence[Name], name: str, option: str) -> Name:
@@ -81,10 +99,6 @@ def load(paths: Sequence[str]) -> Program:
     """One program from the files of an argument."""
     from cepheid.verbs import load as load_program
 
-    for path in paths:
-        if os.path.isdir(path):
-            fact, hint = f"'{path}' is a folder, not a program", "name the program files in it"
-            raise UsageError(error("usage", fact, hint=hint))
     return load_program(*paths)
 
 

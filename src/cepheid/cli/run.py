@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from itertools import compress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,7 +21,7 @@ from cepheid.cli.source_options import (
     extra_of,
     renaming,
 )
-from cepheid.cli.spark_options import Conf, Master, Remote, Verbose, spark_session
+from cepheid.cli.spark_options import Conf, Master, Remote, Verbose, are_small, spark_session
 from cepheid.engines.registry import DEFAULT, ENGINES
 from cepheid.errors import CepheidWarning, InputError, UsageError, error
 
@@ -277,10 +276,6 @@ def run(
         return
     if not events:
         raise UsageError(error("usage", "no events are named", hint="--events FILE"))
-    from cepheid import verbs
-    from cepheid.actions import actions_of
-    from cepheid.cli.action_sink import ActionSink
-    from cepheid.cli.standard_input import Feed, print_stream
     from cepheid.cli.terminal.output import FORMATS, output_of, spare, spare_inputs
     from cepheid.engines.common.table_names import is_table
     from cepheid.io import expand
@@ -290,15 +285,21 @@ def run(
     skips_errors = one_of(("fail", "skip"), on_error, "--on-error") == "skip"
     drops_late = one_of(("fail", "drop"), late, "--late") == "drop"
     asked = one_of((AUTO, *ENGINES), engine or AUTO, "--engine")
-    place = placement(type_column, time, unit, sequence, renaming(map))
-    strict, program = extra_of(extra), load(programs)
-    is_stream = events == [STANDARD_INPUT] and not program.tree.classes and _has_no(zone)
-    output = output_of(out, form, why=why, is_stream=is_stream)
+    place = placement(type_column, time, unit, sequence, renaming(map), zone)
+    strict = extra_of(extra)
     begin = None if start is None else time_of(start, "--start")
     finish = None if end is None else time_of(end, "--end")
+    inputs = [*programs, *expand(name for name in events if not is_table(name))]
+    # Parsers and engines are loaded only now: that takes longer than to say what is wrong so far.
+    from cepheid import verbs
+    from cepheid.actions import actions_of
+    from cepheid.cli.action_sink import ActionSink
+    from cepheid.cli.standard_input import Feed, print_stream
+
+    program = load(programs)
+    is_stream = events == [STANDARD_INPUT] and not program.tree.classes and _has_no(zone)
+    output = output_of(out, form, why=why, is_stream=is_stream)
     chosen = chosen_types(program, type)
-    is_known = [not is_table(name) for name in events]
-    inputs = [*programs, *expand(compress(events, is_known))]
     spare_inputs(output, chosen, inputs)
     spare("--record", filter(None, [record]), inputs)
     name = _engine(asked, events, runs_here=is_stream or why)
@@ -323,7 +324,13 @@ def run(
         if name == "spark":
             run_messages.on_engine(name, is_asked_for=True)  # it takes its time to start
             stack.enter_context(
-                spark_session(master=master, conf=conf, remote=remote, verbose=verbose)
+                spark_session(
+                    master=master,
+                    conf=conf,
+                    remote=remote,
+                    verbose=verbose,
+                    is_brief=are_small(inputs) and not any(is_table(name) for name in events),
+                )
             )
         progress = stack.enter_context(ProgressBar())
         stack.enter_context(quiet())

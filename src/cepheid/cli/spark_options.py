@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -27,6 +28,11 @@ Remote: TypeAlias = Annotated[
 ]
 Verbose: TypeAlias = Annotated[bool, typer.Option("--verbose", help="Let Spark log what it does.")]
 
+_SMALL = 10 * 2**20  # bytes of files
+# Java compiles what is run often a second time, with more care. Work that takes seconds is over before
+# that pays, and meanwhile it takes a third of all that the processors do.
+_BRIEF = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+
 
 @contextmanager
 def spark_session(
@@ -35,18 +41,31 @@ def spark_session(
     conf: Sequence[str] | None = None,
     remote: str | None = None,
     verbose: bool = False,
+    is_brief: bool = False,
 ) -> Iterator[Spark]:
-    """A session that ends with the command, or the one that is running already."""
+    """A session that ends with the command, or the one that is running already.
+
+    A brief one has little to do, such as a small file.
+    """
     from cepheid.engines.spark.session.spark_session import running_session, session
 
     settings = dict(_setting(text) for text in conf or ())
     is_ours = running_session() is None
+    is_elsewhere = bool(remote or os.environ.get("SPARK_REMOTE"))
+    if is_brief and is_ours and not is_elsewhere:
+        settings = {**_BRIEF, **settings}
     spark = session(master=master, conf=settings, remote=remote, verbose=verbose)
     try:
         yield spark
     finally:
         if is_ours:
             spark.stop()
+
+
+def are_small(files: Iterable[str | os.PathLike[str]]) -> bool:
+    """Whether all are files that together are small."""
+    known = list(files)
+    return all(map(os.path.isfile, known)) and sum(map(os.path.getsize, known)) <= _SMALL
 
 
 def _setting(text: str) -> tuple[str, str]:

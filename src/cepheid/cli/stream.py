@@ -16,7 +16,7 @@ import typer
 
 from cepheid.cli.options import Programs, load, one_of
 from cepheid.cli.run import AfterFreeze, Chronon, Outages, OutboxFolder, Start, Window
-from cepheid.cli.spark_options import Conf, Master, Verbose, spark_session
+from cepheid.cli.spark_options import Conf, Master, Verbose, are_small, spark_session
 from cepheid.errors import UsageError, error
 
 if TYPE_CHECKING:
@@ -129,8 +129,15 @@ def run_stream(
       cepheid stream travel.bicepl --source files:in --chronon 1m --out out --checkpoint state
     """
     from cepheid.engines.common.clock import instant_of
+    from cepheid.engines.spark.endpoints.checks import check_place, files_in
+    from cepheid.engines.spark.endpoints.uri import FileSource, parse_sink, parse_source
+
+    source_uri = parse_source(source)
+    check_place(source_uri)
+    delay = period(watermark, "--watermark")
+    pause = None if trigger is None else period(trigger, "--trigger")
+    # Parsers and Spark are loaded only now: that takes longer than to say what is wrong so far.
     from cepheid.engines.common.intake import runnable
-    from cepheid.engines.spark.endpoints.uri import parse_sink, parse_source
     from cepheid.engines.spark.stream.job import StreamJob, check, derived_types
 
     program = runnable(load(programs).resolve())
@@ -145,8 +152,8 @@ def run_stream(
         options = RoundsOptions(
             source=source,
             checkpoint=checkpoint,
-            delay=period(watermark, "--watermark").microseconds,
-            trigger=None if trigger is None else period(trigger, "--trigger").microseconds,
+            delay=delay.microseconds,
+            trigger=None if pause is None else pause.microseconds,
             once=once,
             chronon=chronon,
             out=out,
@@ -169,19 +176,20 @@ def run_stream(
         raise UsageError(error("usage", "streams of statements have no --outbox", hint=hint))
     job = StreamJob(
         program=program,
-        source=parse_source(source),
+        source=source_uri,
         sink=parse_sink(sink),
         checkpoint=Path(checkpoint),
-        watermark=period(watermark, "--watermark"),
+        watermark=delay,
         output=None if output is None else one_of(derived_types(program), output, "--output"),
-        trigger=None if trigger is None else period(trigger, "--trigger"),
+        trigger=pause,
         once=once,
         start=None if start is None else instant_of(start),
         late=late,
         rejects=rejects,
     )
     check(job)
-    with spark_session(master=master, conf=conf, verbose=verbose) as spark:
+    is_brief = once and isinstance(source_uri, FileSource) and are_small(files_in(source_uri))
+    with spark_session(master=master, conf=conf, verbose=verbose, is_brief=is_brief) as spark:
         run(job, spark)
 
 

@@ -5,7 +5,6 @@
 
 from cepheid.verbs.loading import load as load
 from cepheid.verbs.loading import parse as parse
-from cepheid.verbs.loading import read_program_text as read_program_text
 from cepheid.verbs.pipeline import CHECKS as CHECKS
 from cepheid.verbs.program import Program as Program
 from cepheid.verbs.running import LARGE as LARGE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from cepheid.errors import UsageError, error, reason_of
+from cepheid.core.program_file import read_program_text
 from cepheid.expr.python import PythonFunction
 from cepheid.io.type_arguments import GivenTypes
 from cepheid.lang import DEFAULT, LANGUAGES, language_of
@@ -46,17 +46,3 @@ def load(
         expect(path, str | Path, "a path", f"cep.load('{first}', '{second}')")
     texts = [Text(str(path), read_program_text(path), language_of(path)) for path in paths]
     return Program.of_texts(texts, types, functions)
-
-
-def read_program_text(path: str | Path) -> str:
-    """The text of a program file; UsageError where it cannot be read."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as problem:
-        line = problem.object[: problem.start].count(b"\n") + 1
-        fact = f"'{path}' is not UTF-8 on line {line}"
-        raise UsageError(error("bad-file", fact)) from None
-    except OSError as problem:
-        code = "missing-file" if isinstance(problem, FileNotFoundError) else "bad-file"
-        fact = f"cannot read '{path}': {reason_of(problem)}"
-        raise UsageError(error(code, fact)) from None

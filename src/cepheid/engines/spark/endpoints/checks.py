@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from glob import escape, glob
+from typing import TYPE_CHECKING
 
 from cepheid.engines.spark.endpoints.uri import (
     FileSource,
@@ -15,19 +17,26 @@ from cepheid.engines.spark.endpoints.uri import (
 )
 from cepheid.engines.spark.session.libraries import require_library
 from cepheid.errors import UsageError, error
-from cepheid.program.resolved import ResolvedProgram
+
+if TYPE_CHECKING:
+    from cepheid.program.resolved import ResolvedProgram
 
 
 def check_source(source: SourceUri, program: ResolvedProgram) -> None:
     """Refuses a source that cannot work here, or that has no such events."""
+    check_place(source)
+    if not (isinstance(source, FileSource) and source.format == "parquet"):
+        check_schemas(program)
+
+
+def check_place(source: SourceUri) -> None:
+    """Refuses a source that cannot work here, whatever the program."""
     if isinstance(source, FileSource):
         folder_of(source)
     if isinstance(source, KafkaSource):
         require_library("confluent_kafka", "kafka")
     if isinstance(source, MqttSource):
         require_library("paho", "mqtt")
-    if not (isinstance(source, FileSource) and source.format == "parquet"):
-        check_schemas(program)
 
 
 def check_sink(sink: Sink) -> None:
@@ -45,6 +54,14 @@ def folder_of(source: FileSource) -> str:
     if not os.path.isdir(source.folder):
         raise UsageError(error("missing-file", f"no folder '{source.folder}'"))
     return os.path.abspath(source.folder)
+
+
+def files_in(source: FileSource) -> list[str]:
+    """The files that are there; a folder elsewhere is not looked into, and stands for itself."""
+    folder = folder_of(source)
+    if "://" in folder:
+        return [folder]
+    return glob(os.path.join(escape(folder), f"*.{source.format}"))
 
 
 def check_schemas(program: ResolvedProgram) -> None:

@@ -50,7 +50,7 @@ def session(
         return _create({**({"spark.master": master} if master else {}), **wanted})
     with _launching(wanted):
         master = master or "local[*]"
-        return _create({"spark.master": master, **_settings(master, verbose), **wanted})
+        return _create({"spark.master": master, **_settings(master, verbose, wanted), **wanted})
 
 
 def require_pyspark() -> None:
@@ -110,7 +110,8 @@ def _connect(remote: str, wanted: Mapping[str, str], verbose: bool) -> SparkSess
         if not remote.startswith("local"):
             return _create({"spark.remote": remote, **wanted})
         with _launching(wanted):
-            return _create({"spark.remote": remote, **_settings(remote, verbose), **wanted})
+            settings = _settings(remote, verbose, wanted)
+            return _create({"spark.remote": remote, **settings, **wanted})
     except ImportError as missing:
         raise RunError(
             error(
@@ -148,8 +149,7 @@ def _launching(wanted: Mapping[str, str]) -> Iterator[None]:
     """While Java starts: tell it which Java and which Python, and leave no trace after."""
     environment = find_java(_newest_java()).environment()
     # PySpark takes this setting from the environment alone.
-    python = wanted.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON")
-    environment["PYSPARK_PYTHON"] = python or sys.executable
+    environment["PYSPARK_PYTHON"] = _python_of_workers(wanted)
     before = {name: os.environ.get(name) for name in environment}
     os.environ.update(environment)
     try:
@@ -162,6 +162,11 @@ def _launching(wanted: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
+def _python_of_workers(wanted: Mapping[str, str]) -> str:
+    named = wanted.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON")
+    return named or sys.executable
+
+
 def _newest_java() -> int | None:
     """Spark before 4.2 calls what Java 24 took away."""
     import pyspark
@@ -170,7 +175,7 @@ def _newest_java() -> int | None:
     return 21 if (int(major), int(minor)) < (4, 2) else None
 
 
-def _settings(master: str, verbose: bool) -> dict[str, str]:
+def _settings(master: str, verbose: bool, wanted: Mapping[str, str]) -> dict[str, str]:
     """Settings that suit our work; those of a machine of its own only where that is what runs."""
     settings = {
         "spark.app.name": "cepheid",
@@ -190,6 +195,13 @@ def _settings(master: str, verbose: bool) -> dict[str, str]:
             # Nothing is fetched twice from a machine of its own.
             "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
         }
+        # Another Python may have no Cepheid; elsewhere libraries may have threads, which forks lack.
+        if sys.platform == "linux" and _python_of_workers(wanted) == sys.executable:
+            settings |= {
+                "spark.python.daemon.module": "cepheid.engines.spark.session.daemon",
+                # Spark tells it to some workers and not to others, and then needs two daemons.
+                "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
+            }
     if not verbose:
         quiet = (LAUNCHER / "quiet.properties").as_uri()
         settings |= {

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 # What takes a worker long to load. A failure to load it is not reported: names are tested instead.
 LOADED_EARLY = (
-    "cepheid.engines.spark.batch.query",
+    "pandas",
+    "pyspark.worker",
+    "cepheid.engines.spark.detect",
     "cepheid.matcher.machine.operator",
     "cepheid.matcher.lanes.operator",
 )

@@ -71,6 +71,9 @@ def check(job: StreamJob) -> None:
 
 def start(job: StreamJob, spark: Spark, show: Callable[[list[Event]], None]) -> Query:
     """The query of the program."""
+    from cepheid.engines.spark.session.workers import wake_workers
+
+    wake_workers(spark)  # while the query is planned
     from pyspark.sql import functions as F  # noqa: N812
 
     from cepheid.engines.spark.codec.event_layout import KIND, SEQUENCE

@@ -25,15 +25,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import types as T  # noqa: N812
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from cepheid.core.time import Instant
 from cepheid.engines.spark.codec.event_layout import KEY, KIND, SEQUENCE, TIME, TYPE
 from cepheid.engines.spark.codec.packed_program import PackedProgram
 from cepheid.engines.spark.codec.schemas import with_schema
 from cepheid.engines.spark.plan.plan import Upstream
-from cepheid.engines.spark.session.workers import keep_loaded, quiet_driver_worker
+from cepheid.engines.spark.session.workers import keep_loaded
 from cepheid.engines.spark.shared_operator import SharedOperator
 from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK, by_bucket, from_bytes, to_bytes
 from cepheid.engines.spark.shuffle.partition_labels import label, number_of
@@ -57,11 +55,7 @@ from cepheid.program.resolved import ResolvedProgram
 if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql.streaming.state import GroupState
-    from pyspark.sql.streaming.stateful_processor import (
-        ExpiredTimerInfo,
-        StatefulProcessorHandle,
-        TimerValues,
-    )
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, ValueState
 
 Frames: TypeAlias = "Iterator[pd.DataFrame]"
 _MILLISECOND = 1_000  # microseconds
@@ -329,44 +323,33 @@ def heartbeat(task: StreamTask, batches: Iterable[pa.RecordBatch]) -> Iterator[p
 
 # Several --------------------------------------------------------------------------------------
 
-STATE = T.StructType([T.StructField("bucket", T.BinaryType())])
 
+class ChainedBuckets:
+    """The buckets of one of several operators, each of which takes what those before it derive."""
 
-class BucketProcessor(StatefulProcessor):
-    """One of several operators, each of which takes what those before it derive."""
-
-    def __init__(self, task: StreamTask, operator: int) -> None:
+    def __init__(
+        self, task: StreamTask, operator: int, handle: StatefulProcessorHandle, state: ValueState
+    ) -> None:
         self._task = task
         self._operator = operator
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        quiet_driver_worker()
-        self.__dict__.update(state)
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
-        self._state = handle.getValueState("bucket", STATE)
+        self._state = state
 
-    def handleInputRows(self, key: Any, rows: Any, timerValues: TimerValues) -> Frames:  # noqa: N802, N803
-        number, watermark = number_of(int(key[0])), timerValues.getCurrentWatermarkInMs()
+    def take(self, key: tuple[int], frames: Iterable[pd.DataFrame], watermark: int) -> Frames:
+        number = number_of(int(key[0]))
         if number < 0 or self._task.passes[number // self._task.buckets].operator != self._operator:
-            for frame in rows:
+            for frame in frames:
                 given = _just_after(watermark, frame)
                 if number < 0:  # the input says nothing of what it cannot take but that
                     given[CONTENT] = given[CONTENT].fillna(REJECTS)
                 yield given
         else:
-            yield from self._process_input(number, BucketInput(_read_packs(rows), watermark))
+            yield from self._process_input(number, BucketInput(_read_packs(frames), watermark))
 
-    def handleExpiredTimer(  # noqa: N802
-        self,
-        key: Any,
-        timerValues: TimerValues,  # noqa: N803
-        expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
-    ) -> Frames:
-        bucket_input = BucketInput((), timerValues.getCurrentWatermarkInMs())
+    def wake(self, key: tuple[int], watermark: int, expired: int) -> Frames:
+        """The timer of a bucket has expired."""
         yield from self._process_input(
-            number_of(int(key[0])), bucket_input, expired=expiredTimerInfo.getExpiryTimeInMs()
+            number_of(int(key[0])), BucketInput((), watermark), expired=expired
         )
 
     def _process_input(
@@ -407,9 +390,6 @@ class BucketProcessor(StatefulProcessor):
             labels = list(map(label, packs))
             frame = pd.DataFrame({BUCKET: labels, PACK: list(packs.values()), CONTENT: None})
             yield _just_after(watermark, frame)
-
-    def close(self) -> None:
-        pass
 
 
 def _just_after(watermark: int, frame: pd.DataFrame) -> pd.DataFrame:

@@ -40,6 +40,7 @@ from cepheid.engines.spark.plan.plan import Plan, PlannedPass
 from cepheid.engines.spark.plan.request import SparkRequest, WatermarkPolicy
 from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK
 from cepheid.engines.spark.shuffle.partitioner import partitioner_of
+from cepheid.engines.spark.stream.chained import STATE, BucketProcessor
 from cepheid.engines.spark.stream.packs import (
     CONTENT,
     FORWARDED,
@@ -56,8 +57,6 @@ from cepheid.engines.spark.stream.packs import (
     unpack_everything,
 )
 from cepheid.engines.spark.stream.processor import (
-    STATE,
-    BucketProcessor,
     PassSpec,
     StreamTask,
     heartbeat,
