@@ -300,6 +300,21 @@ def test_frames_are_asked_for_their_types(spark: SparkSession) -> None:
         assert caught.value.diagnostics[0].code == code
 
 
+def test_what_is_wrong_with_a_call_is_said_in_its_own_words(spark: SparkSession) -> None:
+    frame = spark.sql("select 1 as `@time`, 1 as v, 'x' as card")
+    calls: tuple[tuple[DataFrame, dict[str, Any], str], ...] = (
+        (frame, {"watermark": "1 second"}, "a batch waits for no event.*leave out watermark="),
+        (frame, {"grace": "1 s", "idle": "1 s"}, "leave out grace= and idle="),
+        (frame, {"late": True}, "no event of a batch is late"),
+        (frame, {"sequence": "card"}, "column 'card' of the frame of A is string; a sequence is"),
+        (frame.toDF("@time", "v", "V"), {}, "columns 'v' and 'V' differ in upper and lower case"),
+        (frame.toDF("@time", "v", "v"), {}, "two columns are named 'v'"),
+    )
+    for events, options, words in calls:
+        with pytest.raises(cep.CepheidError, match=words):
+            cep.spark.detect(cep.parse(PLAIN), events, **options)
+
+
 @pytest.mark.parametrize(
     ("columns", "fact"),
     [

@@ -349,13 +349,13 @@ class _Reader:
         if name is None:
             return None
         stored = self.fields.get(name)
-        if stored is None:
-            hint = suggest(name, self.fields, "columns")
-            raise UsageError(error("usage", f"no column '{name}' in {self.source}", hint=hint))
-        if not isinstance(stored, T.IntegralType):
-            fact = f"column '{name}' of {self.source} is {_shown(stored)}; a sequence is whole"
-            raise UsageError(error("usage", fact))
         column = self.source.placement.sequence or name
+        if stored is None:
+            hint = suggest(column, self.fields, "columns")
+            raise UsageError(error("usage", f"no column '{column}' in {self.source}", hint=hint))
+        if not isinstance(stored, T.IntegralType):
+            fact = f"column '{column}' of {self.source} is {_shown(stored)}; a sequence is whole"
+            raise UsageError(error("usage", fact))
         fact = f"error[bad-value]: '{column}' orders events by whole numbers, not by null"
         self.misfits += self._complaint(named(name).isNull(), fact)
         return named(name).cast("bigint")
