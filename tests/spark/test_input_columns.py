@@ -5,13 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
 
 import cepheid as cep
-from cepheid.core.time import format_instant, parse_instant
+from cepheid.core.time import format_instant, parse_instant, zone_named
 from cepheid.core.values import coerce
 from cepheid.engines.spark.codec.event_frames import named, sources_of, with_types_of
 from cepheid.engines.spark.codec.input_columns import (
@@ -69,6 +71,70 @@ def test_times_of_all_kinds_are_instants(spark: SparkSession) -> None:
     assert dict(zip(TIMES, shown, strict=True)) == TIMES
     texts = {t.strip("'"): i for t, i in TIMES.items() if t.startswith("'") and i}
     assert {t: format_instant(parse_instant(t)) for t in texts} == texts
+
+
+# Texts as people and programs write times, and some that are none; {} stands for a zone, if there is one.
+DATES = (
+    "2026-10-25", "20261025", "2026-W43-7", "2026W437", "2026-W43", "2026W43", "2026-W53-7", "2025-W53-1",
+    "2026-W00-1", "1893-03-31", "0001-01-01", "9999-12-31", "9999-W52-7", "0000-12-31", "2026-02-30", "2024-02-29",
+    "2026-1025", "2026-W437", "12026-10-25", "2026-10", "26-10-25", "soon", "", "2026,10,25",
+)  # fmt: skip
+CLOCKS = (
+    "", "T02:30:00", "T23:53:29", "T02:30", "T02", "T0230", "T023000", " 02:30:00", "t02:30:00.5", "T02:30:00,5",
+    "T02:30:00.1234567", "T023000.25", "T2:30:00", "T24:00:00", "T02:30:60", "T02:60", "T02:3000", "T0230:00",
+    "T02.5", "T02:30.5", "T02:30:", "T", "x02:30",
+)  # fmt: skip
+ZONES = (
+    "", "Z", " Z", "z", "+02:00", " +02:00", "-0230", "+19", "+19:00", "-23:59", "+24:00", "+00:53:28", "+01:60",
+    "+2", "  Z", "Z+02", " CET",
+)  # fmt: skip
+TEXTS = [date + clock + zone for date in DATES for clock in CLOCKS for zone in ZONES] + [
+    " \t2026-10-25T02:30\n", "\u00a02026-10-25", "\uff12026-10-25", "2026-10-25\nT02", "=,2026,,10,25,,,02,,30,00,,,,,,,",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin", "America/New_York"])
+def test_texts_are_times_as_they_are_in_files(spark: SparkSession, zone: str | None) -> None:
+    frame = spark.createDataFrame(pa.table({"t": TEXTS})).coalesce(1)
+    value = to_instant(named("t"), T.StringType(), "seconds", zone)
+    assert value is not None
+    assert value.misfit is not None
+    with set_to(spark, zone="Asia/Tokyo"):
+        found = frame.select(value.column.alias("i"), value.misfit.alias("m")).toArrow().to_pylist()
+    expected: list[tuple[int | None, str | None]] = []
+    for text in TEXTS:
+        try:
+            expected.append((parse_instant(text, zone=zone_named(zone or "UTC")), None))
+        except ValueError as problem:
+            expected.append((None, "outside" if "outside" in str(problem) else "not"))
+    words = [m and ("outside" if "outside" in m else "not") for m in (row["m"] for row in found)]
+    told = list(zip([row["i"] for row in found], words, strict=True))
+    wrong = [(t, f, e) for t, f, e in zip(TEXTS, told, expected, strict=True) if f != e]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (
+            "1774742400000L",
+            "time 1774742400000 is outside the years 1 to 9999"
+            " (numbers count seconds: unit='milliseconds' reads it as 2026-03-29T00:00:00Z)",
+        ),
+        ("9223372036854775807L", "time 9223372036854775807 is outside the years 1 to 9999"),
+        ("1e30D", "time 1.0E30 is outside the years 1 to 9999"),
+        ("double('NaN')", "NaN is not a time"),
+        ("timestamp_ntz'0000-12-31 23:00:00'", "time 0000-12-31 23:00:00 is outside the years 1 to 9999"),
+    ],
+)  # fmt: skip
+def test_a_time_outside_the_calendar_is_told_so(
+    spark: SparkSession, number: str, words: str
+) -> None:
+    frame = spark.sql(f"select {number} as t")
+    value = to_instant(named("t"), frame.schema["t"].dataType, "seconds")
+    assert value is not None
+    assert value.misfit is not None
+    assert values(frame.select(value.column.alias("i"), value.misfit.alias("m"))) == [None, words]
 
 
 def test_numbers_count_time_in_a_unit(spark: SparkSession) -> None:
@@ -232,6 +298,21 @@ def test_frames_are_asked_for_their_types(spark: SparkSession) -> None:
         with pytest.raises(cep.UsageError) as caught:
             cep.spark.detect(program, events)
         assert caught.value.diagnostics[0].code == code
+
+
+def test_what_is_wrong_with_a_call_is_said_in_its_own_words(spark: SparkSession) -> None:
+    frame = spark.sql("select 1 as `@time`, 1 as v, 'x' as card")
+    calls: tuple[tuple[DataFrame, dict[str, Any], str], ...] = (
+        (frame, {"watermark": "1 second"}, "a batch waits for no event.*leave out watermark="),
+        (frame, {"grace": "1 s", "idle": "1 s"}, "leave out grace= and idle="),
+        (frame, {"late": True}, "no event of a batch is late"),
+        (frame, {"sequence": "card"}, "column 'card' of the frame of A is string; a sequence is"),
+        (frame.toDF("@time", "v", "V"), {}, "columns 'v' and 'V' differ in upper and lower case"),
+        (frame.toDF("@time", "v", "v"), {}, "two columns are named 'v'"),
+    )
+    for events, options, words in calls:
+        with pytest.raises(cep.CepheidError, match=words):
+            cep.spark.detect(cep.parse(PLAIN), events, **options)
 
 
 @pytest.mark.parametrize(

@@ -324,6 +324,17 @@ def kafka_reader(kafka: Kafka, topic: str, **options: str) -> KafkaReader:
     return KafkaReader({"bootstrap.servers": kafka.servers, "topics": topic, **options})
 
 
+def test_brokers_that_do_not_answer_are_told_once(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("cepheid.engines.spark.endpoints.sources.kafka.PATIENCE", 0.5)
+    reader = KafkaReader({"bootstrap.servers": "127.0.0.1:1", "topics": "t"})
+    with pytest.raises(InputError, match="does not answer"):
+        reader.initialOffset()
+    reader.stop()
+    assert capfd.readouterr().err == ""  # nothing of the library's own
+
+
 def test_messages_that_are_gone_are_a_loss_that_is_told(kafka: Kafka) -> None:
     kafka.send("gone", "1")
     reader = kafka_reader(kafka, "gone")

@@ -208,6 +208,9 @@ def test_a_checkpoint_that_is_damaged_or_of_another_program_is_refused_in_one_li
         ([*FILES, "--sink", "https://me:secret@"], "no host"),
         ([*FILES, "--output", "Pear"], "Pear"),
         ([*FILES, "--trigger", "often"], "--trigger"),
+        ([*FILES, "--sink", "files:in"], "--sink: 'in' is in the folder that the stream reads"),
+        ([*FILES, "--late", "in/late"], "--late: 'in/late' is in the folder"),
+        ([*FILES, "--checkpoint", "in/state"], "--checkpoint: 'in/state' is in the folder"),
     ],
 )
 def test_what_is_wrong_with_a_command_is_said_before_spark_starts(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -54,7 +55,8 @@ def spark_session(
     is_elsewhere = bool(remote or os.environ.get("SPARK_REMOTE"))
     if is_brief and is_ours and not is_elsewhere:
         settings = {**_BRIEF, **settings}
-    spark = session(master=master, conf=settings, remote=remote, verbose=verbose)
+    with _ending_java_ourselves():
+        spark = session(master=master, conf=settings, remote=remote, verbose=verbose)
     try:
         yield spark
     finally:
@@ -66,6 +68,31 @@ def are_small(files: Iterable[str | os.PathLike[str]]) -> bool:
     """Whether all are files that together are small."""
     known = list(files)
     return all(map(os.path.isfile, known)) and sum(map(os.path.getsize, known)) <= _SMALL
+
+
+@contextmanager
+def _ending_java_ourselves() -> Iterator[None]:
+    """A polite kill of a whole group of processes reaches Java as well, in the middle of a micro-batch.
+
+    A Java that starts in here does not listen to it; it ends when this process ends it, or is gone.
+    """
+    _forks_ignore_kills.append(True)
+    try:
+        yield
+    finally:
+        _forks_ignore_kills.pop()
+
+
+_forks_ignore_kills: list[bool] = []
+
+
+def _after_fork() -> None:
+    if _forks_ignore_kills:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _setting(text: str) -> tuple[str, str]:

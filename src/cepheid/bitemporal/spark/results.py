@@ -22,7 +22,7 @@ from cepheid.bitemporal.spark.reactions import actions_of, argument_name, change
 from cepheid.bitemporal.spark.subscribed import refused_of
 from cepheid.core.types import TIMESTAMP, DataType, EventType, RecordType
 from cepheid.engines.spark.codec.event_frames import named
-from cepheid.engines.spark.codec.input_columns import iso_text
+from cepheid.engines.spark.codec.instants import iso_text
 from cepheid.program.classes import EventClass, SubscribedClass
 from cepheid.program.resolved import ResolvedClass
 

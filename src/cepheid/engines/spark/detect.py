@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame
@@ -66,10 +66,10 @@ def detect(
         raise UsageError(error("usage", fact, hint="leave out late= and rejects="))
     sources, sequence = _sources(events, program, placement)
     is_stream = _is_stream(sources)
-    if not is_stream and (late or output == LATE):
-        raise UsageError(error("usage", "no event of a batch is late"))
     if is_stream and end is not None:
         raise UsageError(error("usage", "a stream has no end", hint="leave out end="))
+    if not is_stream:
+        _check_batch(is_late_asked=late or output == LATE, periods=periods)
     program = runnable(with_types_of(program, sources))
     if output not in (None, LATE, REJECTS):
         program = needed_for(output, program)
@@ -106,6 +106,16 @@ def detect(
         kinds = [kind for kind, is_asked in ((LATE_KIND, late), (REJECT_KIND, rejects)) if is_asked]
         return everything_shown(rows, output, kinds)
     return shown(rows, output)
+
+
+def _check_batch(*, is_late_asked: bool, periods: Mapping[str, Period | None]) -> None:
+    """Refuses what only streams have."""
+    if is_late_asked:
+        raise UsageError(error("usage", "no event of a batch is late"))
+    waits = [f"{name}=" for name, period in periods.items() if period is not None]
+    if waits:
+        fact = "a batch waits for no event: all of them are there"
+        raise UsageError(error("usage", fact, hint=f"leave out {' and '.join(waits)}"))
 
 
 def _without_sequence(cause: Column) -> Column:

@@ -8,7 +8,6 @@ whether there is one of a type.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard
@@ -194,10 +193,16 @@ def _no_frame(given: object) -> UsageError:
 def _check_columns(frame: DataFrame) -> None:
     """Refuses columns that Spark cannot tell apart."""
     is_strict = frame.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true"
-    counts = Counter(name if is_strict else name.lower() for name in frame.columns)
+    seen: dict[str, str] = {}
     for name in frame.columns:
-        if counts[name if is_strict else name.lower()] > 1:
+        key = name if is_strict else name.lower()
+        other = seen.get(key)
+        seen[key] = name
+        if other is not None:
             fact = f"two columns are named '{name}'"
+            if other != name:
+                fact = f"columns '{other}' and '{name}' differ in upper and lower case alone"
+                fact += ", which Spark does not tell apart"
             hint = "rename one: frame.withColumnRenamed, or frame.toDF(...)"
             raise InputError(error("bad-file", fact, hint=hint))
 

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_type
 
-from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, MICROSECONDS, SECOND, Instant
+from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, MICROSECONDS, Instant
 from cepheid.core.types import (
     DATE,
     LONG,
@@ -28,6 +28,7 @@ from cepheid.core.types import (
 )
 from cepheid.engines.common.judging import input_keys, null_key
 from cepheid.engines.spark.codec.event_frames import EventFrame, named
+from cepheid.engines.spark.codec.instants import EXACT, iso_text, micros, micros_of_text
 from cepheid.errors import InputError, UsageError, error, suggest
 from cepheid.io.arrow import arrow_type
 from cepheid.io.source import TIME, TYPE
@@ -280,8 +281,8 @@ class _Reader:
         return self.source.placement.unit_of_time(rule)
 
     def _instant(self, name: str, unit: str, type: str | None) -> Column:
-        raw, stored_as = self._zoned(name)
-        converted = to_instant(raw, stored_as, unit)
+        zone = self.source.placement.zone
+        converted = to_instant(named(name), self.fields[name], unit, zone)
         given = (self.source.placement.time if name == TIME else None) or name
         if converted is None:
             stored = _shown(self.fields[name])
@@ -292,19 +293,6 @@ class _Reader:
             words = F.concat(F.lit(f"error[bad-time]: '{given}': "), converted.misfit)
             self.bad_times.append(words if type is None else self._where((type,), words))
         return converted.column
-
-    def _zoned(self, name: str) -> tuple[Column, T.DataType]:
-        """A column, in UTC if its times name no zone; and its type."""
-        raw, stored = named(name), self.fields[name]
-        named_zone = self.source.placement.zone
-        if not is_zoneless(stored) or named_zone is None:
-            return raw, stored
-        local = _local(raw) if isinstance(stored, T.StringType) else raw.cast("timestamp_ntz")
-        zone, utc = F.lit(named_zone), F.lit("UTC")
-        there = F.convert_timezone(zone, utc, local)
-        if not isinstance(stored, T.StringType):
-            return there, T.TimestampNTZType()
-        return F.coalesce(iso_text(_micros(there, T.TimestampNTZType())), raw), stored
 
     def _time_unit(self, column: operator.Column) -> int | None:
         """The microseconds that an attribute counts, if it holds the time of all events here."""
@@ -340,8 +328,7 @@ class _Reader:
     def _converted(
         self, name: str, stored: T.DataType, type: DataType, target: T.DataType, types: list[str]
     ) -> Column:
-        raw, stored = self._zoned(name) if type == TIMESTAMP else (named(name), stored)
-        value = convert(raw, stored, target)
+        value = convert(named(name), stored, target, self.source.placement.zone)
         if value is None:
             owner = types[0] if len(types) == 1 else "events"
             fact = (
@@ -362,13 +349,13 @@ class _Reader:
         if name is None:
             return None
         stored = self.fields.get(name)
-        if stored is None:
-            hint = suggest(name, self.fields, "columns")
-            raise UsageError(error("usage", f"no column '{name}' in {self.source}", hint=hint))
-        if not isinstance(stored, T.IntegralType):
-            fact = f"column '{name}' of {self.source} is {_shown(stored)}; a sequence is whole"
-            raise UsageError(error("usage", fact))
         column = self.source.placement.sequence or name
+        if stored is None:
+            hint = suggest(column, self.fields, "columns")
+            raise UsageError(error("usage", f"no column '{column}' in {self.source}", hint=hint))
+        if not isinstance(stored, T.IntegralType):
+            fact = f"column '{column}' of {self.source} is {_shown(stored)}; a sequence is whole"
+            raise UsageError(error("usage", fact))
         fact = f"error[bad-value]: '{column}' orders events by whole numbers, not by null"
         self.misfits += self._complaint(named(name).isNull(), fact)
         return named(name).cast("bigint")
@@ -412,8 +399,13 @@ def spark_type(type: DataType, program: ResolvedProgram) -> T.DataType:
     return from_arrow_type(arrow_type(type, program.types), prefer_timestamp_ntz=False)
 
 
-def convert(raw: Column, stored: T.DataType, target: T.DataType) -> Value | None:
-    """A column as values of a type, as files and Python values become them; None if they cannot."""
+def convert(
+    raw: Column, stored: T.DataType, target: T.DataType, zone: str | None = None
+) -> Value | None:
+    """A column as values of a type, as files and Python values become them; None if they cannot.
+
+    Timestamps that name no zone are of the given one.
+    """
     if stored == target:
         return Value(raw)
     if isinstance(stored, T.NullType):
@@ -425,9 +417,10 @@ def convert(raw: Column, stored: T.DataType, target: T.DataType) -> Value | None
     if isinstance(target, T.StructType) and isinstance(stored, T.StructType):
         return _to_struct(raw, stored, target)
     if isinstance(target, T.TimestampType) and isinstance(stored, T.TimestampNTZType | T.DateType):
-        return Value(F.timestamp_micros(_micros(raw, stored)))
+        return Value(F.timestamp_micros(micros(raw, stored, zone)))
     if isinstance(target, T.TimestampType) and isinstance(stored, T.StringType):
-        return _checked(raw, F.timestamp_micros(_parsed(raw)))
+        found = micros_of_text(raw, zone)
+        return _checked(raw, F.timestamp_micros(F.when(_is_in_calendar(found), found)))
     if isinstance(target, T.DateType):
         return _to_date(raw, stored)
     if isinstance(target, T.DecimalType) and isinstance(stored, T.NumericType | T.StringType):
@@ -464,9 +457,9 @@ def _to_date(raw: Column, stored: T.DataType) -> Value | None:
         return _checked(raw, F.when(text.rlike(r"^\d{4}-\d{2}-\d{2}$"), text.try_cast("date")))
     if not isinstance(stored, T.TimestampType | T.TimestampNTZType):
         return None
-    micros, day = _micros(raw, stored), F.lit(MICROSECONDS["days"]).cast("bigint")
-    found = F.date_from_unix_date(F.floor(micros.cast(_EXACT) / day).cast("int"))
-    return _checked(raw, F.when(micros % day == 0, found))
+    instant, day = micros(raw, stored), F.lit(MICROSECONDS["days"]).cast("bigint")
+    found = F.date_from_unix_date(F.floor(instant.cast(EXACT) / day).cast("int"))
+    return _checked(raw, F.when(instant % day == 0, found))
 
 
 def _to_decimal(raw: Column, stored: T.DataType, target: T.DecimalType) -> Value:
@@ -485,7 +478,7 @@ def _to_text(raw: Column, stored: T.DataType) -> Value | None:
     if isinstance(stored, T.StringType):
         return Value(raw.cast("string"))
     if isinstance(stored, T.TimestampType | T.TimestampNTZType):
-        return Value(iso_text(_micros(raw, stored)))
+        return Value(iso_text(micros(raw, stored)))
     if isinstance(stored, T.DateType):
         return Value(raw.cast("string"))
     if isinstance(stored, T.StructType | T.ArrayType):  # of a type that contains itself
@@ -536,86 +529,53 @@ def _to_struct(raw: Column, stored: T.StructType, target: T.StructType) -> Value
 # Times ----------------------------------------------------------------------------------------
 
 
-def to_instant(raw: Column, stored: T.DataType, unit: str) -> Value | None:
+def to_instant(raw: Column, stored: T.DataType, unit: str, zone: str | None = None) -> Value | None:
     """A column of times as microseconds since the epoch; None where it holds none."""
-    if isinstance(stored, T.TimestampType | T.TimestampNTZType | T.DateType):
-        return Value(_micros(raw, stored))
-    factor = MICROSECONDS[unit]  # type: ignore[index]
+    shown, is_time = raw.cast("string"), None
     if isinstance(stored, T.IntegralType):
-        whole = raw.cast("bigint")
-        # Numbers are compared before they are multiplied: then none of them is too large.
-        in_calendar = whole.between(
-            F.lit(-(-FIRST_INSTANT // factor)), F.lit(LAST_INSTANT // factor)
-        )
-        found = whole * F.lit(factor).cast("bigint")
+        found = _counted(raw.cast("bigint"), unit)
     elif isinstance(stored, T.NumericType):
-        found = F.rint(raw.cast("double") * float(factor)).try_cast("bigint")
-        in_calendar = _is_in_calendar(found)
+        number = raw.cast("double")
+        is_time = ~F.isnan(number) & (F.abs(number) != float("inf"))
+        found = F.rint(number * float(MICROSECONDS[unit])).try_cast("bigint")  # type: ignore[index]
     elif isinstance(stored, T.StringType):
-        found = _parsed(raw)
-        in_calendar = _is_in_calendar(found)
+        found = micros_of_text(raw, zone)
+        shown, is_time = F.concat(F.lit("'"), raw, F.lit("'")), found.isNotNull()
+    elif isinstance(stored, T.TimestampType | T.TimestampNTZType | T.DateType):
+        found = micros(raw, stored, zone)
     else:
         return None
-    value = _checked(raw, F.when(in_calendar, found))
-    assert value.misfit is not None
-    if isinstance(stored, T.StringType):
-        words = F.concat(F.lit("'"), value.misfit, F.lit("' is not an ISO 8601 time"))
-    else:
-        words = F.concat(value.misfit, F.lit(" is not a time"))
-    return Value(value.column, words)
+    instant = F.when(_is_in_calendar(found), found)
+    words = F.concat(F.lit("time "), shown, F.lit(" is outside the years 1 to 9999"))
+    if isinstance(stored, T.IntegralType) and unit == "seconds":
+        words = F.concat(words, F.coalesce(_hint_at_milliseconds(raw), F.lit("")))
+    if is_time is not None:
+        what = "an ISO 8601 time" if isinstance(stored, T.StringType) else "a time"
+        words = F.when(is_time, words).otherwise(F.concat(shown, F.lit(f" is not {what}")))
+    return Value(instant, F.when(raw.isNotNull() & instant.isNull(), words))
+
+
+def _counted(whole: Column, unit: str) -> Column:
+    """Numbers of units are compared before they are multiplied: then none of them is too large."""
+    factor = MICROSECONDS[unit]  # type: ignore[index]
+    fits = whole.between(F.lit(-(-FIRST_INSTANT // factor)), F.lit(LAST_INSTANT // factor))
+    return F.when(fits, whole * F.lit(factor).cast("bigint"))
+
+
+def _hint_at_milliseconds(raw: Column) -> Column:
+    """Null where they would be outside the calendar, too."""
+    start = " (numbers count seconds: unit='milliseconds' reads it as "
+    instant = _counted(raw.cast("bigint"), "milliseconds")
+    return F.concat(F.lit(start), iso_text(instant), F.lit(")"))
 
 
 def _is_in_calendar(instant: Column) -> Column:
     return instant.between(F.lit(FIRST_INSTANT), F.lit(LAST_INSTANT))
 
 
-def _micros(raw: Column, stored: T.DataType) -> Column:
-    """The instant of a timestamp or date; where it has no zone it is UTC, whatever the session's."""
-    if isinstance(stored, T.DateType):
-        return F.unix_date(raw).cast("bigint") * F.lit(MICROSECONDS["days"]).cast("bigint")
-    if isinstance(stored, T.TimestampType):
-        return F.unix_micros(raw)
-    since = raw - F.lit("1970-01-01 00:00:00").cast("timestamp_ntz")
-    parts = {"DAY": "days", "HOUR": "hours", "MINUTE": "minutes", "SECOND": "seconds"}
-    return reduce(
-        lambda total, part: total + part,
-        (
-            (F.extract(F.lit(part), since) * F.lit(MICROSECONDS[unit])).cast("bigint")  # type: ignore[index]
-            for part, unit in parts.items()
-        ),
-    )
-
-
 def is_zoneless(stored: T.DataType) -> bool:
     """Whether times in such a column may name no zone."""
     return isinstance(stored, T.TimestampNTZType | T.DateType | T.StringType)
-
-
-def _local(raw: Column) -> Column:
-    """What a text without a zone says; null for others."""
-    text = F.trim(raw)
-    is_zoned = text.rlike(r"\d:.*" + _ZONE) | ~text.rlike(r"^\d{4}-\d{2}-\d{2}")
-    return F.when(~is_zoned, text.try_cast("timestamp_ntz"))
-
-
-_ZONE = r"(Z|[+-]\d\d(:?\d\d)?)$"
-
-
-def _parsed(raw: Column) -> Column:
-    """The instant that an ISO 8601 text writes; without a zone it is UTC."""
-    text = F.trim(raw)
-    is_date = F.length(text) == 10
-    full = F.when(is_date, F.concat(text, F.lit("T00:00:00Z"))).otherwise(text)
-    zoned = F.when(full.rlike(r"\d" + _ZONE), full).otherwise(F.concat(full, F.lit("Z")))
-    return F.unix_micros(zoned.try_cast("timestamp"))
-
-
-def iso_text(micros: Column) -> Column:
-    """ISO 8601, UTC, with as few fractional digits as needed."""
-    moment = F.lit("1970-01-01 00:00:00").cast("timestamp_ntz") + F.make_dt_interval(
-        secs=(micros.cast(_EXACT) / F.lit(SECOND)).cast("decimal(18,6)")
-    )
-    return F.concat(F.replace(moment.cast("string"), F.lit(" "), F.lit("T")), F.lit("Z"))
 
 
 def _time_attribute(time: Column, rule: EventTime, type: DataType) -> Column:
@@ -625,10 +585,7 @@ def _time_attribute(time: Column, rule: EventTime, type: DataType) -> Column:
     if type == TIMESTAMP:
         return F.timestamp_micros(time)
     if type == DATE:
-        days = F.floor(time.cast(_EXACT) / F.lit(MICROSECONDS["days"]).cast(_EXACT))
+        days = F.floor(time.cast(EXACT) / F.lit(MICROSECONDS["days"]).cast(EXACT))
         return F.date_from_unix_date(days.cast("int"))
-    unit = F.lit(MICROSECONDS[rule.unit]).cast(_EXACT)  # type: ignore[index]
-    return F.floor(time.cast(_EXACT) / unit) if is_integral(type) else time / unit.cast("double")
-
-
-_EXACT = "decimal(20,0)"  # holds every long
+    unit = F.lit(MICROSECONDS[rule.unit]).cast(EXACT)  # type: ignore[index]
+    return F.floor(time.cast(EXACT) / unit) if is_integral(type) else time / unit.cast("double")

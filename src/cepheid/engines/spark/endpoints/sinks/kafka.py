@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from cepheid.engines.spark.endpoints.sinks.delivery import Line, lines_in
+from cepheid.engines.spark.endpoints.sources.kafka import QUIET
 from cepheid.engines.spark.session.tasks import current_task
 from cepheid.errors import RunError, error
 
@@ -42,6 +43,7 @@ class KafkaWriter(DataSourceStreamArrowWriter):
             "bootstrap.servers": options["bootstrap.servers"],
             "enable.idempotence": True,  # the library's own retries double and reorder nothing
             "message.timeout.ms": int(PATIENCE * 1_000),
+            "log_level": QUIET,
             **{k.removeprefix("kafka."): v for k, v in options.items() if k.startswith("kafka.")},
         }
 

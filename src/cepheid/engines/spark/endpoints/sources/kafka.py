@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 PATIENCE = 30.0  # seconds without an answer of the brokers
+QUIET = 0  # the library's own log is of no use to people: what fails is an error of ours
 _MESSAGES = 10_000  # in one Arrow batch
 _SCHEMA = "value string, key string, topic string, partition int, offset long, timestamp timestamp"
 
@@ -230,6 +231,7 @@ def _consumer(settings: Mapping[str, str]) -> Consumer:
 
     return Consumer(
         {
+            "log_level": QUIET,
             **settings,
             "group.id": "cepheid",  # asked for by the library; no group is ever joined
             "enable.auto.commit": False,
