@@ -113,7 +113,7 @@ def test_names_belong_to_one_class_or_schema() -> None:
     twice = A + A.replace("CLASS A", "CLASS a")
     assert errors(twice) == [("duplicate-name", "'a' is declared twice")]
     assert errors(A, "create schema A (x int)") == [("duplicate-name", "'A' is declared twice")]
-    message = "statement 'A' would derive the type 'A', which exists"
+    message = "statement 'A' would derive the type 'A', which it takes"
     assert ("duplicate-name", message) in errors(A, "@Name('A') select k as y from A")
 
 

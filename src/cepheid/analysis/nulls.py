@@ -31,8 +31,8 @@ def _compared(expr: Expr) -> Iterator[Diagnostic]:
         yield warning("null-comparison", fact, expr.span, f"write `{print_expr(value)} {test}`")
     elif isinstance(expr, InList) and any(map(_is_null, expr.items)):
         what = "makes `not in` never true" if expr.negated else "is in the list in vain"
-        test = "is not null" if expr.negated else "is null"
-        hint = f"ask for `{print_expr(expr.operand)} {test}` beside it"
+        also = "" if expr.negated else f", and add `or {print_expr(expr.operand)} is null`"
+        hint = f"leave it out of the list{also}"
         yield warning("null-comparison", f"null {what}", expr.span, hint)
 
 

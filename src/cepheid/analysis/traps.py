@@ -245,7 +245,10 @@ def _single_rows(statement: ResolvedStatement) -> Iterator[Diagnostic]:
     if tree.distinct:
         fact = f"`distinct` in '{statement.name}' has no effect: its rows come one by one"
         yield warning(
-            "single-rows", fact, tree.span, f"{hint}; `every-distinct` leaves out repetitions"
+            "single-rows",
+            fact,
+            tree.span,
+            f"{hint}; `from pattern [every-distinct(a.x) a=A]` leaves out repetitions",
         )
     if tree.order_by:
         fact = f"`order by` in '{statement.name}' has no effect: its rows come one by one"

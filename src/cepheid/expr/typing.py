@@ -502,7 +502,12 @@ def _aggregate(expr: Aggregate, place: _Place) -> Expr:
         place.report("nested-aggregate", message, expr.span)
     elif place.scope.no_aggregates is not None:
         message = f"{expr.function} is an aggregate and not allowed {place.scope.no_aggregates}"
-        place.report("misplaced-aggregate", message, expr.span)
+        hint = (
+            "`having` asks for what is aggregated"
+            if place.scope.no_aggregates == "in where"
+            else None
+        )
+        place.report("misplaced-aggregate", message, expr.span, hint)
     inside = _Place(place.scope, place.problems, inside_aggregate=True)
     argument = None if expr.argument is None else _resolve(expr.argument, inside)
     function = AGGREGATES.get(expr.function)

@@ -72,11 +72,8 @@ def parquet_records(
             yield from batch_records(batches, str(path), default_type, on_problem, placement)
     except pa.ArrowException as problem:
         fact = f"{str(path)!r} is not a Parquet file that can be read"
-        raise InputError(error("bad-file", fact, hint=_first_line(problem))) from None
-
-
-def _first_line(problem: BaseException) -> str:
-    return str(problem).strip().partition("\n")[0]
+        hint = "it is damaged, or of another format: its suffix says how it is read"
+        raise InputError(error("bad-file", fact, hint=hint)) from problem
 
 
 def batch_records(

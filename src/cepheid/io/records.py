@@ -249,7 +249,8 @@ class _TypeDecoder:
 def _need(column: str | None, rule: EventTime | None, record: Record) -> str:
     if column is not None:
         close = None if column in record.values else nearest(column, map(str, record.values))
-        return f"{column!r} holds the time" if close is None else f"did you mean {close!r}?"
+        holds = f"{column!r} holds the time"
+        return holds if close is None else f"{holds}: did you mean {close!r}?"
     named = f"give '@time' or the attribute {rule.attribute!r}" if rule else "give '@time'"
     return f"{named}, or name its column (time=, --time)"
 

@@ -196,8 +196,12 @@ def _check_renaming(columns: object) -> None:
             advice = f"{option}={column!r}" if attribute in (TYPE, TIME, SEQUENCE) else hint
             fact = f"no attribute can be named {attribute!r}"
             raise UsageError(error("usage", fact, hint=advice))
-    attributes = list(columns.values())
-    for attribute in attributes:
-        if attributes.count(attribute) > 1:
-            fact = f"columns= makes two columns the attribute {attribute!r}"
-            raise UsageError(error("usage", fact, hint=hint))
+    owners: dict[str, str] = {}
+    for column, attribute in columns.items():
+        if attribute in owners:
+            fact = (
+                f"columns= makes {owners[attribute]!r} and {column!r} the attribute {attribute!r}"
+            )
+            each = f"for several sources: cep.source(data, columns={{{column!r}: {attribute!r}}})"
+            raise UsageError(error("usage", fact, hint=each))
+        owners[attribute] = column

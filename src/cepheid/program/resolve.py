@@ -95,6 +95,9 @@ def _check_names(
         elif statement.insert_into is None and name in {*existing, *source_types(statement)}:
             fact = f"statement '{name}' would derive the type '{name}', which exists"
             hint = f"write `insert into {name}`, or give the statement another @Name"
+            if name in source_types(statement):
+                fact = f"statement '{name}' would derive the type '{name}', which it takes"
+                hint = "give the statement another @Name"
             problems.append(error("duplicate-name", fact, statement.span, hint))
         seen.setdefault(name, statement)
 

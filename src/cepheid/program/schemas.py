@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import get_args
 
-from cepheid.core.time import TimeUnit
+from cepheid.core.time import PERIOD_UNITS, TimeUnit, unit_name
 from cepheid.core.types import (
     SCALARS,
     STRING,
@@ -208,6 +208,8 @@ def _read_event_time(
 
     name = annotation.value("attribute") or annotation.value()
     unit = annotation.value("unit") or "seconds"
+    if unit in PERIOD_UNITS:
+        unit = unit_name(str(unit))
     if not isinstance(name, str):
         complain("@EventTime needs an attribute", "@EventTime(attribute='ts', unit='minutes')")
         return None
@@ -219,6 +221,9 @@ def _read_event_time(
         return None
     type = attributes[name].type
     if not is_ordered(type):
-        complain(f"the time attribute '{name}' is {type}", "use timestamp, int, long or ISO text")
+        complain(
+            f"the time attribute '{name}' is {type}",
+            "use timestamp, date, a number, or a string with ISO 8601",
+        )
         return None
     return EventTime(name, str(unit))

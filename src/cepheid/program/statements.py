@@ -31,6 +31,7 @@ from cepheid.program.tree import (
     OrderItem,
     PatternSource,
     SelectAll,
+    SelectExpr,
     SelectItem,
     Statement,
     StreamSource,
@@ -155,7 +156,8 @@ class StatementResolver:
             for column in self._item(item, scope):
                 if column.name in columns:
                     fact = f"two columns are named '{column.name}'"
-                    hint = "name one with `as`"
+                    is_named = isinstance(item, SelectExpr) and item.alias is not None
+                    hint = "give this one another name" if is_named else "name one with `as`"
                     self.problems.append(error("duplicate-name", fact, span, hint))
                 if problem := bad_name(column.name, "a column", span):
                     self.problems.append(problem)
@@ -225,6 +227,7 @@ class StatementResolver:
         context = self.contexts.get(statement.context)
         if context is None:
             hint = suggest(statement.context, self.contexts, "contexts")
+            hint = hint or f"create context {statement.context} partition by ... from ..."
             fact = f"no context '{statement.context}'"
             self.problems.append(error("unknown-context", fact, statement.span, hint))
             return None

@@ -49,5 +49,8 @@ def _compared(places: Places, tree: exp.Expr) -> Iterator[Diagnostic]:
         if any(isinstance(value.unnest(), exp.Null) for value in choice.expressions):
             is_negated = isinstance(choice.parent, exp.Not)
             what = "makes NOT IN never true" if is_negated else "is in the list in vain"
-            hint = f"ask for {text_of(places, choice.this)} IS {'NOT ' if is_negated else ''}NULL beside it"
+            subject = text_of(places, choice.this)
+            hint = "leave it out of the list" + (
+                "" if is_negated else f", and add OR {subject} IS NULL"
+            )
             yield warning("null-comparison", f"NULL {what}", places.of(choice), hint)

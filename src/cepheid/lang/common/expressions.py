@@ -116,6 +116,8 @@ def decimal_type(cursor: Cursor, start: Token) -> DataType:
         return DecimalType(precision, scale)
     except ValueError as problem:
         hint = "as a double it is rounded, as a string it keeps its digits"
+        if scale > precision:
+            hint = f"digits in all, then those after the point: decimal({scale}, {precision})"
         cursor.report("unsupported", str(problem), cursor.span_from(start), hint)
         return ANY
 
