@@ -68,7 +68,7 @@ def test_one_note_for_each_type_with_ignored_columns(caplog: pytest.LogCaptureFi
         ("@tme", "did you mean '@time'?"),
         (
             "Order_No",
-            "did you mean 'orderNo'? columns={'Order_No': 'orderNo'}, or --map Order_No=orderNo",
+            "did you mean 'Order_No'? columns={'Order_No': 'orderNo'}, or --map Order_No=orderNo",
         ),
     ],
 )

@@ -16,6 +16,7 @@ from cepheid.engines.common.judging import Extra, ignored_columns
 from cepheid.errors import Diagnostic, InputError, Span, error, nearest, suggest
 from cepheid.io import Record
 from cepheid.io.records import TIME_HINT, is_true
+from cepheid.io.source import meant
 from cepheid.program.classes import EventClass
 
 OnProblem = Callable[[Diagnostic], None]
@@ -239,7 +240,7 @@ class _ClassDecoder:
             hint = f"the key of {self._class.name} is {', '.join(self._class.key)}"
             strangers = [name for name in record.present if name not in self._plain]
             if missing not in record.present and (close := nearest(missing, strangers)):
-                hint = f"did you mean {close!r}? columns={{{close!r}: {missing!r}}}, or --map {close}={missing}"
+                hint = meant(close, missing)
             raise InputError(error("missing-key", fact, record.span, hint))
         return key
 

@@ -275,10 +275,10 @@ def _hint(raw: object, unit: TimeUnit) -> str:
         return "a period has a begin and an end: .dt.to_timestamp()"
     if isinstance(raw, str) and raw.strip().isdigit():
         return "this is a text; a number counts seconds"
-    return finer_unit(raw, unit) or TIME_HINT
+    return _finer_unit(raw, unit) or TIME_HINT
 
 
-def finer_unit(raw: object, unit: TimeUnit) -> str | None:
+def _finer_unit(raw: object, unit: TimeUnit) -> str | None:
     """What to say of a number that is too large for its unit, and would be a time in a finer one."""
     is_number = isinstance(raw, int | float) and not isinstance(raw, bool)
     if not is_number or not abs(cast("float", raw)) < _FARTHEST:  # nor is NaN

@@ -106,6 +106,12 @@ class Placement:
 NOWHERE = Placement()
 
 
+def meant(column: str, attribute: str) -> str:
+    """The hint that a column may be an attribute under another name."""
+    renamed = f"columns={{{column!r}: {attribute!r}}}, or --map {column}={attribute}"
+    return f"did you mean {column!r}? {renamed}"
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Events, and where they have what."""

@@ -16,6 +16,7 @@ from cepheid.engines.common.notes import emit
 from cepheid.errors import Diagnostic, Span, UsageError, error, nearest, note, suggest, warning
 from cepheid.io.records import EXTRA
 from cepheid.io.rows import RowTable
+from cepheid.io.source import meant
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.statements import span_of_type
 from cepheid.program.uses import Use, keys_of, uses_of
@@ -88,8 +89,7 @@ def _missing(type: str, name: str, use: Use, others: Iterable[str]) -> Diagnosti
     close = nearest(name, others)
     hint = f"optional=[{name!r}], or --optional {name}, lets it be null"
     if close is not None:
-        renamed = f"columns={{{close!r}: {name!r}}}, or --map {close}={name}"
-        hint = f"did you mean {close!r}? {renamed}"
+        hint = meant(close, name)
     return error("missing-attribute", fact, use.span, hint)
 
 
@@ -102,15 +102,12 @@ def ignored_columns(type: str, names: Iterable[str], attributes: Iterable[str] =
     listed = ", ".join(repr(name) for name in given)
     fact = f"the schema of {type} does not have {listed}: ignored"
     slips = (nearest(n, _MARKS) for n in given if n.startswith("@") and n not in _RESULT_MARKS)
-    if meant := next(filter(None, slips), None):
-        return warning("unknown-attribute", fact, hint=f"did you mean {meant!r}?")
+    if mark := next(filter(None, slips), None):
+        return warning("unknown-attribute", fact, hint=f"did you mean {mark!r}?")
     alike = {_folded(name): name for name in attributes}
     for name in given:
-        if meant := alike.get(_folded(name)):
-            hint = (
-                f"did you mean {meant!r}? columns={{{name!r}: {meant!r}}}, or --map {name}={meant}"
-            )
-            return warning("unknown-attribute", fact, hint=hint)
+        if attribute := alike.get(_folded(name)):
+            return warning("unknown-attribute", fact, hint=meant(name, attribute))
     return note("unknown-attribute", fact, hint=EXTRA)
 
 
