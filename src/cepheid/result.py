@@ -16,7 +16,7 @@ from cepheid.core.values import shown
 from cepheid.errors import Diagnostic, UsageError, error, suggest
 from cepheid.io import to_arrow, to_pandas
 from cepheid.io.encode import encode_value
-from cepheid.io.rows import RowTable
+from cepheid.io.rows import ColumnarRows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +94,7 @@ class Result(Sequence[Event]):
 
     def counts(self) -> dict[str, int]:
         """How many events of each type there are."""
-        if isinstance(self.events, RowTable):
+        if isinstance(self.events, ColumnarRows):
             return self.events.counts()
         return dict(Counter(event.type for event in self.events))
 

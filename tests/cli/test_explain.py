@@ -331,7 +331,7 @@ def test_the_matcher_stage_tells_what_takes_whole_batches(cepheid: Run, folder: 
     """
     (folder / "m.epl").write_text(text)
     shown = cepheid("explain", "m.epl", "--stage", "matcher").out
-    assert "batches run whole: One as a chain, All as a window;" in shown
+    assert "batches run whole: One as a filter, All as a window;" in shown
     lanes = cepheid("explain", "m.epl", "--stage", "matcher", "--json").data["lanes"]
     assert lanes == {"One": "chain", "All": "window"}
 

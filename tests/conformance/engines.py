@@ -23,9 +23,11 @@ from cepheid.formal.maude.process import Maude
 from cepheid.formal.maude.specify import specify
 from cepheid.io.arrow import to_column
 from cepheid.matcher.gaps import left_to_reference
-from cepheid.matcher.lanes.operator import LanesOperator, lanes_of
+from cepheid.matcher.lanes.lane_rows import LaneRows, RowChunk
+from cepheid.matcher.lanes.operator import LanesOperator
+from cepheid.matcher.lanes.plan import lanes_of
 from cepheid.matcher.machine.operator import MachineOperator
-from cepheid.matcher.operator import Operator, columns_of
+from cepheid.matcher.operator import Operator, columns_of, row_shapes
 from cepheid.program.resolved import ResolvedProgram
 from tests.conformance.rows import events_of, strict
 from tests.conformance.scenarios import Example
@@ -211,12 +213,44 @@ def compiled(program: ResolvedProgram) -> Operator:
 
 
 def in_lanes(program: ResolvedProgram) -> Operator:
-    lanes = lanes_of(program)
-    if lanes is not None:
-        return LanesOperator(program, lanes)
+    plan = lanes_of(program)
+    if plan is not None and plan.has_keys:
+        return LanesOperator(program, plan)
+    raise _no_lanes(program)
+
+
+def _no_lanes(program: ResolvedProgram) -> Refused:
     if reasons := left_to_reference(program):
-        raise Refused(*(reason for found in reasons.values() for reason in found))
-    raise Refused("a statement takes events one at a time")
+        return Refused(*(reason for found in reasons.values() for reason in found))
+    return Refused("a statement takes events one at a time")
+
+
+def in_a_row(sizes: Sequence[int] = (10_000,)) -> Callable[[Example], Sequence[Event]]:
+    """Lanes that take what others derive; a new operator goes on after each batch."""
+
+    def run(example: Example) -> Sequence[Event]:
+        program, items = example.resolved, example.items()
+        plan = lanes_of(program)
+        if plan is None:
+            raise _no_lanes(program)
+        operator = LanesOperator(program, plan, keyed=False)
+        operator.start(example.start * 1000)
+        rest = operator_table(program, [item for item in items if isinstance(item, Event)])
+        chunks: list[RowChunk] = []
+        scale = 1 + rest.num_rows // 50
+        for size in (scale * size for size in cycle(sizes)):
+            if not rest.num_rows:
+                break
+            chunks += operator.take_chunks(rest.slice(0, size))
+            rest, state = rest.slice(size), operator.save()
+            operator = LanesOperator(program, plan, keyed=False)
+            operator.load(state)
+        chunks.append(operator.advance_chunk(instant_of(items[-1])))
+        shapes = [*row_shapes(program).values()]
+        rows = LaneRows(chunks, shapes, program.types, lambda: pa.array([[0]] * len(rows)))
+        return rows
+
+    return run
 
 
 @cache
@@ -252,6 +286,8 @@ ENGINES = {
         Engine("compiled, in batches", by_operator(compiled, (2, 1, 5)), names_statements=False),
         Engine("lanes", by_operator(in_lanes), names_statements=False),
         Engine("lanes, in batches", by_operator(in_lanes, (3, 1, 2)), names_statements=False),
+        Engine("lanes in a row", in_a_row()),
+        Engine("lanes in a row, in batches", in_a_row((3, 1, 2))),
         Engine("automaton", by_records("automaton")),
         Engine("automaton, restarted", with_restarts("automaton")),
         Engine("petri", by_records("petri")),

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from tests.conformance.scenarios import Example
 
-_OPERATORS = ("compiled", "compiled, in batches", "lanes", "lanes, in batches")
+_SIDE_BY_SIDE = ("lanes", "lanes, in batches")
+_IN_A_ROW = ("lanes in a row", "lanes in a row, in batches")
+_OPERATORS = ("compiled", "compiled, in batches", *_SIDE_BY_SIDE, *_IN_A_ROW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +91,9 @@ GAPS = (
         "select * from pattern [every a=A -> timer:interval(a.v sec)];",
     ),
     Gap(
-        ("lanes", "lanes, in batches"),
+        (*_SIDE_BY_SIDE, *_IN_A_ROW),
         "a statement takes events one at a time",
-        "lanes are for chains and windows side by side; everything else runs event by event",
+        "lanes are for filters, chains and windows; everything else runs event by event",
         "select * from pattern [every (a=A or b=B)];",
     ),
     Gap(

@@ -578,7 +578,12 @@ class Statements(Patterns):
 
 
 class PlainStatements(Statements):
-    """Draws what people write most: chains of events, and aggregates over a window."""
+    """Draws what people write most: chains of events, and aggregates over a window.
+
+    In a row they take what others derive, too.
+    """
+
+    in_a_row = False
 
     def chain(self) -> tuple[str, Names]:
         """One event after the other, each perhaps tied to one before."""
@@ -607,8 +612,34 @@ class PlainStatements(Statements):
         bound.tags[tag] = type
         return f"{tag}={type}" + (f"({', '.join(tests)})" if tests else "")
 
+    def single(self, head: str) -> str:
+        """Rows about one event each; perhaps as two statements into one type."""
+        type = self.pick(*self.among)
+        names = names_of("", self.types[type], self.types)
+        number, value = (
+            self.pick(*(names.numbers or NUMBERS)),
+            self.pick(*(names.values or NUMBERS)),
+        )
+        chosen = f"case when {self.truth(names, 0)} then 1 when {number} > 1 then 2{self.pick('', ' else 0')} end"
+        shown = self.pick("'x'", "1", "current_timestamp()", chosen, "null", number)
+        items = f"{shown} as x{self.place}, {value} as y{self.place}"
+        conditions = [self.truth(names, 0)]
+        if "insert" in head and self.happens(2):
+            conditions.append(self.truth(names, 0))
+        texts = (
+            str(Clauses(self.priority() + head, items, f"{type}({condition})", ""))
+            for condition in conditions
+        )
+        return "\n".join(texts)
+
+    def priority(self) -> str:
+        return f"@Priority({self.pick(1, -1)}) " if self.happens(4) else ""
+
     def statement(self, target: str | None) -> str:
         head = f"@Name('Q{self.place}') " if target is None else f"insert into {target} "
+        if self.in_a_row and self.happens(2):
+            return self.single(head)
+        head = (self.priority() if self.in_a_row else "") + head
         if self.pick(True, False):
             pattern, names = self.chain()
             shown = [self.pick(*(names.values or NUMBERS)) for _ in range(self.pick(1, 2))]
@@ -623,10 +654,32 @@ class PlainStatements(Statements):
         number = self.pick(*names.numbers) if names.numbers else "1"
         items = self.pick("count(*)", f"sum({number})", f"avg({number})", f"min({number})")
         key = f", {by} as y{self.place}" if by else ""
-        stream = self.pick("", "irstream ") if window else ""
+        is_told_of_old = window and (not self.in_a_row or self.happens(8))
+        stream = self.pick("", "irstream ") if is_told_of_old else ""
         rest = f" group by {by}" if by else ""
         columns = f"{stream}{items} as x{self.place}{key}"
         return str(Clauses(head, columns, f"{type}{condition}{window}", rest))
+
+
+class StatementsInARow(PlainStatements):
+    in_a_row = True
+
+    def truth(self, names: Names, deep: int = 1) -> str:
+        """Mostly what can be tested for whole batches: an attribute beside a constant."""
+        known = [
+            *(
+                f"{n} {self.pick('>', '<=', '=', '!=')} {self.pick(*NUMBERS)}"
+                for n in names.numbers
+            ),
+            *(f"{n} {self.pick('=', '!=')} {self.pick(*TEXTS)}" for n in names.texts),
+            *names.truths,
+        ]
+        if not known or self.happens(12):
+            return super().truth(names, deep)
+        one = self.pick(*known)
+        if self.happens(5):
+            return f"{one} {self.pick('and', 'or')} {self.pick(*known)}"
+        return f"not ({one})" if self.happens(8) else one
 
 
 # Streams --------------------------------------------------------------------------------------
@@ -694,11 +747,15 @@ CYCLE = "insert into D select k, v + 1L as v from D(v < 3);"  # it ends
 
 
 @st.composite
-def examples(draw: DrawFn, *, plain: bool = False, nested: bool = True) -> Example:
-    """A program and a stream for it; plain ones have statements side by side, which run in lanes.
+def examples(
+    draw: DrawFn, *, plain: bool = False, in_a_row: bool = False, nested: bool = True
+) -> Example:
+    """A program and a stream for it; plain ones have statements side by side, which run in lanes, or
+    `in_a_row`: they take what others derive, too.
 
     Nested are those whose events hold records and arrays. Events of some hold times and decimals.
     """
+    plain = plain or in_a_row
     nested = nested and not plain
     choice = Expressions(draw)
     inputs = INPUTS[: choice.pick(2, 1, 3)]
@@ -716,12 +773,14 @@ def examples(draw: DrawFn, *, plain: bool = False, nested: bool = True) -> Examp
     derived: list[str] = []
     for number in range(1, choice.pick(1, 2, 2, 3, 4) + 1):
         types = _types("\n".join(texts))
-        among = inputs if plain else (*known, *derived * 3)
+        among = inputs if plain and not in_a_row else (*known, *derived * 3)
         target = choice.pick(f"O{number}", f"O{number}", None)
         if has_declared and choice.happens(3):
             target, among = "D", inputs
         is_plain = plain or (target != "D" and choice.happens(5))
         make = PlainStatements if is_plain else Statements
+        if in_a_row:
+            make = StatementsInARow
         texts.append(make(draw, number, types, among).statement(target))
         if target not in (None, "D"):
             derived.append(str(target))

@@ -9,7 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from cepheid.matcher.lanes.operator import lanes_of
+from cepheid.matcher.lanes.plan import lanes_of
 from cepheid.matcher.lanes.token_plan import Tokens
 from tests import effort
 from tests.algebra.generators import forms
@@ -109,7 +109,8 @@ def _token_event(draw: DrawFn, name: str, contexts: tuple[str, ...]) -> str:
 
 
 def is_followed_by_tokens(example: Example) -> bool:
-    return any(isinstance(plan, Tokens) for plan in lanes_of(example.resolved) or ())
+    plan = lanes_of(example.resolved)
+    return plan is not None and any(isinstance(one, Tokens) for one in plan.statements)
 
 
 @st.composite

@@ -56,6 +56,19 @@ def test_statements_side_by_side_give_the_rows_of_the_reference(name: str) -> No
     search()
 
 
+IN_A_ROW = {"local, columns": 150, "lanes in a row": 200, "lanes in a row, in batches": 200}
+
+
+@pytest.mark.parametrize("name", IN_A_ROW)
+def test_statements_in_a_row_give_the_rows_of_the_reference(name: str) -> None:
+    @effort.examples(IN_A_ROW[name])
+    @given(examples(in_a_row=True))
+    def search(example: Example) -> None:
+        agree(ENGINES[name], example)
+
+    search()
+
+
 OCCURRENCES = {
     "reference, restarted": 60,
     "local, records": 60,

@@ -18,6 +18,8 @@ from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.lanes.chain_lane import ChainLane
 from cepheid.matcher.lanes.chain_plan import Chain, chain_of
 from cepheid.matcher.lanes.operator import LanesOperator
+from cepheid.matcher.lanes.plan import LanesPlan, lanes_of
+from cepheid.matcher.lanes.single_plan import Single
 from cepheid.matcher.operator import Operator, open_operator
 from cepheid.matcher.reference import ReferenceOperator
 from cepheid.program.normal import normalize
@@ -73,12 +75,12 @@ def _atoms(draw: DrawFn, place: int) -> str:
     return f"{'abcd'[place]}={draw(st.sampled_from('AAB'))}({', '.join(tests)})"
 
 
-def chained(text: str) -> tuple[ResolvedProgram, tuple[Chain, ...]]:
+def chained(text: str) -> tuple[ResolvedProgram, LanesPlan]:
     program = cep.parse(text, types=TYPES).resolve()
-    chains = [chain_of(s, ColumnLookup(program)) for s in normalize(program).statements]
-    found = tuple(chain for chain in chains if chain is not None)
-    assert len(found) == len(chains)
-    return program, found
+    plan = lanes_of(program)
+    assert plan is not None
+    assert {type(one) for one in plan.statements} <= {Single, Chain}
+    return program, plan
 
 
 @examples(400)
@@ -91,15 +93,15 @@ def test_chains_give_the_rows_of_the_reference(
     texts: list[str], stream: list[Event], cuts: list[int]
 ) -> None:
     note("; ".join(texts))
-    program, chains = chained("; ".join(texts))
+    program, plan = chained("; ".join(texts))
     expected = operator_rows(ReferenceOperator(program), stream, end_of(stream))
-    operator: Operator = LanesOperator(program, chains)
+    operator: Operator = LanesOperator(program, plan)
     operator.start(0)
     given, found = table(program, stream), []
     ends = sorted(min(cut, len(stream)) for cut in cuts)
     for begin, end in itertools.pairwise([0, *ends, len(stream)]):
         found.append(operator.take(given.slice(begin, end - begin)))
-        saved, operator = operator.save(), LanesOperator(program, chains)
+        saved, operator = operator.save(), LanesOperator(program, plan)
         operator.load(saved)
     found.append(operator.advance(end_of(stream)))
     rows = shown_table(found)
@@ -154,20 +156,19 @@ def test_chains_are_found_by_the_one_who_opens() -> None:
 
 
 def test_state_is_small_where_few_runs_wait() -> None:
-    program, chains = chained(PAIRS + "; select id from A(k = 'k1')")
-    operator = LanesOperator(program, chains)
+    program, plan = chained(PAIRS + "; select id from A(k = 'k1')")
+    operator = LanesOperator(program, plan)
     events, sizes = readings(300_000), []
     for begin in (0, 150_000):
         operator.take(events.slice(begin, 150_000))
         sizes.append(len(operator.save()))
     assert max(sizes) < 10_000
-    [lane] = operator._lanes
-    assert isinstance(lane, ChainLane)
+    [lane] = [lane for lane in operator._lanes if isinstance(lane, ChainLane)]
     assert lane._kept.count < 400_000
 
 
 def test_state_of_another_program_is_refused() -> None:
-    program, chains = chained(PAIRS)
+    program, plan = chained(PAIRS)
     other, others = chained(PAIRS.replace("a.id", "a.k"))
     with pytest.raises(cep.RunError, match="bad-state"):
-        LanesOperator(other, others).load(LanesOperator(program, chains).save())
+        LanesOperator(other, others).load(LanesOperator(program, plan).save())

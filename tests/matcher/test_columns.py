@@ -19,7 +19,7 @@ from cepheid.core.types import EventType
 from cepheid.engines.common import intake
 from cepheid.io import to_arrow, write_file
 from cepheid.io.columns import reading as columnar
-from cepheid.io.rows import RowTable
+from cepheid.io.rows import ColumnarRows
 from cepheid.io.source import NOWHERE
 from cepheid.matcher.gaps import left_to_reference
 from cepheid.program.tree import ProgramTree
@@ -61,8 +61,8 @@ def told(result: Result) -> tuple[object, ...]:
 
 
 def compare(columns: Result, records: Result) -> None:
-    assert isinstance(columns.events, RowTable)
-    assert not isinstance(records.events, RowTable)
+    assert isinstance(columns.events, ColumnarRows)
+    assert not isinstance(records.events, ColumnarRows)
     found, expected = columns.to_arrow(), records.to_arrow()
     assert found.schema == expected.schema
     assert repr(found.to_pylist()) == repr(expected.to_pylist())  # NaN is like NaN
@@ -89,7 +89,7 @@ def test_generated_programs_give_the_same_rows(
     # Of events whose key is null, only records can say something.
     columns = cep.run(program, given, start=0, on_error="skip")
     records = cep.run(program, without_columns(given), start=0, on_error="skip")
-    if isinstance(columns.events, RowTable):
+    if isinstance(columns.events, ColumnarRows):
         compare(columns, records)
     else:
         assert told(columns) == told(records)
@@ -109,7 +109,7 @@ def test_golden_scenarios_give_the_same_rows(file: Path) -> None:
         table = golden_table(scenarios.sequences[case.events])
         columns = cep.run(program, table, start=0)
         records = cep.run(program, without_columns(table), start=0)
-        if isinstance(columns.events, RowTable):
+        if isinstance(columns.events, ColumnarRows):
             compare(columns, records)
         else:
             is_left = bool(left_to_reference(program.resolve()))
@@ -266,7 +266,7 @@ def test_errors_are_those_of_records(text: str, source: Any, start: float | None
 @pytest.mark.parametrize("options", [{"engine": "reference"}, {"why": True}, {"timed_out": True}])
 def test_what_only_records_can_do_takes_them(options: dict[str, Any]) -> None:
     result = cep.run(CRASH, {"Ride": RIDES}, **options)
-    assert not isinstance(result.events, RowTable)
+    assert not isinstance(result.events, ColumnarRows)
     assert list(result) == list(cep.run(CRASH, {"Ride": RIDES}))
 
 
@@ -294,11 +294,11 @@ def test_a_type_that_columns_do_not_describe_takes_records(
 ) -> None:
     program = cep.parse("select bike from Ride")
     result = cep.run(program, source(tmp_path))
-    assert not isinstance(result.events, RowTable)
+    assert not isinstance(result.events, ColumnarRows)
     assert len(result) == result.taken
 
 
 def test_small_files_are_read_as_records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = csv_file(tmp_path)
     monkeypatch.setattr(intake, "SMALL", Path(path).stat().st_size + 1)
-    assert not isinstance(cep.run(CRASH, path).events, RowTable)
+    assert not isinstance(cep.run(CRASH, path).events, ColumnarRows)

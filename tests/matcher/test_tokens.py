@@ -11,7 +11,8 @@ import pytest
 
 import cepheid as cep
 from cepheid.matcher.gaps import TokenGap
-from cepheid.matcher.lanes.operator import LanesOperator, lanes_of, uncompiled
+from cepheid.matcher.lanes.operator import LanesOperator
+from cepheid.matcher.lanes.plan import LanePlan, lanes_of, uncompiled
 from cepheid.matcher.lanes.token_lane import TokenLane
 from cepheid.matcher.lanes.token_plan import Tokens
 from cepheid.matcher.operator import open_operator
@@ -65,9 +66,15 @@ NOT_COMPILED = {
 }
 
 
+def in_lanes(program: ResolvedProgram) -> tuple[LanePlan, ...]:
+    plan = lanes_of(program)
+    assert plan is not None
+    return plan.statements
+
+
 @pytest.mark.parametrize("form", COMPILED)
 def test_forms_in_which_an_event_is_used_in_one_way_are_compiled(form: str) -> None:
-    [plan] = lanes_of(program(f"{HEAD} {{ as {form} }}")) or ()
+    [plan] = in_lanes(program(f"{HEAD} {{ as {form} }}"))
     assert isinstance(plan, Tokens)
     assert isinstance(open_operator(program(f"{HEAD} {{ as {form} }}")), LanesOperator)
 
@@ -110,7 +117,7 @@ VALUES = """complexEvent O(id: long, k: long, f: float, b: boolean, s: string, d
 @pytest.mark.parametrize("context", ["chronicle", "immediate", "strict", "chronicle global"])
 def test_values_of_all_types_are_shown_as_the_reference_shows_them(context: str) -> None:
     found = program(VALUES % context)
-    assert [type(plan) for plan in lanes_of(found) or ()] == [Tokens]
+    assert [type(plan) for plan in in_lanes(found)] == [Tokens]
     shown = []
     for operator in (ReferenceOperator(found), open_operator(found)):
         rows = pa.concat_tables([operator.take(readings(400)), operator.advance(1_000_000)])
@@ -123,7 +130,8 @@ TIMELY = "complexEvent O(k: long) { as (A(_, k, _, _, _){2} -> C(_, k, _){40})[w
 
 
 def test_tokens_whose_window_has_ended_are_forgotten() -> None:
-    operator = LanesOperator(program(TIMELY), lanes_of(program(TIMELY)) or ())
+    operator = open_operator(program(TIMELY))
+    assert isinstance(operator, LanesOperator)
     events, sizes = readings(60_000), []
     for begin in (0, 20_000, 40_000):
         operator.take(events.slice(begin, 20_000))
@@ -173,7 +181,7 @@ def test_windows_end_at_the_instant_at_which_those_of_the_reference_do(
     form: str, context: str
 ) -> None:
     found = program(f"{HEAD} {{ as {form} context {context} }}")
-    assert [type(plan) for plan in lanes_of(found) or ()] == [Tokens]
+    assert [type(plan) for plan in in_lanes(found)] == [Tokens]
     given_rows = 0
     for types in itertools.product("AB", repeat=2):
         for steps in itertools.product((1_999_999, 2_000_000, 2_000_001, 1), repeat=2):

@@ -15,7 +15,8 @@ from hypothesis.strategies import DrawFn
 import cepheid as cep
 from cepheid.core.event import Event, Value
 from cepheid.matcher.columns.lookup import ColumnLookup
-from cepheid.matcher.lanes.operator import LanesOperator, lanes_of
+from cepheid.matcher.lanes.operator import LanesOperator
+from cepheid.matcher.lanes.plan import lanes_of
 from cepheid.matcher.lanes.window_plan import window_of
 from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.operator import Operator, open_operator
@@ -94,9 +95,9 @@ def windows(text: str) -> ResolvedProgram:
 
 
 def opened(program: ResolvedProgram) -> Operator:
-    plans = lanes_of(program)
-    assert plans is not None
-    return LanesOperator(program, plans)
+    plan = lanes_of(program)
+    assert plan is not None
+    return LanesOperator(program, plan)
 
 
 @examples(300)
@@ -198,9 +199,10 @@ def test_windows_are_found_by_the_one_who_opens() -> None:
     assert isinstance(open_operator(program, timed_out=True), ReferenceOperator)
 
 
-def test_what_other_statements_take_is_left_to_the_machine() -> None:
-    text = "insert into S select count(*) as n from A#length(2); select n from S"
-    assert lanes_of(windows(text)) is None
+def test_what_other_statements_take_has_no_keys_in_lanes() -> None:
+    program = windows("insert into S select count(*) as n from A#length(2); select n from S")
+    assert isinstance(open_operator(program, keyed=False), LanesOperator)
+    assert isinstance(open_operator(program), MachineOperator)
 
 
 def test_rows_that_have_no_events_let_time_pass() -> None:

@@ -39,7 +39,7 @@ from cepheid.errors import InputError, Span, UsageError, error
 from cepheid.io.encode import MARKS, encode_value, to_cell
 from cepheid.io.jsonl import OnProblem
 from cepheid.io.records import Record, is_true, placed, type_name
-from cepheid.io.rows import RowTable
+from cepheid.io.rows import ColumnarRows
 from cepheid.io.source import NOWHERE, SEQUENCE, TIME, Placement
 
 if TYPE_CHECKING:
@@ -393,7 +393,7 @@ def to_arrow(
     """
     import pyarrow as pa
 
-    if isinstance(events, RowTable):
+    if isinstance(events, ColumnarRows):
         table = _of_rows(events, types, expected)
         if table is not None:
             return table
@@ -412,12 +412,12 @@ def to_arrow(
 
 
 def _of_rows(
-    rows: RowTable, types: Mapping[str, EventType], expected: Iterable[str]
+    rows: ColumnarRows, types: Mapping[str, EventType], expected: Iterable[str]
 ) -> pa.Table | None:
     """The same from columns; None where an attribute is to become text."""
     import pyarrow as pa
 
-    columns: dict[str, Any] = {"@type": rows.table["@type"], "@time": rows.table["@time"]}
+    columns: dict[str, Any] = {"@type": rows.names(), "@time": rows.times()}
     for mark in MARKS:
         marked = rows.marked(mark)
         if marked is not None:
@@ -455,7 +455,7 @@ def attribute_types(
 ) -> dict[str, DataType | None]:
     """The type of every attribute that the events have; None where they have no common one."""
     seen: dict[str, dict[str, Value]] = {name: {} for name in expected}
-    if isinstance(events, RowTable):  # whose types say all
+    if isinstance(events, ColumnarRows):  # whose types say all
         if not events.targets <= seen.keys():
             seen |= {name: {} for name in events.counts() if name not in seen}
     else:

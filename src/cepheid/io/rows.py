@@ -3,6 +3,7 @@ who look at one."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -106,7 +107,55 @@ def _parsed(stored: Any) -> Any:
     return stored
 
 
-class RowTable(Sequence[Event]):
+class ColumnarRows(Sequence[Event]):
+    """Rows in columns, of which events are made as soon as someone looks at one."""
+
+    @overload
+    def __getitem__(self, index: int) -> Event: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Event]: ...
+    def __getitem__(self, index: int | slice) -> Event | list[Event]:
+        return self.events[index]
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.events)
+
+    @property
+    @abstractmethod
+    def events(self) -> list[Event]:
+        """All rows as events."""
+
+    @property
+    @abstractmethod
+    def targets(self) -> set[str]:
+        """The types that rows may have."""
+
+    @abstractmethod
+    def counts(self) -> dict[str, int]:
+        """How many rows each type has, in the order in which types first occur."""
+
+    @abstractmethod
+    def names(self) -> Any:
+        """The types of all rows."""
+
+    @abstractmethod
+    def times(self) -> Any:
+        """The times of all rows."""
+
+    @abstractmethod
+    def member(self, name: str, type: pa.DataType) -> Any:
+        """An attribute of all rows; None where it is not of that Arrow type throughout."""
+
+    @abstractmethod
+    def has_null(self, type: str, name: str) -> bool:
+        """Whether an attribute is null in some event of a type."""
+
+    @abstractmethod
+    def marked(self, mark: str) -> Any:
+        """Which rows have a mark, such as '@old'; None where there is none."""
+
+
+class RowTable(ColumnarRows):
     """Rows in the columns of the matcher's operators, with the statements by rank.
 
     Their keys are not among them: `keys` finds these as a column, when events are made.
@@ -127,28 +176,21 @@ class RowTable(Sequence[Event]):
     def __len__(self) -> int:
         return self.table.num_rows
 
-    @overload
-    def __getitem__(self, index: int) -> Event: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Event]: ...
-    def __getitem__(self, index: int | slice) -> Event | list[Event]:
-        return self._events[index]
-
-    def __iter__(self) -> Iterator[Event]:
-        return iter(self._events)
-
     @property
     def targets(self) -> set[str]:
-        """The types that rows may have."""
         return {shape.target for shape in self._shapes.values()}
 
     def counts(self) -> dict[str, int]:
-        """How many rows each type has, in the order in which types first occur."""
         found: Any = self.table["@type"].value_counts()
         return {entry["values"]: entry["counts"] for entry in found.to_pylist()}
 
+    def names(self) -> Any:
+        return self.table["@type"]
+
+    def times(self) -> Any:
+        return self.table["@time"]
+
     def member(self, name: str, type: pa.DataType) -> Any:
-        """An attribute of all rows; None where it is not of that Arrow type throughout."""
         import pyarrow.compute as pc
 
         owners = {s.target for s in self._shapes.values() if name in s.columns}
@@ -158,7 +200,6 @@ class RowTable(Sequence[Event]):
         return arrays[0] if len(arrays) == 1 else pc.coalesce(*arrays)
 
     def has_null(self, type: str, name: str) -> bool:
-        """Whether an attribute is null in some event of a type."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -168,7 +209,6 @@ class RowTable(Sequence[Event]):
         return bool(pc.struct_field(own[type], name).null_count)
 
     def marked(self, mark: str) -> Any:
-        """Which rows have a mark, such as '@old'; None where there is none."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -181,7 +221,7 @@ class RowTable(Sequence[Event]):
     # -- events --
 
     @cached_property
-    def _events(self) -> list[Event]:
+    def events(self) -> list[Event]:
         names = ("@type", "@time", "@kind")
         heads: list[list[Any]] = [self.table[name].to_pylist() for name in names]
         heads.append(self._keys().to_pylist())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
+from cepheid.core.once import once
 from cepheid.errors import Diagnostic, Span, note
 from cepheid.pattern.tree import At, Interval, IntervalOf, Within, WithinOf, walk
 from cepheid.program.graph import graph_of
@@ -53,6 +54,7 @@ def gaps(program: ResolvedProgram) -> list[Diagnostic]:
     ]
 
 
+@once
 def left_to_reference(program: ResolvedProgram) -> dict[str, list[str]]:
     """Of each statement that the matcher cannot run, what it has that the matcher has not."""
     found: dict[str, list[str]] = {}

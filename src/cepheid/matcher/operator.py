@@ -19,9 +19,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cepheid.core.once import once
 from cepheid.core.time import Instant
 from cepheid.core.types import DataType, lineage
 from cepheid.io.arrow import arrow_type
+from cepheid.io.rows import RowColumns
 from cepheid.matcher.gaps import left_to_reference
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
@@ -78,11 +80,12 @@ def open_operator(
     asked for. `is_fed` says that others derive some of its events, so that these have keys. Where
     it alone takes the whole input, its rows are in order and may do without: not `keyed`.
     """
-    from cepheid.matcher.lanes.operator import LanesOperator, lanes_of
+    from cepheid.matcher.lanes.operator import LanesOperator
+    from cepheid.matcher.lanes.plan import lanes_of
     from cepheid.matcher.machine.operator import MachineOperator
 
     lanes = None if is_fed or timed_out or why else lanes_of(program)
-    if lanes is not None:
+    if lanes is not None and (lanes.has_keys or not keyed):
         return LanesOperator(program, lanes, keyed=keyed)
     is_asked_more = timed_out or why or (is_fed and takes_own_rows(program))
     if is_asked_more or left_to_reference(program):
@@ -128,6 +131,7 @@ def rows_schema(program: ResolvedProgram, *, why: bool = False) -> pa.Schema:
     return pa.schema(fields)
 
 
+@once
 def derived_types(program: ResolvedProgram) -> dict[str, dict[str, DataType]]:
     """The derived types, and the types of their attributes in the order of the select lists."""
     found: dict[str, dict[str, DataType]] = {}
@@ -136,6 +140,19 @@ def derived_types(program: ResolvedProgram) -> dict[str, dict[str, DataType]]:
             type = program.types[statement.target].find(column.name)
             found.setdefault(statement.target, {})[column.name] = type or column.expr.type
     return found
+
+
+@once
+def row_shapes(program: ResolvedProgram) -> dict[int, RowColumns]:
+    """What the rows of each statement hold, by its rank."""
+    return {statement.rank: _shape(statement, program) for statement in program.statements}
+
+
+def _shape(statement: ResolvedStatement, program: ResolvedProgram) -> RowColumns:
+    types = derived_types(program)
+    columns = {column.name: types[statement.target][column.name] for column in statement.columns}
+    marks = ("@old",) if statement.tree.stream == "irstream" else ()
+    return RowColumns(statement.name, statement.target, columns, marks)
 
 
 # Events ---------------------------------------------------------------------------------------
@@ -151,6 +168,7 @@ class Column:
     attribute: str
 
 
+@once
 def columns_of(program: ResolvedProgram) -> tuple[Column, ...]:
     """The attributes that a program looks at.
 

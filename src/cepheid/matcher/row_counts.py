@@ -13,10 +13,10 @@ import numpy as np
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
-from cepheid.matcher.columns.batches import Batch
 from cepheid.matcher.columns.interning import Words
 from cepheid.matcher.gaps import left_to_reference
-from cepheid.matcher.lanes.operator import LanePlan, LanesOperator, lanes_of
+from cepheid.matcher.lanes.operator import Found, LanesOperator
+from cepheid.matcher.lanes.plan import LanesPlan, lanes_of
 from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.reference import ReferenceOperator
 from cepheid.matcher.vm.memory.access import rows_of, with_room
@@ -83,8 +83,8 @@ class _Compiled(MachineOperator):
 
 
 class _Lanes(LanesOperator):
-    def __init__(self, program: ResolvedProgram, plans: Sequence[LanePlan]) -> None:
-        super().__init__(program, plans, keyed=False)
+    def __init__(self, program: ResolvedProgram, plan: LanesPlan) -> None:
+        super().__init__(program, plan, keyed=False)
         self._fresh = self._pack()
         self._places = {statement.name: n for n, statement in enumerate(program.statements)}
         self._counts = np.zeros(len(program.statements), dtype=np.int64)
@@ -97,11 +97,10 @@ class _Lanes(LanesOperator):
         self.advance(end)
         return self._counts.copy()
 
-    def _take_rows(self, batch: Batch | None) -> pa.Table:
-        for lane in self._lanes:
-            for rows in lane.take_rows(batch):
-                self._counts[self._places[rows.statement.name]] += len(rows)
-        return self._rows.nothing
+    def _table(self, found: Sequence[Found]) -> pa.Table:
+        for each in found:
+            self._counts[self._places[each.rows.statement.name]] += len(each.rows)
+        return self._tables.nothing
 
 
 class _Interpreted(ReferenceOperator):

@@ -164,7 +164,7 @@ class ResolvedClass:
         return self.query.reads if self.query is not None else ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ResolvedProgram:
     """Everything the engines need to know; it can run if no problem is an error."""
 

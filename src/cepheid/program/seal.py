@@ -15,6 +15,7 @@ from hashlib import sha256
 from zlib import crc32
 
 from cepheid import __version__
+from cepheid.core.once import once
 from cepheid.core.types import EventType
 from cepheid.errors import Diagnostic, RunError, error
 from cepheid.program.allowances import without_allowances
@@ -86,6 +87,8 @@ def bad_state(fact: str) -> Diagnostic:
     return error("bad-state", fact, hint=hint)
 
 
+@once
+@once
 def program_digest(program: ResolvedProgram) -> str:
     """A short text that no other program has."""
     return _digest(_identity(program))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +95,10 @@ class Program:
 
     def resolve(self) -> ResolvedProgram:
         """The program with its names and types resolved, and what is wrong with it."""
+        return self._resolved
+
+    @cached_property
+    def _resolved(self) -> ResolvedProgram:
         return pipeline.resolve(self.tree, self.types)
 
     def check(self, *, without: Collection[str] = ()) -> list[Diagnostic]:

@@ -14,14 +14,22 @@ from cepheid.matcher.compiling.listing import Code, ListedNode, ListedStatement,
 from cepheid.matcher.compiling.machine_program import MachineProgram
 from cepheid.matcher.gaps import NotCompiled, left_to_reference
 from cepheid.matcher.lanes.chain_plan import Chain
-from cepheid.matcher.lanes.operator import LanePlan, lanes_of, uncompiled
+from cepheid.matcher.lanes.machine_plan import OnMachine
+from cepheid.matcher.lanes.plan import LanePlan, lanes_of, uncompiled
+from cepheid.matcher.lanes.single_plan import Single
 from cepheid.matcher.lanes.token_plan import Tokens
 from cepheid.matcher.lanes.window_plan import Window
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import Program
 from cepheid.verbs.pipeline import lower
 
-_KINDS: dict[type[LanePlan], str] = {Chain: "chain", Tokens: "token automaton", Window: "window"}
+_KINDS: dict[type[LanePlan], str] = {
+    Single: "filter",
+    Chain: "chain",
+    Tokens: "token automaton",
+    Window: "window",
+    OnMachine: "statement of the machine",
+}
 
 
 def text(program: Program) -> Iterator[RenderableType]:
@@ -66,8 +74,9 @@ def machine_program(program: ResolvedProgram) -> MachineProgram | None:
 
 def _lanes(program: ResolvedProgram) -> dict[str, str]:
     """As what each statement takes whole batches; nothing if one of them cannot."""
-    plans = lanes_of(program) if _can_run(program) else None
-    return {plan.statement.name: _KINDS[type(plan)] for plan in plans or ()}
+    plan = lanes_of(program) if _can_run(program) else None
+    found = plan.statements if plan is not None else ()
+    return {one.statement.name: _KINDS[type(one)] for one in found}
 
 
 def _uncompiled(program: ResolvedProgram) -> dict[str, NotCompiled]:

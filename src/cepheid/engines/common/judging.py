@@ -15,7 +15,7 @@ from cepheid.core.values import shown
 from cepheid.engines.common.notes import emit
 from cepheid.errors import Diagnostic, Span, UsageError, error, nearest, note, suggest, warning
 from cepheid.io.records import EXTRA
-from cepheid.io.rows import RowTable
+from cepheid.io.rows import ColumnarRows
 from cepheid.io.source import meant
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.statements import span_of_type
@@ -196,7 +196,7 @@ def null_derived_key(type: str, name: str, use: Use) -> Diagnostic:
 
 
 def _is_null_in(rows: Sequence[Event], type: str, name: str) -> bool:
-    if isinstance(rows, RowTable):
+    if isinstance(rows, ColumnarRows):
         return rows.has_null(type, name)
     return any(
         r.values_[name] is None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -36,23 +36,26 @@ from cepheid.io.columns.reading import (
     pieces_of,
     read_piece,
 )
-from cepheid.io.rows import RowColumns, RowTable
+from cepheid.io.rows import ColumnarRows, RowTable
 from cepheid.io.source import SEQUENCE
 from cepheid.io.sources import Table
 from cepheid.matcher.columns.texts import encoded
 from cepheid.matcher.gaps import left_to_reference
-from cepheid.matcher.lanes.operator import lanes_of
+from cepheid.matcher.lanes.lane_rows import LaneRows, RowChunk
+from cepheid.matcher.lanes.operator import LanesOperator
+from cepheid.matcher.lanes.plan import lanes_of
 from cepheid.matcher.operator import (
     Column,
-    Operator,
     columns_of,
     derived_types,
     open_operator,
+    row_shapes,
     rows_schema,
     takes_own_rows,
 )
-from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+from cepheid.program.resolved import ResolvedProgram
 
+T_co = TypeVar("T_co", covariant=True)
 _CHUNK = 1 << 17  # events between two reports of progress
 _Read: TypeAlias = Callable[[], Iterator[pa.RecordBatch]]
 
@@ -74,11 +77,14 @@ def _can_run(program: ResolvedProgram) -> bool:
     """Whether columns are all that a program needs: for its input, its statements and its rows."""
     is_wrong = any(problem.severity is Severity.ERROR for problem in program.problems)
     has_open_types = any(type.is_open for type in program.types.values())
-    if is_wrong or has_open_types or (left_to_reference(program) and lanes_of(program) is None):
+    if is_wrong or has_open_types:
         return False
-    targets = [statement.target for statement in program.statements]
-    if len(set(targets)) < len(targets) and takes_own_rows(program):
-        return False  # the keys of such rows do not say which statement they come from
+    if lanes_of(program) is None:
+        targets = [statement.target for statement in program.statements]
+        if len(set(targets)) < len(targets) and takes_own_rows(program):
+            return False  # the keys of such rows do not say which statement they come from
+        if left_to_reference(program):
+            return False
     held = (t for attributes in derived_types(program).values() for t in attributes.values())
     return all(is_stored(type, program.types) for type in held)
 
@@ -228,32 +234,39 @@ def _out_of_order(instants: Words) -> int:
 
 def run_columns(
     intake: ColumnIntake, start: Instant | None = None, progress: Progress = no_progress
-) -> RowTable:
+) -> ColumnarRows:
     """The rows of a program over all its input, as records through a runner give them."""
     program = intake.program
-    rows = _rows(intake, start, progress, keyed=False)
-    shapes = {s.rank: _shape(s, program) for s in program.statements}
-    return RowTable(rows, shapes, program.types, keys=partial(_keys, intake, start))
+    operator = open_operator(program, keyed=False)
+    shapes, keys = row_shapes(program), partial(_keys, intake, start)
+    if isinstance(operator, LanesOperator):
+        chunks = _drive(_Lanes(operator), intake, start, progress)
+        found = [chunk for some in chunks for chunk in some]
+        return LaneRows(found, [*shapes.values()], program.types, keys)
+    rows = _table(program, _drive(operator, intake, start, progress))
+    return RowTable(rows, shapes, program.types, keys)
 
 
 def _keys(intake: ColumnIntake, start: Instant | None) -> Array:
     """The keys of all rows. Finding them takes as long as the rows, and who looks at events needs them."""
-    return _rows(intake, start, no_progress, keyed=True)["@key"]
+    operator = open_operator(intake.program)
+    return _table(intake.program, _drive(operator, intake, start, no_progress))["@key"]
 
 
-def _rows(
-    intake: ColumnIntake, start: Instant | None, progress: Progress, *, keyed: bool
-) -> pa.Table:
-    operator = open_operator(intake.program, keyed=keyed)
-    tables = _drive(operator, intake, start, progress)
-    return pa.concat_tables([rows_schema(intake.program).empty_table(), *tables])
+def _table(program: ResolvedProgram, tables: Iterable[pa.Table]) -> pa.Table:
+    return pa.concat_tables([rows_schema(program).empty_table(), *tables])
 
 
-def _shape(statement: ResolvedStatement, program: ResolvedProgram) -> RowColumns:
-    types = derived_types(program)
-    columns = {column.name: types[statement.target][column.name] for column in statement.columns}
-    marks = ("@old",) if statement.tree.stream == "irstream" else ()
-    return RowColumns(statement.name, statement.target, columns, marks)
+class _Lanes:
+    """Lanes that are driven like any operator, and give their rows as they have them."""
+
+    def __init__(self, operator: LanesOperator) -> None:
+        self.start = operator.start
+        self.take = operator.take_chunks
+        self._operator = operator
+
+    def advance(self, instant: Instant) -> list[RowChunk]:
+        return [self._operator.advance_chunk(instant)]
 
 
 def counted(intake: ColumnIntake, start: Instant | None = None) -> Runner:
@@ -268,9 +281,17 @@ def counted(intake: ColumnIntake, start: Instant | None = None) -> Runner:
     return matcher
 
 
+class _Driven(Protocol[T_co]):
+    """What takes batches and time, and gives rows in some form."""
+
+    def start(self, instant: Instant) -> None: ...
+    def take(self, events: pa.Table) -> T_co: ...
+    def advance(self, instant: Instant) -> T_co: ...
+
+
 def _drive(
-    operator: Operator, intake: ColumnIntake, start: Instant | None, progress: Progress
-) -> Iterator[pa.Table]:
+    operator: _Driven[T_co], intake: ColumnIntake, start: Instant | None, progress: Progress
+) -> Iterator[T_co]:
     first = starts_at(intake.first, start)
     if first is None:
         return

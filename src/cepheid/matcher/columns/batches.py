@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,10 @@ class Batch:
         """For each event the word of its type; 0 if that has none."""
         return words_of_types(self._types, words, 0)
 
+    def has_any(self, types: Collection[str]) -> bool:
+        """Whether it may hold events of some types."""
+        return not set(self._types.dictionary.to_pylist()).isdisjoint(types)
+
     @cached_property
     def sequences(self) -> Words:
         return integers(self._events["@sequence"])
@@ -52,17 +56,35 @@ class Batch:
         return found
 
     def _read(self, column: Column, pool: Pool) -> Values:
-        if column.name not in self._events.column_names:
-            expect_none(column, self._types)
+        array = self._array(column)
+        if array is None:
             return Values(np.zeros(len(self), dtype=np.int64), np.ones(len(self), dtype=bool))
-        array = self._inputs.exact(in_one_piece(self._events[column.name]), column)
-        nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
-        if column.data_type == STRING:
-            return Values(pool.intern_array(array), nulls)
-        if is_counted(column.data_type):
-            return Values(counts_in(array, column.data_type), nulls)
-        filled = array if nulls is None else array.fill_null(array.type.to_pandas_dtype()(0))
-        return Values(filled.to_numpy(zero_copy_only=False), nulls)
+        return values_in(self._inputs.exact(array, column), column.data_type, pool)
+
+    def array(self, column: Column, pool: Pool) -> Array:
+        """The same as it came; null where no event has one."""
+        import pyarrow as pa
+
+        del pool
+        array = self._array(column)
+        return pa.nulls(len(self)) if array is None else array
+
+    def _array(self, column: Column) -> Array | None:
+        if column.name in self._events.column_names:
+            return in_one_piece(self._events[column.name])
+        expect_none(column, self._types)
+        return None
+
+
+def values_in(array: Array, type: DataType, pool: Pool) -> Values:
+    """The values of an array of scalars, which has Arrow's type for them."""
+    nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+    if type == STRING:
+        return Values(pool.intern_array(array), nulls)
+    if is_counted(type):
+        return Values(counts_in(array, type), nulls)
+    filled = array if nulls is None else array.fill_null(array.type.to_pandas_dtype()(0))
+    return Values(filled.to_numpy(zero_copy_only=False), nulls)
 
 
 def expect_none(column: Column, types: Array) -> None:
@@ -76,6 +98,9 @@ def as_arrow(values: Values, type: DataType, pool: Pool) -> Array:
     """Values of a scalar type as a column of the result."""
     import pyarrow as pa
 
+    if values.nulls is not None and values.nulls.all():
+        stored: Any = arrow_type(type, {})
+        return pa.nulls(len(values.words), stored)
     if type == STRING:
         return pool.texts(values.words, values.nulls)
     if is_counted(type):

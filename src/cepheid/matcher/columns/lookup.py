@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cepheid.core.once import once
 from cepheid.core.types import DataType, lineage
 from cepheid.matcher.operator import Column, columns_of, derived_types
 from cepheid.program.resolved import ResolvedProgram
 
 
 class ColumnLookup:
-    """Found out once for all statements of a program."""
+    """What is known of the columns of a program; `lookup_of` finds it out once."""
 
     def __init__(self, program: ResolvedProgram) -> None:
         self.derived: Mapping[str, Mapping[str, DataType]] = derived_types(program)
@@ -35,3 +36,8 @@ class ColumnLookup:
     def _found(self, event_type: str, attribute: str) -> list[Column]:
         columns = self._columns.get(attribute, ())
         return [c for c in columns if any(event_type in self._lineages[n] for n in c.types)]
+
+
+@once
+def lookup_of(program: ResolvedProgram) -> ColumnLookup:
+    return ColumnLookup(program)

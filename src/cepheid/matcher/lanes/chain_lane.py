@@ -9,7 +9,7 @@ import numpy as np
 
 from cepheid.core.time import Instant
 from cepheid.core.types import STRING
-from cepheid.matcher.columns.batches import Batch, as_arrow, equal_lists
+from cepheid.matcher.columns.batches import equal_lists
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.columns.typed_columns import Array
@@ -17,7 +17,9 @@ from cepheid.matcher.lanes.chain_plan import Attribute, Chain
 from cepheid.matcher.lanes.chain_state import ChainState
 from cepheid.matcher.lanes.eligibility import Sieve, take_out
 from cepheid.matcher.lanes.event_history import EventHistory
-from cepheid.matcher.lanes.predicates import Bits, Values
+from cepheid.matcher.lanes.expressions import computed_columns
+from cepheid.matcher.lanes.predicates import Bits, Known, Values
+from cepheid.matcher.lanes.rows import Events, Rows, numbers_of
 from cepheid.matcher.operator import Column
 from cepheid.matcher.vm.lanes import chain_runs as vm
 from cepheid.matcher.vm.memory.layout import NONE
@@ -53,24 +55,24 @@ class ChainLane:
         for runs in self._runs:
             runs.pass_time(instant)
 
-    def take(self, batch: Batch, pool: Pool) -> None:
+    def take(self, batch: Events, pool: Pool) -> None:
         base = self._kept.count
         self._keep(batch, pool)
         for view, runs in zip(self._views, self._runs, strict=True):
             masks = view.masks(batch, pool)
             runs.follow(masks, batch.instants, view.keys(batch, pool), base)
 
-    def _keep(self, batch: Batch, pool: Pool) -> None:
+    def _keep(self, batch: Events, pool: Pool) -> None:
         columns = {name: batch.values(column, pool) for name, column in self._needed.items()}
         if _TIME in self._kept.names:
             columns[_TIME] = Values(batch.instants, None)
             columns[_SEQUENCE] = Values(batch.sequences, None)
         self._kept.add(columns, len(batch))
 
-    def take_rows(self, batch: Batch | None) -> list[_Rows]:
+    def take_rows(self, batch: Events | None, pool: Pool) -> list[Rows]:
         matches = [runs.take_matches() for runs in self._runs]
         return [
-            _Rows(view, mine, batch, self._kept)
+            _Matches(view, mine, batch, self._kept).rows(pool)
             for view, mine in zip(self._views, matches, strict=True)
             if len(mine)
         ]
@@ -165,7 +167,7 @@ class _View:
         sources = (*chain.links, *chain.noise)
         self._sieve = Sieve([(link.event_type, link.tests) for link in sources], places)
         self.shown: dict[Attribute, Column] = {
-            attribute: self._column(attribute, places) for _, _, attribute in chain.columns
+            attribute: self._column(attribute, places) for attribute in chain.shown.values()
         }
         self._own = {
             number: places.column(link.event_type, link.own)
@@ -189,7 +191,7 @@ class _View:
         event_type = self.chain.links[attribute.link].event_type
         return places.column(event_type, attribute.name)
 
-    def masks(self, batch: Batch, pool: Pool) -> Words:
+    def masks(self, batch: Events, pool: Pool) -> Words:
         """For each event, a bit for each link whose event it may be."""
         masks = self._sieve.masks(batch, pool)
         for number, column in self._own.items():
@@ -205,7 +207,7 @@ class _View:
         found = [columns.get(n) for columns in (self._own, self._given) for n in links]
         return np.array([NONE if c is None else names.index(c.name) for c in found], np.int64)
 
-    def keys(self, batch: Batch, pool: Pool) -> tuple[Words, Words, Words]:
+    def keys(self, batch: Events, pool: Pool) -> tuple[Words, Words, Words]:
         """What `vm.follow` takes: the places of keys, their values, and for each event a bit for
         each link to which it gives null."""
         found = [batch.values(column, pool) for column in self._keys]
@@ -218,57 +220,47 @@ class _View:
         return self._key_places, words, lost
 
 
-class _Rows:
-    """The rows that the matches of one chain give."""
+class _Matches:
+    """The matches of one chain, which are its rows."""
 
     def __init__(
-        self, view: _View, matches: Words, batch: Batch | None, kept: EventHistory
+        self, view: _View, matches: Words, batch: Events | None, kept: EventHistory
     ) -> None:
-        self.statement = view.chain.statement
         self._view, self._matches, self._kept = view, matches, kept
         self._batch = batch
         self._is_timed = view.chain.ending == "absence"
         links = len(view.chain.links)
         if self._is_timed:
-            self.instants, self._armed = matches[:, links], matches[:, links + 1]
+            self._instants, self._armed = matches[:, links].copy(), matches[:, links + 1].copy()
+            self._places = np.full(len(matches), NONE)
         else:
             assert batch is not None
-            self._places = matches[:, links]
-            self.instants = batch.instants[self._places]
+            self._places = matches[:, links].copy()
+            self._instants = batch.instants[self._places]
 
-    def __len__(self) -> int:
-        return len(self._matches)
+    def rows(self, pool: Pool) -> Rows:
+        statement = self._view.chain.statement
+        values = computed_columns(statement, self._values, pool, self._instants)
+        return Rows(statement, self._instants, self._places, values, self._keys)
 
-    @property
-    def phases(self) -> Words:
-        return np.full(len(self), not self._is_timed, dtype=np.int64)
+    def _values(self, known: Known) -> Values:
+        attribute = self._view.chain.shown[known]
+        column = self._view.shown[attribute].name
+        return self._kept.of(column, self._matches[:, attribute.link])
 
-    @property
-    def sequences(self) -> Words:
-        if self._is_timed:
-            return np.zeros(len(self), dtype=np.int64)
-        assert self._batch is not None
-        found: Words = self._batch.sequences[self._places]
-        return found
-
-    def members(self, pool: Pool) -> list[Array]:
-        return [
-            as_arrow(self._kept.of(self._view.shown[a].name, self._matches[:, a.link]), type, pool)
-            for _, type, a in self._view.chain.columns
-        ]
-
-    def keys(self) -> Array:
-        return equal_lists(self._timed_key() if self._is_timed else self._event_key(), len(self))
+    def _keys(self) -> Array:
+        return equal_lists(
+            self._timed_key() if self._is_timed else self._event_key(), len(self._matches)
+        )
 
     def _event_key(self) -> tuple[Words | int, ...]:
-        rows = np.arange(len(self))
-        is_first = np.append(True, self._places[1:] != self._places[:-1])
-        numbers = rows - np.maximum.accumulate(np.where(is_first, rows, 0)) + 1
-        return self.instants, 1, self.sequences, 1, self.statement.rank, numbers
+        assert self._batch is not None
+        sequences, rank = self._batch.sequences[self._places], self._view.chain.statement.rank
+        return self._instants, 1, sequences, 1, rank, numbers_of(self._places)
 
     def _timed_key(self) -> tuple[Words | int, ...]:
-        rank = self.statement.rank
+        rank = self._view.chain.statement.rank
         origins = self._matches[:, len(self._view.chain.links) - 2]
         armed = (self._kept.of(_TIME, origins).words, 1, self._kept.of(_SEQUENCE, origins).words, 0)
-        timer = (self.instants, 0, 0, 1, rank, int(TimerStage.PATTERN))
+        timer = (self._instants, 0, 0, 1, rank, int(TimerStage.PATTERN))
         return (*timer, *armed, self._armed, rank, 1)

@@ -1,4 +1,4 @@
-"""Chains: patterns in which one event follows another, and statements over single events.
+"""Chains: patterns in which one event follows another.
 
 Most patterns that people write are chains: `every a=A(...) -> b=B(k = a.k) -> ...`, perhaps with a
 time limit on the last event, or with its absence instead of it. What each event satisfies on its
@@ -16,14 +16,15 @@ from cepheid.core.types import INT, LONG, DataType
 from cepheid.expr import tree as expr_tree
 from cepheid.expr.tree import Expr, conjuncts
 from cepheid.matcher.columns.lookup import ColumnLookup
-from cepheid.matcher.lanes.eligibility import is_key, is_shown, names_in, tells_at_once
-from cepheid.matcher.lanes.predicates import can_test
+from cepheid.matcher.lanes.eligibility import is_key, is_row_at_once, names_in
+from cepheid.matcher.lanes.expressions import columns_computed
+from cepheid.matcher.lanes.predicates import Known, can_test
 from cepheid.pattern.algebra import Follows, Occurrence, Taken, common_parameters
 from cepheid.pattern.policy import Policy
 from cepheid.program.normal import NormalStatement
 from cepheid.program.normal.nodes import Awaited, Equality, Every, Line, Node, Wait
 from cepheid.program.normal.nodes import Sequence as SequenceNode
-from cepheid.program.resolved import ResolvedStatement, Shape
+from cepheid.program.resolved import ResolvedStatement
 
 Ending: TypeAlias = Literal["event", "absence"]
 _MOST_LINKS = 32
@@ -58,7 +59,7 @@ class Chain:
 
     statement: ResolvedStatement
     links: tuple[Link, ...]
-    columns: tuple[tuple[str, DataType, Attribute], ...]
+    shown: Mapping[Known, Attribute]  # what the select list looks at
     repeats_whole: bool = False
     period: int | None = None
     ending: Ending = "event"
@@ -82,32 +83,26 @@ def _asked(chain: Chain) -> Iterator[tuple[str, str]]:
         if link.other is not None:
             yield chain.links[link.other.link].event_type, link.other.name
         yield from ((link.event_type, name) for name in names_in(link.tests))
-    for _, _, attribute in chain.columns:
+    for attribute in chain.shown.values():
         yield chain.links[attribute.link].event_type, attribute.name
 
 
 def _chain(normal: NormalStatement, places: ColumnLookup) -> Chain | None:
     statement = normal.resolved
-    if not is_plain(statement):
+    if not is_row_at_once(statement):
         return None
     if isinstance(statement.pattern, Occurrence):
         return _occurrence(statement, statement.pattern, places)
     shape = _shape(normal.source)
-    if shape is None or len(shape.events) > _MOST_LINKS:
+    if shape is None or not 1 < len(shape.events) <= _MOST_LINKS:
         return None
     links = _links(shape.events)
     if links is None:
         return None
-    columns = _columns(statement, shape, places)
-    if columns is None:
+    shown = _shown(statement, shape, places)
+    if shown is None:
         return None
-    return Chain(statement, links, columns, shape.repeats_whole, shape.period, shape.ending)
-
-
-def is_plain(statement: ResolvedStatement) -> bool:
-    """Whether each match is a row, at once."""
-    is_row = statement.shape is Shape.ROW and not statement.group_by
-    return is_row and statement.tree.window is None and tells_at_once(statement)
+    return Chain(statement, links, shown, shape.repeats_whole, shape.period, shape.ending)
 
 
 # Complex events.
@@ -130,11 +125,11 @@ def _occurrence(
         return None
     links = tuple(map(_linked, calls, repeat(key)))
     noise = tuple(replace(_linked(other, key), other=None) for other in _others(pattern, calls))
-    columns = _parameters(statement, calls, places)
-    if columns is None or not _has_one_key((*links, *noise), key, places):
+    shown = _parameters(statement, calls, places)
+    if shown is None or not _has_one_key((*links, *noise), key, places):
         return None
     first = replace(links[0], other=None)
-    return Chain(statement, (first, *links[1:]), columns, context=statement.policy, noise=noise)
+    return Chain(statement, (first, *links[1:]), shown, context=statement.policy, noise=noise)
 
 
 def _others(pattern: Occurrence, calls: Sequence[Taken]) -> Iterator[Taken]:
@@ -163,24 +158,21 @@ def _has_one_key(links: Sequence[Link], key: tuple[str, ...], places: ColumnLook
 
 def _parameters(
     statement: ResolvedStatement, calls: Sequence[Taken], known: ColumnLookup
-) -> tuple[tuple[str, DataType, Attribute], ...] | None:
-    types = known.derived.get(statement.target)
+) -> Mapping[Known, Attribute] | None:
     places = {
         name: Attribute(link, attribute)
         for link, call in reversed([*enumerate(calls)])
         for name, attribute in call.parameters
     }
-    if types is None or [column.name for column in statement.columns] != list(types):
+
+    def is_known(one: Known) -> bool:
+        return isinstance(one, expr_tree.Column) and one.tag in places and not one.path
+
+    found = columns_computed(statement, known, is_known)
+    if found is None:
         return None
-    found = []
-    for column in statement.columns:
-        expr = column.expr
-        if not isinstance(expr, expr_tree.Column) or expr.tag not in places:
-            return None
-        if expr.path or expr.type != types[column.name] or not is_shown(expr.type):
-            return None
-        found.append((column.name, expr.type, places[expr.tag]))
-    return tuple(found)
+    columns = (one for one in found if isinstance(one, expr_tree.Column))
+    return {one: places[str(one.tag)] for one in columns}
 
 
 # The shape of a pattern.
@@ -196,8 +188,6 @@ class _Shape:
 
 def _shape(source: Node) -> _Shape | None:
     match source:
-        case Every(Wait(Awaited() as event, None)):
-            return _Shape((event,))
         case Every(Line(waits)):
             events = _only_events(waits)
             return _Shape(events, repeats_whole=True) if events else None
@@ -280,25 +270,17 @@ def _compare(one: DataType, other: DataType) -> bool:
 # What a row has.
 
 
-def _columns(
+def _shown(
     statement: ResolvedStatement, shape: _Shape, known: ColumnLookup
-) -> tuple[tuple[str, DataType, Attribute], ...] | None:
+) -> Mapping[Known, Attribute] | None:
     shown = shape.events[:-1] if shape.ending == "absence" else shape.events
     places: dict[str | None, int] = {event.tag: place for place, event in enumerate(shown)}
-    if statement.pattern is None:
-        places = {None: 0}
-    types = known.derived.get(statement.target)
-    if types is None:  # rows without attributes, which have no column
+
+    def is_known(one: Known) -> bool:
+        return isinstance(one, expr_tree.Column) and one.is_attribute and one.tag in places
+
+    found = columns_computed(statement, known, is_known)
+    if found is None:
         return None
-    found = []
-    for column in statement.columns:
-        expr = column.expr
-        if not isinstance(expr, expr_tree.Column) or not expr.is_attribute:
-            return None
-        if expr.tag not in places or expr.type != types[column.name]:
-            return None
-        if not is_shown(expr.type):
-            return None
-        found.append((column.name, expr.type, Attribute(places[expr.tag], expr.path[0].name)))
-    names = [name for name, _, _ in found]
-    return tuple(found) if names == list(types) else None
+    columns = (one for one in found if isinstance(one, expr_tree.Column))
+    return {one: Attribute(places[one.tag], one.path[0].name) for one in columns}

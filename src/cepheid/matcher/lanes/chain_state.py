@@ -71,9 +71,7 @@ class ChainState:
     ) -> None:
         """Takes a batch of events, of which the first has the number `base`."""
         self._head[vm.ChainHead.CURSOR], self._head[vm.ChainHead.BASE] = 0, base
-        if len(self.chain.links) == 1:
-            self._match_alone(np.flatnonzero(masks), base)
-        elif (context := self.chain.context) is not None:
+        if (context := self.chain.context) is not None:
             values = keys[1]
             self._until_done(
                 lambda: vm.follow_context(
@@ -96,11 +94,6 @@ class ChainState:
                     self._head, self._runs, self._table, self._found, masks, instants, *keys
                 )
             )
-
-    def _match_alone(self, places: Words, base: int) -> None:
-        """Each event is a match."""
-        self._found = np.column_stack([places + base, places, np.zeros_like(places)]).ravel()
-        self._head[[vm.ChainHead.FOUND, vm.ChainHead.MOST_FOUND]] = len(places)
 
     def pass_time(self, instant: int) -> None:
         self._until_done(lambda: vm.pass_time(self._head, self._runs, self._found, instant))

@@ -9,11 +9,11 @@ import numpy as np
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType, is_counted
 from cepheid.expr import tree as expr_tree
 from cepheid.expr.tree import Expr, walk
-from cepheid.matcher.columns.batches import Batch
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import ColumnLookup
-from cepheid.matcher.lanes.predicates import Bits, Values, truth_of
-from cepheid.program.resolved import ResolvedStatement
+from cepheid.matcher.lanes.predicates import Bits, Known, Values, truth_of
+from cepheid.matcher.lanes.rows import Events
+from cepheid.program.resolved import ResolvedStatement, Shape
 
 _KEYS = (INT, LONG, STRING, BOOLEAN)
 
@@ -38,6 +38,12 @@ def tells_at_once(statement: ResolvedStatement) -> bool:
     )
 
 
+def is_row_at_once(statement: ResolvedStatement) -> bool:
+    """Whether each match is a row, at once."""
+    is_row = statement.shape is Shape.ROW and not statement.group_by
+    return is_row and statement.tree.window is None and tells_at_once(statement)
+
+
 def names_in(tests: Sequence[Expr]) -> list[str]:
     """The attributes that conditions on one event look at."""
     nodes = (node for test in tests for node in walk(test))
@@ -59,7 +65,7 @@ class Sieve:
             for name in names_in(tests)
         }
 
-    def masks(self, batch: Batch, pool: Pool) -> Words:
+    def masks(self, batch: Events, pool: Pool) -> Words:
         """For each event, a bit for each source that it belongs to."""
         masks = batch.by_type(self._bits)
         for number, tests in enumerate(self._tests):
@@ -67,8 +73,9 @@ class Sieve:
                 take_out(masks, number, ~self._truth(condition, number, batch, pool))
         return masks
 
-    def _truth(self, condition: Expr, source: int, batch: Batch, pool: Pool) -> Bits:
-        def values_of(column: expr_tree.Column) -> Values:
+    def _truth(self, condition: Expr, source: int, batch: Events, pool: Pool) -> Bits:
+        def values_of(column: Known) -> Values:
+            assert isinstance(column, expr_tree.Column)
             return batch.values(self._tested[source, column.path[0].name], pool)
 
         return truth_of(condition, values_of, pool.intern).true

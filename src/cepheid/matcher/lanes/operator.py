@@ -1,7 +1,8 @@
-"""Statements that take whole batches, side by side, as an operator.
+"""Statements that take whole batches, as an operator.
 
-Each statement has a lane, in which its rows are found for all events of a batch; then the rows of
-all lanes are put in their order. That can be done where no statement takes what another derives.
+Each statement has a lane, in which its rows are found for all events of a batch. Lanes come in the order
+of their dependencies: what a statement derives is joined with whatever else others take, in the order
+that the reference semantics defines, and so are the rows of all of them in the end.
 """
 
 from __future__ import annotations
@@ -10,31 +11,41 @@ import json
 import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from cepheid.core.time import Instant
-from cepheid.core.types import lineage
 from cepheid.errors import LateEvent
-from cepheid.matcher.columns.batches import Batch, Repeated, check_order
+from cepheid.matcher.columns.batches import Batch, check_order
 from cepheid.matcher.columns.interning import Pool, Words
-from cepheid.matcher.columns.lookup import ColumnLookup
-from cepheid.matcher.columns.typed_columns import Array, TypedColumns
-from cepheid.matcher.gaps import COMPLEX_EVENT, NotCompiled, left_to_reference
+from cepheid.matcher.columns.lookup import lookup_of
+from cepheid.matcher.columns.typed_columns import TypedColumns
 from cepheid.matcher.lanes.chain_lane import ChainLane
-from cepheid.matcher.lanes.chain_plan import Chain, chain_of
+from cepheid.matcher.lanes.chain_plan import Chain
+from cepheid.matcher.lanes.joined_batch import DerivedPart, InputPart, JoinedBatch, Part
+from cepheid.matcher.lanes.lane_rows import RowBlock, RowChunk
+from cepheid.matcher.lanes.machine_lane import MachineLane
+from cepheid.matcher.lanes.machine_plan import OnMachine
+from cepheid.matcher.lanes.order import InputOrder, Order, arranged
+from cepheid.matcher.lanes.plan import LanePlan, LanesPlan
+from cepheid.matcher.lanes.row_tables import RowTables
+from cepheid.matcher.lanes.rows import Events, Rows
+from cepheid.matcher.lanes.runaway import Derivations
+from cepheid.matcher.lanes.single_lane import SingleLane
+from cepheid.matcher.lanes.single_plan import Single
 from cepheid.matcher.lanes.token_lane import TokenLane
-from cepheid.matcher.lanes.token_plan import Tokens, tokens_of
+from cepheid.matcher.lanes.token_plan import Tokens
 from cepheid.matcher.lanes.window_lane import WindowLane
-from cepheid.matcher.lanes.window_plan import Window, window_of
+from cepheid.matcher.lanes.window_plan import Window
 from cepheid.matcher.machine.saved_state import format_of
-from cepheid.matcher.operator import Operator, derived_types, rows_schema
+from cepheid.matcher.operator import Operator, row_shapes
 from cepheid.matcher.vm.lanes import chain_runs as chain
 from cepheid.matcher.vm.lanes import token_runs as token
 from cepheid.matcher.vm.lanes import window_rows as span
-from cepheid.pattern.algebra import Occurrence
-from cepheid.program.normal import NormalStatement, normalize
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.seal import Seal
 from cepheid.semantics.machine import late_event
@@ -43,80 +54,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CHUNK = 1 << 17  # events that are looked at together
+_FEWER = 1 << 14  # the same where statements derive many rows from each
 _SPARE = 1 << 19  # events that may be held beside what is needed
-LanePlan: TypeAlias = Chain | Tokens | Window
-
-
-def lanes_of(program: ResolvedProgram) -> tuple[LanePlan, ...] | None:
-    """The statements as what can take whole batches; None if one of them cannot.
-
-    What the machine leaves to the reference semantics is left by lanes, too, but for complex events.
-    """
-    left = left_to_reference(program)
-    taken = {name for statement in program.statements for name in statement.inputs}
-    places = ColumnLookup(program)
-    found: list[LanePlan] = []
-    for statement in normalize(program).statements:
-        try:
-            plan = _lane_of(statement, places, program)
-        except NotCompiled:
-            return None
-        if plan is None or taken & lineage(statement.resolved.target, program.types):
-            return None
-        is_complex = isinstance(statement.resolved.pattern, Occurrence)
-        if left.get(statement.resolved.name, []) != [COMPLEX_EVENT] * is_complex:
-            return None
-        found.append(plan)
-    return tuple(found)
-
-
-def uncompiled(program: ResolvedProgram) -> dict[str, NotCompiled]:
-    """Of each complex event that cannot take whole batches, why not."""
-    found: dict[str, NotCompiled] = {}
-    places = ColumnLookup(program)
-    for statement in normalize(program).statements:
-        try:
-            _lane_of(statement, places, program)
-        except NotCompiled as reason:
-            found[statement.resolved.name] = reason
-    return found
-
-
-def _lane_of(
-    statement: NormalStatement, places: ColumnLookup, program: ResolvedProgram
-) -> LanePlan | None:
-    """How a statement takes whole batches, if it can; NotCompiled if it is a complex event that cannot."""
-    found = chain_of(statement, places) or window_of(statement, places)
-    if found is None and isinstance(statement.resolved.pattern, Occurrence):
-        return tokens_of(statement.resolved, places, program.types)
-    return found
-
-
-class Rows(Protocol):
-    """Rows of one statement, in their order."""
-
-    statement: ResolvedStatement
-    instants: Words
-
-    def __len__(self) -> int: ...
-
-    @property
-    def phases(self) -> Words:
-        """0 where a timer brought the row, 1 where an event did."""
-        ...
-
-    @property
-    def sequences(self) -> Words:
-        """Those of these events."""
-        ...
-
-    def keys(self) -> Array:
-        """Their keys, in the form that the reference semantics defines."""
-        ...
-
-    def members(self, pool: Pool) -> list[Array]:
-        """The columns of the select list."""
-        ...
+_NOTHING = np.zeros(0, dtype=np.int64)
 
 
 class Lane(Protocol):
@@ -124,7 +64,7 @@ class Lane(Protocol):
 
     def start(self, instant: Instant) -> None: ...
 
-    def take(self, batch: Batch, pool: Pool) -> None:
+    def take(self, batch: Events, pool: Pool) -> None:
         """Takes events, whose time passes; strings are numbers of the pool."""
         ...
 
@@ -132,7 +72,7 @@ class Lane(Protocol):
 
     def next_due(self) -> Instant | None: ...
 
-    def take_rows(self, batch: Batch | None) -> Sequence[Rows]:
+    def take_rows(self, batch: Events | None, pool: Pool) -> Sequence[Rows]:
         """What events of the batch and time have brought since the last call."""
         ...
 
@@ -152,20 +92,32 @@ class Lane(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """A lane, and the types whose events it takes where others derive some of them."""
+
+    lane: Lane
+    kinds: frozenset[str] = frozenset()
+
+
 class LanesOperator(Operator):
     """Runs programs all of whose statements take whole batches."""
 
-    def __init__(
-        self, program: ResolvedProgram, plans: Sequence[LanePlan], *, keyed: bool = True
-    ) -> None:
+    def __init__(self, program: ResolvedProgram, plan: LanesPlan, *, keyed: bool = True) -> None:
         self.program = program
+        self._plan = plan
         self._inputs = TypedColumns(program)
-        self._lanes = _lanes(plans, ColumnLookup(program))
+        self._stages = _stages(program, plan)
+        self._lanes = [stage.lane for stage in self._stages]
         self._pool = Pool()
         self._clock: Instant | None = None
         self._taken = 0  # events since everything was last restored
-        self._rows = _RowMaker(program, keyed=keyed)
-        self._seal = Seal("lanes, form 4", format_of(chain, token, span), program)
+        self._tables = RowTables(program, keyed=keyed)
+        self._shapes = row_shapes(program)
+        self._single_timers = frozenset(
+            one.statement.rank for one in plan.statements if isinstance(one, Chain | OnMachine)
+        )
+        self._seal = Seal("lanes, form 5", format_of(chain, token, span), program)
 
     # -- time --
 
@@ -183,14 +135,19 @@ class LanesOperator(Operator):
         return min(due, default=None)
 
     def advance(self, instant: Instant) -> pa.Table:
+        return self._table(self._advanced(instant))
+
+    def advance_chunk(self, instant: Instant) -> RowChunk:
+        """The same as columns of each statement."""
+        return self._chunk(self._advanced(instant))
+
+    def _advanced(self, instant: Instant) -> list[Found]:
         if self._clock is None:
             self.start(instant)
         elif instant < self._clock:
             raise LateEvent(late_event(instant, self._clock))
         self._clock = instant
-        for lane in self._lanes:
-            lane.pass_time(instant)
-        return self._take_rows(None)
+        return self._found(None, instant)
 
     # -- events --
 
@@ -199,24 +156,46 @@ class LanesOperator(Operator):
 
         if isinstance(events, pa.RecordBatch):
             events = pa.Table.from_batches([events])
-        chunks = (events.slice(begin, CHUNK) for begin in range(0, events.num_rows, CHUNK))
-        rows = [self._take_chunk(chunk) for chunk in chunks]
-        return pa.concat_tables([self._rows.nothing, *rows])
+        rows = [self._table(found) for found in self._taken_from(events)]
+        return pa.concat_tables([self._tables.nothing, *rows])
 
-    def _take_chunk(self, events: pa.Table) -> pa.Table:
-        batch = Batch(events, self._inputs)
-        if self._clock is None:
-            self.start(int(batch.instants[0]))
-        assert self._clock is not None
-        check_order(batch.instants, self._clock)
-        for lane in self._lanes:
-            lane.take(batch, self._pool)
-        self._clock = int(batch.instants[-1])
-        rows = self._take_rows(batch)
-        self._taken += len(batch)
-        if self._taken > sum(lane.needed for lane in self._lanes) + _SPARE:
-            self._tidy()
-        return rows
+    def take_chunks(self, events: pa.Table) -> list[RowChunk]:
+        """The same as columns of each statement."""
+        return [self._chunk(found) for found in self._taken_from(events)]
+
+    def _taken_from(self, events: pa.Table) -> Iterator[list[Found]]:
+        size = _FEWER if self._plan.forwarded else CHUNK
+        for begin in range(0, events.num_rows, size):
+            batch = Batch(events.slice(begin, size), self._inputs)
+            if self._clock is None:
+                self.start(int(batch.instants[0]))
+            assert self._clock is not None
+            check_order(batch.instants, self._clock)
+            self._clock = int(batch.instants[-1])
+            yield self._found(batch, self._clock)
+            self._taken += len(batch)
+            if self._taken > sum(lane.needed for lane in self._lanes) + _SPARE:
+                self._tidy()
+
+    def _found(self, batch: Batch | None, until: Instant) -> list[Found]:
+        """All rows of a batch, or of time that passes, statement by statement."""
+        instants = _NOTHING if batch is None else batch.instants
+        joining = _Joining(batch, InputOrder(instants, self._plan.levels))
+        derivations = Derivations(len(instants), self._single_timers)
+        found: list[Found] = []
+        for stage in self._stages:
+            events = joining.events(stage.kinds) if stage.kinds else batch
+            if events is not None and len(events):
+                stage.lane.take(events, self._pool)
+            if events is not batch or batch is None:
+                stage.lane.pass_time(until)
+            for rows in stage.lane.take_rows(events, self._pool):
+                each = Found(rows, events, joining.input)
+                found.append(each)
+                if rows.statement.target in self._plan.forwarded:
+                    derivations.add(rows.statement, each.order)
+                    joining.add(each)
+        return found
 
     def _tidy(self) -> None:
         """Forgets what is needed no more, strings among it."""
@@ -226,9 +205,25 @@ class LanesOperator(Operator):
         self._pool = pool
         self._taken = 0
 
-    def _take_rows(self, batch: Batch | None) -> pa.Table:
-        found = [rows for lane in self._lanes for rows in lane.take_rows(batch)]
-        return self._rows.table(found, self._pool)
+    def _table(self, found: Sequence[Found]) -> pa.Table:
+        return self._tables.table([each.rows for each in found], order_of(found), self._pool)
+
+    def _chunk(self, found: Sequence[Found]) -> RowChunk:
+        order = order_of(found)
+        begins = np.cumsum([0, *(len(each.rows) for each in found)])
+        places = np.empty(begins[-1], dtype=np.int64)
+        if order is not None:
+            places[order] = np.arange(len(order))
+        blocks = (
+            RowBlock(
+                self._shapes[each.rows.statement.rank],
+                None if order is None else places[begin:end],
+                each.rows.instants,
+                each.rows.values,
+            )
+            for each, (begin, end) in zip(found, pairwise(begins.tolist()), strict=True)
+        )
+        return RowChunk(int(begins[-1]), tuple(blocks), self._pool)
 
     # -- state --
 
@@ -277,100 +272,91 @@ def _from_bytes(saved: bytes) -> dict[str, Words]:
     return arrays
 
 
-def _lanes(plans: Sequence[LanePlan], places: ColumnLookup) -> list[Lane]:
-    chains = [plan for plan in plans if isinstance(plan, Chain)]
-    lanes: list[Lane] = [
-        WindowLane(plan, places) if isinstance(plan, Window) else TokenLane(plan, places)
-        for plan in plans
-        if not isinstance(plan, Chain)
+class Found:
+    """Rows of a statement, with their order as soon as someone asks for it."""
+
+    def __init__(self, rows: Rows, events: Events | None, input: InputOrder) -> None:
+        self.rows = rows
+        self._events = events
+        self._input = input
+
+    @cached_property
+    def order(self) -> Order:
+        parents = self._events.order if isinstance(self._events, JoinedBatch) else None
+        return self._input.of_rows(self.rows, parents)
+
+
+def order_of(found: Sequence[Found]) -> Words | None:
+    """The places of the rows of all statements in their order; None where they lie in it."""
+    if len(found) < 2:
+        return None
+    return arranged(np.concatenate([each.order.words for each in found], axis=1))
+
+
+class _Joining:
+    """What statements have derived from a batch so far, joined for those that take it."""
+
+    def __init__(self, batch: Batch | None, input: InputOrder) -> None:
+        self.input = input
+        self._batch = batch
+        self._derived: dict[str, list[DerivedPart]] = {}
+        self._joined: dict[frozenset[str], JoinedBatch | None] = {}
+
+    def add(self, found: Found) -> None:
+        self._derived.setdefault(found.rows.statement.target, []).append(
+            DerivedPart(found.rows, found.order)
+        )
+
+    def events(self, kinds: frozenset[str]) -> JoinedBatch | None:
+        """All events of some types; those that take the same ones share their columns."""
+        if kinds not in self._joined:
+            parts: list[Part] = [part for kind in kinds for part in self._derived.get(kind, ())]
+            if self._batch is not None and self._batch.has_any(kinds):
+                places = np.flatnonzero(self._batch.by_type(dict.fromkeys(kinds, 1)))
+                parts.append(InputPart(self._batch, places, self.input.of(places)))
+            self._joined[kinds] = JoinedBatch(parts) if parts else None
+        return self._joined[kinds]
+
+
+def _stages(program: ResolvedProgram, plan: LanesPlan) -> list[_Stage]:
+    """The lanes, each after those that derive what it takes. Statements over the same events share one
+    where they are of a kind that can."""
+    taken = [_taken(program, plan, one) for one in plan.statements]
+    found: dict[tuple[frozenset[str], type, int | None], list[LanePlan]] = {}
+    for number, (one, kinds) in enumerate(zip(plan.statements, taken, strict=True)):
+        is_shared = isinstance(one, Single | Chain | OnMachine)
+        found.setdefault((kinds, type(one), None if is_shared else number), []).append(one)
+    return [
+        _Stage(lane, kinds)
+        for (kinds, *_), plans in found.items()
+        for lane in _lanes(program, plans)
     ]
-    return [*lanes, ChainLane(chains, places)] if chains else lanes
 
 
-class _RowMaker:
-    """Makes tables of rows."""
-
-    def __init__(self, program: ResolvedProgram, *, keyed: bool) -> None:
-        self._schema = rows_schema(program)
-        self._derived = tuple(derived_types(program))
-        self.nothing = self._schema.empty_table()
-        self._repeated = Repeated()
-        self._keyed = keyed
-
-    def table(self, found: Sequence[Rows], pool: Pool) -> pa.Table:
-        """The rows of all statements, in their order."""
-        import pyarrow as pa
-
-        if not found:
-            return self.nothing
-        order = None if len(found) == 1 else _order(found)
-        instants = _arranged(np.concatenate([rows.instants for rows in found]), order)
-        columns = [
-            self._names(found, order),
-            pa.array(instants).cast(pa.timestamp("us", "UTC")),
-            self._repeated.text("match", len(instants)),
-            self._keys(found, order),
-            *self._structs(found, order, pool),
-        ]
-        return pa.Table.from_arrays(columns, schema=self._schema)
-
-    def _names(self, found: Sequence[Rows], order: Words | None) -> Array:
-        import pyarrow as pa
-
-        names = [self._repeated.text(rows.statement.target, len(rows)) for rows in found]
-        joined: Array = names[0] if len(names) == 1 else pa.concat_arrays(names)
-        return joined if order is None else joined.take(pa.array(order))
-
-    def _keys(self, found: Sequence[Rows], order: Words | None) -> Array:
-        import pyarrow as pa
-
-        count = sum(map(len, found))
-        if not self._keyed:
-            return self._repeated.no_keys(count)
-        lists = [rows.keys() for rows in found]
-        joined: Array = lists[0] if len(lists) == 1 else pa.concat_arrays(lists)
-        return joined if order is None else joined.take(pa.array(order))
-
-    def _structs(self, found: Sequence[Rows], order: Words | None, pool: Pool) -> Iterator[Array]:
-        """One column per derived type, null in rows of other types."""
-        import pyarrow as pa
-
-        begins = np.cumsum([0, *map(len, found)])
-        for name in self._derived:
-            type = self._schema.field(name).type
-            mine = [n for n, rows in enumerate(found) if rows.statement.target == name]
-            packed = [self._struct(found[n], type, pool) for n in mine]
-            if order is None and mine:
-                yield packed[0]
-                continue
-            places = np.full(begins[-1], -1, dtype=np.int64)
-            done = 0
-            for number in mine:
-                count = len(found[number])
-                places[begins[number] : begins[number + 1]] = np.arange(done, done + count)
-                done += count
-            places = _arranged(places, order)
-            joined = pa.concat_arrays(packed) if packed else pa.array([], type)
-            yield joined.take(pa.array(places, mask=places < 0))
-
-    def _struct(self, rows: Rows, type: pa.StructType, pool: Pool) -> Array:
-        import pyarrow as pa
-
-        members = rows.members(pool)
-        if not members:
-            return pa.array([{}] * len(rows), type)
-        return pa.StructArray.from_arrays(members, fields=list(type))
+def _taken(program: ResolvedProgram, plan: LanesPlan, one: LanePlan) -> frozenset[str]:
+    """The types whose events a statement takes; none where all of them come from outside."""
+    arriving = frozenset(one.statement.arriving(program.types))
+    return arriving if arriving & plan.forwarded else frozenset()
 
 
-def _order(found: Sequence[Rows]) -> Words:
-    """The places of all rows in their order; those of one statement are in order."""
-    ranks = np.concatenate([np.full(len(rows), rows.statement.rank) for rows in found])
-    sequences = np.concatenate([rows.sequences for rows in found])
-    phases = np.concatenate([rows.phases for rows in found])
-    instants = np.concatenate([rows.instants for rows in found])
-    order: Words = np.lexsort((ranks, sequences, phases, instants))
-    return order
-
-
-def _arranged(words: Words, order: Words | None) -> Words:
-    return words if order is None else words[order]
+def _lanes(program: ResolvedProgram, plans: Sequence[LanePlan]) -> Iterator[Lane]:
+    places = lookup_of(program)
+    match plans[0]:
+        case Single():
+            yield SingleLane([one for one in plans if isinstance(one, Single)], places)
+        case Chain():
+            yield ChainLane([one for one in plans if isinstance(one, Chain)], places)
+        case Tokens() as one:
+            yield TokenLane(one, places)
+        case Window() as one:
+            yield WindowLane(one, places)
+        case OnMachine():
+            together: list[dict[str, ResolvedStatement]] = []  # of different targets
+            for statement in (one.statement for one in plans):
+                apart = (some for some in together if statement.target not in some)
+                mine = next(apart, None)
+                if mine is None:
+                    together.append(mine := {})
+                mine[statement.target] = statement
+            for some in together:
+                yield MachineLane(program, [*some.values()])

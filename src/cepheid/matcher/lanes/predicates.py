@@ -1,7 +1,8 @@
-"""Conditions on single events, tested for a whole batch at once.
+"""Conditions on single events or results, tested for a whole batch at once.
 
 Only what NumPy computes exactly as expressions are defined can be tested: comparisons of an
-attribute with a constant, and what `and`, `or` and `not` make of them, with three truth values.
+attribute or an aggregate with a constant, and what `and`, `or` and `not` make of them, with three
+truth values.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from cepheid.core.types import (
     DecimalType,
 )
 from cepheid.expr.compare import MIRRORED, OPERATORS
-from cepheid.expr.tree import And, Binary, Column, Expr, Literal, Not, Or
+from cepheid.expr.tree import Aggregate, And, Binary, Column, Expr, Literal, Not, Or
 from cepheid.matcher.columns.interning import count_of
 
 Bits: TypeAlias = NDArray[np.bool_]
@@ -41,6 +42,10 @@ class Values(NamedTuple):
 
     words: NDArray[Any]
     nulls: Bits | None
+
+    def of(self, places: NDArray[np.int64]) -> Values:
+        """Those at some places."""
+        return Values(self.words[places], None if self.nulls is None else self.nulls[places])
 
 
 class Truth(NamedTuple):
@@ -54,19 +59,27 @@ class Truth(NamedTuple):
         return ~self.true if self.unknown is None else ~(self.true | self.unknown)
 
 
-ValuesOf: TypeAlias = Callable[[Column], Values]
+Known: TypeAlias = Column | Aggregate  # what has a value for each event, or for each result
+ValuesOf: TypeAlias = Callable[[Known], Values]
 NumberOf: TypeAlias = Callable[[str], int]
+IsKnown: TypeAlias = Callable[[Known], bool]
 
 
-def can_test(expr: Expr) -> bool:
+def is_own(known: Known) -> bool:
+    """Whether it is an attribute of the event at hand."""
+    return isinstance(known, Column) and known.tag is None and known.is_attribute
+
+
+def can_test(expr: Expr, is_known: IsKnown = is_own) -> bool:
     match expr:
         case And(operands) | Or(operands):
-            return all(map(can_test, operands))
+            return all(can_test(operand, is_known) for operand in operands)
         case Not(operand):
-            return can_test(operand)
+            return can_test(operand, is_known)
         case Binary():
-            return _sides(expr) is not None
-    return isinstance(expr, Column) and _is_own(expr) and expr.type == BOOLEAN
+            sides = _sides(expr)
+            return sides is not None and is_known(sides[0])
+    return isinstance(expr, Known) and is_known(expr) and expr.type == BOOLEAN
 
 
 def truth_of(expr: Expr, values_of: ValuesOf, number_of: NumberOf) -> Truth:
@@ -82,13 +95,18 @@ def truth_of(expr: Expr, values_of: ValuesOf, number_of: NumberOf) -> Truth:
         case Binary():
             sides = _sides(expr)
             assert sides is not None
-            column, compare, constant = sides
-            values = values_of(column)
+            known, compare, constant = sides
+            values = values_of(known)
             word = number_of(constant) if isinstance(constant, str) else constant
-            return _known(compare(values.words, word), values.nulls)
-    assert isinstance(expr, Column)
+            return _known(compare(_exact(values.words), word), values.nulls)
+    assert isinstance(expr, Known)
     values = values_of(expr)
     return _known(values.words.astype(bool), values.nulls)
+
+
+def _exact(words: NDArray[Any]) -> NDArray[Any]:
+    """NumPy would make a float of a constant that is compared with floats."""
+    return words.astype(np.float64) if words.dtype == np.float32 else words
 
 
 def _known(true: Bits, nulls: Bits | None) -> Truth:
@@ -109,23 +127,23 @@ def _either(one: Truth, other: Truth) -> Truth:
     return Truth(true, ~(true | (one.false & other.false)))
 
 
-def _sides(expr: Binary) -> tuple[Column, Callable[[Any, Any], Any], Any] | None:
-    """An attribute, how it is compared, and with which constant."""
+def _sides(expr: Binary) -> tuple[Known, Callable[[Any, Any], Any], Any] | None:
+    """What has a value, how it is compared, and with which constant."""
     match expr:
-        case Binary(operator_, Column() as column, Literal(value)):
+        case Binary(operator_, (Column() | Aggregate()) as known, Literal(value)):
             sign: str = operator_
-        case Binary(operator_, Literal(value), Column() as column):
+        case Binary(operator_, Literal(value), (Column() | Aggregate()) as known):
             sign = MIRRORED.get(operator_, operator_)
         case _:
             return None
-    if sign not in OPERATORS or not _is_own(column):
+    if sign not in OPERATORS:
         return None
     if isinstance(value, date | Decimal):
-        count = _count(value, column.type)
-        return None if count is None else (column, OPERATORS[sign], count)
-    if not _is_comparable(column.type, value, is_equality=sign in ("=", "!=")):
+        count = _count(value, known.type)
+        return None if count is None else (known, OPERATORS[sign], count)
+    if not _is_comparable(known.type, value, is_equality=sign in ("=", "!=")):
         return None
-    return column, OPERATORS[sign], value
+    return known, OPERATORS[sign], value
 
 
 def _count(value: date | Decimal, type: DataType) -> int | None:
@@ -147,8 +165,3 @@ def _is_comparable(
     if type in (INT, LONG):
         return isinstance(value, int) and abs(value) < 1 << 63
     return type in (FLOAT, DOUBLE) and (isinstance(value, float) or abs(value) < _EXACT)
-
-
-def _is_own(column: Column) -> bool:
-    """Whether it is an attribute of the event at hand."""
-    return column.tag is None and column.is_attribute

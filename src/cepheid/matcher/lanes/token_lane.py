@@ -9,17 +9,17 @@ import numpy as np
 from cepheid.core.time import Instant
 from cepheid.core.types import DOUBLE, FLOAT, STRING, DataType, is_counted
 from cepheid.io.arrow import arrow_type
-from cepheid.matcher.columns.batches import Batch, as_arrow, equal_lists
+from cepheid.matcher.columns.batches import equal_lists
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.columns.typed_columns import Array
 from cepheid.matcher.lanes.eligibility import Sieve
 from cepheid.matcher.lanes.predicates import Values
+from cepheid.matcher.lanes.rows import Events, Rows
 from cepheid.matcher.lanes.token_plan import Tokens
 from cepheid.matcher.lanes.token_state import TokenState
 from cepheid.matcher.operator import Column
 from cepheid.matcher.vm.lanes import token_runs as vm
-from cepheid.program.resolved import ResolvedStatement
 
 
 class TokenLane:
@@ -46,17 +46,17 @@ class TokenLane:
         if due is not None and due <= instant:
             self._tokens.pass_time(instant)
 
-    def take(self, batch: Batch, pool: Pool) -> None:
+    def take(self, batch: Events, pool: Pool) -> None:
         values, nulls = self._view.values(batch, pool)
         self._tokens.follow(self._view.types(batch, pool), batch.instants, values, nulls)
         self._clock = int(batch.instants[-1])
 
-    def take_rows(self, batch: Batch | None) -> list[_Rows]:
+    def take_rows(self, batch: Events | None, pool: Pool) -> list[Rows]:
         matches = self._tokens.take_matches()
         if not len(matches):
             return []
         assert batch is not None
-        return [_Rows(self._plan, matches, batch)]
+        return [_rows(self._plan, matches, batch)]
 
     # -- state --
 
@@ -109,12 +109,12 @@ class _View:
         }
         self.text_slots = [slot for slot, name in enumerate(plan.slots) if name in of_texts]
 
-    def types(self, batch: Batch, pool: Pool) -> Words:
+    def types(self, batch: Events, pool: Pool) -> Words:
         """For each event one more than the number of its type; 0 where it does not exist."""
         bits = self._sieve.masks(batch, pool)
         return np.frexp(bits.astype(np.float64))[1].astype(np.int64)
 
-    def values(self, batch: Batch, pool: Pool) -> tuple[Words, Words]:
+    def values(self, batch: Events, pool: Pool) -> tuple[Words, Words]:
         """The words of all columns, one after the other, the key behind them; and for each event a bit
         for each that is null."""
         found = [batch.values(column, pool) for column in self._columns.values()]
@@ -127,7 +127,7 @@ class _View:
         words = [np.empty(0, np.int64), *(_words(values) for values in found)]
         return np.concatenate(words), nulls
 
-    def _key_values(self, batch: Batch, pool: Pool) -> Values:
+    def _key_values(self, batch: Events, pool: Pool) -> Values:
         """The keys of all events; one of several parts is a text."""
         parts = [self._key_part(columns, batch, pool) for columns in self._keys]
         if len(parts) == 1:
@@ -147,7 +147,7 @@ class _View:
         found[~nulls] = numbers[places.ravel()]
         return Values(found, nulls)
 
-    def _key_part(self, columns: Sequence[Column], batch: Batch, pool: Pool) -> Values:
+    def _key_part(self, columns: Sequence[Column], batch: Events, pool: Pool) -> Values:
         """A part of the keys, which may be in a column for each type."""
         if len({column.name for column in columns}) == 1:
             return batch.values(columns[0], pool)
@@ -168,39 +168,26 @@ def _words(values: Values) -> Words:
     return values.words.astype(np.int64)
 
 
-class _Rows:
+def _rows(plan: Tokens, matches: Words, batch: Events) -> Rows:
     """The rows that matches give."""
+    places = matches[:, vm.MatchRow.PLACE].copy()
+    instants = batch.instants[places]
+    values = tuple(_shown(matches, type, slot) for _, type, slot in plan.columns)
 
-    def __init__(self, plan: Tokens, matches: Words, batch: Batch) -> None:
-        self.statement: ResolvedStatement = plan.statement
-        self._plan, self._matches = plan, matches
-        places = matches[:, vm.MatchRow.PLACE]
-        self.instants = batch.instants[places]
-        self.sequences = batch.sequences[places]
+    def keys() -> Array:
+        sequences = batch.sequences[places]
+        return equal_lists((instants, 1, sequences, 1, plan.statement.rank, 1), len(places))
 
-    def __len__(self) -> int:
-        return len(self._matches)
+    return Rows(plan.statement, instants, places, values, keys)
 
-    @property
-    def phases(self) -> Words:
-        return np.ones(len(self), dtype=np.int64)
 
-    def members(self, pool: Pool) -> list[Array]:
-        return [self._member(type, slot, pool) for _, type, slot in self._plan.columns]
-
-    def _member(self, type: DataType, slot: int | None, pool: Pool) -> Array:
-        import pyarrow as pa
-
-        if slot is None:
-            return pa.array([None] * len(self), arrow_type(type, {}))
-        words = np.ascontiguousarray(self._matches[:, vm.MatchRow.REST + slot])
-        nulls = ((self._matches[:, vm.MatchRow.NULLS] >> slot) & 1).astype(bool)
-        if type in (FLOAT, DOUBLE):
-            words = words.view(np.float64)
-        if type != STRING and not is_counted(type):
-            words = np.where(nulls, 0, words).astype(arrow_type(type, {}).to_pandas_dtype())
-        return as_arrow(Values(words, nulls if nulls.any() else None), type, pool)
-
-    def keys(self) -> Array:
-        rank = self.statement.rank
-        return equal_lists((self.instants, 1, self.sequences, 1, rank, 1), len(self))
+def _shown(matches: Words, type: DataType, slot: int | None) -> Values:
+    if slot is None:
+        return Values(np.zeros(len(matches), dtype=np.int64), np.ones(len(matches), dtype=bool))
+    words = np.ascontiguousarray(matches[:, vm.MatchRow.REST + slot])
+    nulls = ((matches[:, vm.MatchRow.NULLS] >> slot) & 1).astype(bool)
+    if type in (FLOAT, DOUBLE):
+        words = words.view(np.float64)
+    if type != STRING and not is_counted(type):
+        words = np.where(nulls, 0, words).astype(arrow_type(type, {}).to_pandas_dtype())
+    return Values(words, nulls if nulls.any() else None)

@@ -15,8 +15,7 @@ from cepheid.expr import tree as expr_tree
 from cepheid.expr.tree import Expr, conjuncts
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.gaps import NotCompiled, TokenGap
-from cepheid.matcher.lanes.chain_plan import is_plain
-from cepheid.matcher.lanes.eligibility import is_key, is_shown, names_in
+from cepheid.matcher.lanes.eligibility import is_key, is_row_at_once, is_shown, names_in
 from cepheid.matcher.lanes.predicates import can_test
 from cepheid.matcher.lanes.subsets import TokenState, Ways, deterministic
 from cepheid.pattern.algebra import Occurrence, Taken, common_parameters, walk_taken
@@ -65,7 +64,7 @@ def tokens_of(
     """A complex event as tokens; NotCompiled if it cannot be."""
     pattern = statement.pattern
     assert isinstance(pattern, Occurrence)
-    if not is_plain(statement):
+    if not is_row_at_once(statement):
         raise NotCompiled(TokenGap.ROWS)
     key = () if statement.policy.is_global else common_parameters(pattern.form)
     alphabet = _alphabet(pattern, key, places)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cepheid.core.time import Instant
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, STRING, DataType
 from cepheid.expr.tree import Aggregate
-from cepheid.matcher.columns.batches import Batch, as_arrow
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.columns.typed_columns import Array
 from cepheid.matcher.compiling.window_lowering import SHAPES, aggregate_words, describe_window
 from cepheid.matcher.lanes.eligibility import Sieve
-from cepheid.matcher.lanes.predicates import Values
-from cepheid.matcher.lanes.window_plan import Shown, Window, argument_of
+from cepheid.matcher.lanes.expressions import computed_columns
+from cepheid.matcher.lanes.predicates import Known, Values
+from cepheid.matcher.lanes.rows import Events, Rows
+from cepheid.matcher.lanes.window_plan import Window, argument_of
 from cepheid.matcher.vm.lanes import window_rows as vm
 from cepheid.matcher.vm.memory.layout import NONE
 from cepheid.matcher.vm.memory.tables import (
@@ -52,6 +54,7 @@ class WindowLane:
             if words[AggregateRow.KIND] in (AggregateKind.LEAST, AggregateKind.GREATEST)
         ]
         self._start: Instant = 0
+        self._taken = _Taken(0, np.zeros(0, dtype=np.int64))
         self.needed = 0  # rows and groups when last restored
         self._rows = np.empty((_FEW, self._head[vm.WindowHead.WIDTH]), dtype=np.int64)
         self._groups = self._fresh_groups(_FEW)
@@ -82,15 +85,16 @@ class WindowLane:
     def pass_time(self, instant: Instant) -> None:
         self._follow(instant)
 
-    def take(self, batch: Batch, pool: Pool) -> None:
-        places = np.flatnonzero(self._sieve.masks(batch, pool) != 0)
+    def take(self, batch: Events, pool: Pool) -> None:
+        places = np.flatnonzero(self._sieve.masks(batch, pool))
         self._make_room(len(places))
+        self._taken = _Taken(int(self._head[vm.WindowHead.END]), places)
         values, nulls = self._words_of(batch, pool)
         rows = self._rows.reshape(-1)
         vm.add_rows(self._head, rows, places, batch.instants, batch.sequences, values, nulls)
         self._follow(int(batch.instants[-1]))
 
-    def _words_of(self, batch: Batch, pool: Pool) -> tuple[Words, Words]:
+    def _words_of(self, batch: Events, pool: Pool) -> tuple[Words, Words]:
         """The attributes of all events, a row for each, and for each event bits of those that are null."""
         words = np.empty((len(self._columns), len(batch)), dtype=np.int64)
         nulls = np.empty(0, dtype=np.int64)
@@ -121,11 +125,17 @@ class WindowLane:
         ) != vm.WindowStatus.DONE:
             more[status]()
 
-    def take_rows(self, batch: Batch | None) -> list[_Results]:
+    def take_rows(self, batch: Events | None, pool: Pool) -> list[Rows]:
         del batch
         found = self._found[:, : int(self._head[vm.WindowHead.FOUND])]
         self._head[vm.WindowHead.FOUND] = 0
-        return [_Results(self, found)] if found.size else []
+        return [self._rows_of(found, pool)] if found.size else []
+
+    def _rows_of(self, found: Words, pool: Pool) -> Rows:
+        statement, instants = self.window.statement, found[vm.StreamResult.INSTANT].copy()
+        values = computed_columns(statement, partial(self._values, found), pool, instants)
+        places = self._taken.places_of(found[vm.StreamResult.CAUSE])
+        return Rows(statement, instants, places, values, partial(self._keys, found))
 
     # -- room --
 
@@ -175,7 +185,7 @@ class WindowLane:
 
     # -- results --
 
-    def keys(self, found: Words) -> Array:
+    def _keys(self, found: Words) -> Array:
         """The keys of results."""
         import pyarrow as pa
 
@@ -195,27 +205,21 @@ class WindowLane:
         values: Array = pa.array(words)
         return pa.ListArray.from_arrays(places, values)
 
-    def members(self, found: Words, pool: Pool) -> list[Array]:
-        """The columns of results."""
-        return [
-            as_arrow(_shown_values(self._values(found, shown), type), type, pool)
-            for _, type, shown in self.window.columns
-        ]
-
-    def _values(self, found: Words, shown: Shown) -> Values:
-        if isinstance(shown, Aggregate):
-            place = self.window.aggregates.index(shown)
+    def _values(self, found: Words, known: Known) -> Values:
+        """What the select list looks at, for all results."""
+        if isinstance(known, Aggregate):
+            place = self.window.aggregates.index(known)
             words, nulls = (
                 found[vm.StreamResult.VALUES + place].copy(),
                 found[vm.StreamResult.NULLS],
             )
         else:
-            place = self.window.attributes.index(shown)
+            place = self.window.attributes.index(known.path[0].name)
             rows = found[vm.StreamResult.ROW]
             words = self._rows[rows, vm.StreamRow.VALUES + place]
             nulls = self._rows[rows, vm.StreamRow.NULLS]
         is_null = (nulls >> place) & 1 != 0 if nulls.any() else None
-        return Values(words, is_null)
+        return _shown_values(Values(words, is_null), known.type)
 
     # -- the state between two batches --
 
@@ -317,20 +321,17 @@ def _move_strings(table: Words, nulls: int, begin: int, slot: int, old: Pool, ne
     table[is_set, begin + slot] = old.moved(table[is_set, begin + slot], new)
 
 
-class _Results:
-    """The results of a window."""
+class _Taken(NamedTuple):
+    """The rows that the events of a batch have become: the first of them, and the places of all."""
 
-    def __init__(self, lane: WindowLane, found: Words) -> None:
-        self.statement = lane.window.statement
-        self._lane, self._found = lane, found
-        self.instants = found[vm.StreamResult.INSTANT]
-        self.phases, self.sequences = found[vm.StreamResult.PHASE], found[vm.StreamResult.SEQUENCE]
+    first: int
+    places: Words
 
-    def __len__(self) -> int:
-        return len(self.instants)
-
-    def keys(self) -> Array:
-        return self._lane.keys(self._found)
-
-    def members(self, pool: Pool) -> list[Array]:
-        return self._lane.members(self._found, pool)
+    def places_of(self, rows: Words) -> Words:
+        """The places of the events of rows, NONE where there is none."""
+        is_event = rows != NONE
+        if is_event.all():
+            return self.places[rows - self.first]
+        found = np.full(len(rows), NONE, dtype=np.int64)
+        found[is_event] = self.places[rows[is_event] - self.first]
+        return found

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from cepheid.core.types import DOUBLE, FLOAT, INT, LONG, DataType, is_counted
+from cepheid.core.types import DOUBLE, FLOAT, INT, LONG, is_counted
 from cepheid.expr.tree import Aggregate, Column, Expr
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.lanes.eligibility import is_key, is_shown, names_in, tells_at_once
-from cepheid.matcher.lanes.predicates import can_test
+from cepheid.matcher.lanes.expressions import columns_computed
+from cepheid.matcher.lanes.predicates import Known, can_test
 from cepheid.program.normal import NormalStatement
 from cepheid.program.resolved import ResolvedStatement
 from cepheid.program.tree import KeepAll, LengthBatch, LengthWindow, TimeBatch, TimeWindow
@@ -22,7 +22,6 @@ from cepheid.program.tree import KeepAll, LengthBatch, LengthWindow, TimeBatch, 
 _NUMBERS = (INT, LONG, FLOAT, DOUBLE)
 _OF_NUMBERS = ("sum", "avg", "min", "max")
 _MOST = 60  # values of a row, and aggregates: a word has a bit for each that is null
-Shown: TypeAlias = str | Aggregate  # an attribute, or an aggregate of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +32,16 @@ class Window:
     event_type: str
     tests: tuple[Expr, ...]
     keys: tuple[str, ...]  # the attributes that say the group of an event
-    columns: tuple[tuple[str, DataType, Shown], ...]
+    shown: tuple[Known, ...]  # what the select list looks at
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
-        shown = (column for _, _, column in self.columns)
-        return tuple(dict.fromkeys(c for c in shown if isinstance(c, Aggregate)))
+        return tuple(one for one in self.shown if isinstance(one, Aggregate))
 
     @property
     def attributes(self) -> tuple[str, ...]:
         """What must be known of each event; the keys come first."""
-        shown = (column for _, _, column in self.columns)
-        named = (c if isinstance(c, str) else argument_of(c) for c in shown)
+        named = (argument_of(c) if isinstance(c, Aggregate) else c.path[0].name for c in self.shown)
         return tuple(dict.fromkeys([*self.keys, *(name for name in named if name is not None)]))
 
 
@@ -71,10 +68,10 @@ def _window(normal: NormalStatement, places: ColumnLookup) -> Window | None:
     if events is None or not (tells_at_once(statement) and _is_steady(statement)):
         return None
     keys = dict.fromkeys(_attribute(e) if is_key(e.type) else None for e in statement.group_by)
-    columns = _columns(statement, places)
-    if None in keys or columns is None or events.rest or not all(map(can_test, events.own)):
+    shown = columns_computed(statement, places, _is_known)
+    if None in keys or shown is None or events.rest or not all(map(can_test, events.own)):
         return None
-    return Window(statement, events.event_type, events.own, tuple(filter(None, keys)), columns)
+    return Window(statement, events.event_type, events.own, tuple(filter(None, keys)), shown)
 
 
 def _is_steady(statement: ResolvedStatement) -> bool:
@@ -89,32 +86,16 @@ def _is_steady(statement: ResolvedStatement) -> bool:
     return False
 
 
-def _columns(
-    statement: ResolvedStatement, places: ColumnLookup
-) -> tuple[tuple[str, DataType, Shown], ...] | None:
-    types = places.derived.get(statement.target)
-    if types is None:  # rows without attributes, which have no column
-        return None
-    found = []
-    for column in statement.columns:
-        shown = _shown(column.expr)
-        if shown is None or column.expr.type != types[column.name]:
-            return None
-        found.append((column.name, column.expr.type, shown))
-    names = [name for name, _, _ in found]
-    return tuple(found) if names == list(types) else None
-
-
-def _shown(expr: Expr) -> Shown | None:
-    match expr:
+def _is_known(one: Known) -> bool:
+    match one:
         case Aggregate("count", None, distinct=False):
-            return expr
+            return True
         case Aggregate("count", Expr() as argument, distinct=False):
-            return None if _attribute(argument) is None else expr
+            return _attribute(argument) is not None
         case Aggregate(function, Expr() as argument, distinct=False) if function in _OF_NUMBERS:
             is_number = argument.type in _NUMBERS or is_counted(argument.type)
-            return expr if is_number and _attribute(argument) is not None else None
-    return _attribute(expr)
+            return is_number and _attribute(argument) is not None
+    return _attribute(one) is not None
 
 
 def _attribute(expr: Expr) -> str | None:

@@ -39,7 +39,7 @@ from cepheid.io.columns.exact import Array, NeedsRecords, refuse
 from cepheid.io.columns.reading import Piece, pieces_of, read_piece
 from cepheid.io.encode import MARKS
 from cepheid.io.read import expand
-from cepheid.matcher.lanes.predicates import Bits, Values, can_test, truth_of
+from cepheid.matcher.lanes.predicates import Bits, Known, Values, can_test, truth_of
 from cepheid.program.resolved import ResolvedProgram
 
 if TYPE_CHECKING:
@@ -251,7 +251,8 @@ def _numbers_of_types(column: Array, consumed: Sequence[str]) -> np.ndarray:
 
 
 def _truth(test: Expr, events: pa.RecordBatch) -> Bits:
-    def values_of(column: Column) -> Values:
+    def values_of(column: Known) -> Values:
+        assert isinstance(column, Column)
         name = column.path[0].name
         if name not in events.schema.names:
             return Values(np.zeros(len(events), np.int64), np.ones(len(events), bool))

@@ -95,6 +95,7 @@ class StreamResult(Declared):
 
     ROW = auto()  # that it stands for
     LEAVES = auto()  # whether that row leaves
+    CAUSE = auto()  # the row whose event brought it; NONE: a timer did
     INSTANT = auto()
     PHASE = auto()
     SEQUENCE = auto()
@@ -278,12 +279,13 @@ def touch(head, rows, groups, found, row, leaves, begin):
 
 
 @inlined
-def tell(head, rows, groups, found, begin, instant, phase, sequence):
+def tell(head, rows, groups, found, begin, instant, cause, sequence):
     """Completes the results of a change."""
     most = head[WindowHead.MOST_FOUND]
     for place in range(begin, head[WindowHead.FOUND]):
         found[StreamResult.INSTANT * most + place] = instant
-        found[StreamResult.PHASE * most + place] = phase
+        found[StreamResult.PHASE * most + place] = cause != NONE
+        found[StreamResult.CAUSE * most + place] = cause
         found[StreamResult.SEQUENCE * most + place] = sequence
         found[StreamResult.NUMBER * most + place] = place - begin + 1
         row = found[StreamResult.ROW * most + place] * head[WindowHead.WIDTH]
@@ -310,7 +312,7 @@ def has_room(head, count):
 
 
 @inlined
-def change(head, rows, groups, found, new, new_end, old, old_end, instant, phase, sequence):
+def change(head, rows, groups, found, new, new_end, old, old_end, instant, cause, sequence):
     """Some rows enter, then some leave."""
     begin = head[WindowHead.FOUND]
     head[WindowHead.CHANGES] += 1
@@ -320,7 +322,7 @@ def change(head, rows, groups, found, new, new_end, old, old_end, instant, phase
     for row in range(old, old_end):
         touch(head, rows, groups, found, row, 1, begin)
         add(head, rows, groups, row * head[WindowHead.WIDTH], -1)
-    tell(head, rows, groups, found, begin, instant, phase, sequence)
+    tell(head, rows, groups, found, begin, instant, cause, sequence)
 
 
 # -- time ------------------------------------------------------------------------------------------
@@ -349,7 +351,7 @@ def let_rows_leave(head, rows, groups, found, instant):
             end += 1
         if not has_room(head, end - first):
             return WindowStatus.MORE_FOUND
-        change(head, rows, groups, found, 0, 0, first, end, entered + limit, 0, 0)
+        change(head, rows, groups, found, 0, 0, first, end, entered + limit, NONE, 0)
         head[WindowHead.FIRST_ROW] = end
     return WindowStatus.DONE
 
@@ -366,7 +368,7 @@ def let_batches_end(head, rows, groups, found, instant):
         )
         if not has_room(head, end - first):
             return WindowStatus.MORE_FOUND
-        change(head, rows, groups, found, gathered, end, first, gathered, due, 0, 0)
+        change(head, rows, groups, found, gathered, end, first, gathered, due, NONE, 0)
         head[WindowHead.FIRST_ROW] = gathered
         head[WindowHead.GATHERED] = end
         head[WindowHead.DUE] = due + head[WindowHead.LIMIT] if end > gathered else NEVER
@@ -402,7 +404,7 @@ def push(head, rows, groups, found, row):
             old_end = head[WindowHead.FIRST_ROW] = old + 1
     elif kind != WindowKind.TIME:
         head[WindowHead.FIRST_ROW] = row + 1  # rows never leave, and nobody asks for them
-    change(head, rows, groups, found, new, row + 1, old, old_end, instant, 1, sequence)
+    change(head, rows, groups, found, new, row + 1, old, old_end, instant, row, sequence)
 
 
 @entry(types.void(WORDS, WORDS, COLUMN, COLUMN, COLUMN, COLUMNS, COLUMN))

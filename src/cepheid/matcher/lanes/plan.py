@@ -1,0 +1,137 @@
+"""Which statements take whole batches, as what, and in which order they do so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from cepheid.core.once import once
+from cepheid.core.time import Period
+from cepheid.core.types import lineage
+from cepheid.matcher.columns.lookup import ColumnLookup, lookup_of
+from cepheid.matcher.gaps import COMPLEX_EVENT, NotCompiled, left_to_reference
+from cepheid.matcher.lanes.chain_plan import Chain, chain_of
+from cepheid.matcher.lanes.machine_plan import OnMachine, on_machine_of
+from cepheid.matcher.lanes.single_plan import Single, single_of
+from cepheid.matcher.lanes.token_plan import Tokens, tokens_of
+from cepheid.matcher.lanes.window_plan import Window, window_of
+from cepheid.pattern.algebra import Occurrence
+from cepheid.program.graph import Graph, graph_of
+from cepheid.program.normal import NormalStatement, normalize
+from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+from cepheid.program.tree import TimeBatch, TimeWindow
+
+LanePlan: TypeAlias = Single | Chain | Tokens | Window | OnMachine
+
+
+@dataclass(frozen=True, slots=True)
+class LanesPlan:
+    """The statements of a program, each after those whose rows it takes as events."""
+
+    statements: tuple[LanePlan, ...]
+    levels: int  # the most statements on the way from an event of the input to a row
+    forwarded: frozenset[str]  # the derived types that statements take
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether its rows can have keys, in the form that the reference semantics defines."""
+        has_machine = any(isinstance(one, OnMachine) for one in self.statements)
+        return not (self.forwarded or has_machine)
+
+
+@once
+def lanes_of(program: ResolvedProgram) -> LanesPlan | None:
+    """The statements as what can take whole batches; None if one of them cannot.
+
+    What the machine leaves to the reference semantics is left by lanes, too, but for complex events.
+    """
+    graph = graph_of(program)
+    if graph.cycles:
+        return None
+    left = left_to_reference(program)
+    places = lookup_of(program)
+    found: list[LanePlan] = []
+    for statement in normalize(program).statements:
+        name = statement.resolved.name
+        plan = (
+            None if left.get(name, []) not in ([], [COMPLEX_EVENT]) else _plan(statement, program)
+        )
+        if plan is None and name not in left:
+            plan = on_machine_of(statement.resolved, program, places)
+        if plan is None:
+            return None
+        found.append(plan)
+    if all(isinstance(plan, OnMachine) for plan in found):
+        return None  # it runs them together
+    if not all(_can_be_fed(found[n]) for n, makers in enumerate(graph.producers) if makers):
+        return None
+    in_order = (found[number] for component in graph.components for number in component)
+    levels = max(_depths(graph), default=1)
+    return LanesPlan(tuple(in_order), levels, _forwarded(program))
+
+
+def _plan(statement: NormalStatement, program: ResolvedProgram) -> LanePlan | None:
+    try:
+        return _lane_of(statement, lookup_of(program), program)
+    except NotCompiled:
+        return None
+
+
+def uncompiled(program: ResolvedProgram) -> dict[str, NotCompiled]:
+    """Of each complex event that cannot take whole batches, why not."""
+    found: dict[str, NotCompiled] = {}
+    places = lookup_of(program)
+    for statement in normalize(program).statements:
+        try:
+            _lane_of(statement, places, program)
+        except NotCompiled as reason:
+            found[statement.resolved.name] = reason
+    return found
+
+
+def _lane_of(
+    statement: NormalStatement, places: ColumnLookup, program: ResolvedProgram
+) -> LanePlan | None:
+    """How a statement takes whole batches, if it can; NotCompiled if it is a complex event that cannot."""
+    found = (
+        single_of(statement, places) or chain_of(statement, places) or window_of(statement, places)
+    )
+    if found is None and isinstance(statement.resolved.pattern, Occurrence):
+        return tokens_of(statement.resolved, places, program.types)
+    return found
+
+
+def _can_be_fed(plan: LanePlan) -> bool:
+    """Whether its timers fall due after all that is derived at the instant at which they are armed."""
+    if isinstance(plan, OnMachine):
+        return plan.can_be_fed
+    return all(period > 0 for period in _periods(plan))
+
+
+def _periods(plan: LanePlan) -> Iterator[int]:
+    match plan:
+        case Chain(period=int(period)):
+            yield period
+        case Tokens():
+            yield from plan.periods
+        case Window(ResolvedStatement() as statement):
+            window = statement.tree.window
+            if isinstance(window, TimeWindow | TimeBatch):
+                assert isinstance(window.period, Period)
+                yield window.period.microseconds
+
+
+def _depths(graph: Graph) -> Sequence[int]:
+    """How many statements are on the longest way to the rows of each."""
+    depths = [0] * len(graph.statements)
+    for component in graph.components:
+        for number in component:
+            depths[number] = 1 + max((depths[n] for n in graph.producers[number]), default=0)
+    return depths
+
+
+def _forwarded(program: ResolvedProgram) -> frozenset[str]:
+    taken = {name for statement in program.statements for name in statement.inputs}
+    targets = {statement.target for statement in program.statements}
+    return frozenset(name for name in targets if taken & lineage(name, program.types))
