@@ -114,7 +114,12 @@ def test_tables_are_events(files: Path, table: str, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("row", "code", "fact", "hint"),
     [
-        ((None, "x (y)"), "missing-time", "an event of type A without a time", "'at' holds the time"),
+        (
+            (None, "x (y)"),
+            "missing-time",
+            "an event of type A without a time",
+            "'at' holds the time",
+        ),
         (("soon", "x"), "bad-time", "'at': 'soon' is not an ISO 8601 time", None),
     ],
 )
