@@ -102,10 +102,11 @@ def stream_results(plan: Plan, buckets: int = BUCKETS) -> DataFrame:
         packs = packs.unionByName(_heartbeats(packs, task))
     if not task.watermarks.is_brought:
         packs = packs.withWatermark(MOMENT, f"{task.watermarks.delay} milliseconds")
-    return ended_by_problems((_chained if plan.operators > 1 else _alone)(plan, task, packs))
+    found = _chained(plan, task, packs) if plan.operators > 1 else _alone(task, packs)
+    return ended_by_problems(found)
 
 
-def _alone(plan: Plan, task: StreamTask, packs: DataFrame) -> DataFrame:
+def _alone(task: StreamTask, packs: DataFrame) -> DataFrame:
     """One operator for all passes."""
     return (
         never_late(packs, task.watermarks.delay)
