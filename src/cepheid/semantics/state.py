@@ -12,12 +12,11 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import count
 
 from cepheid.core.event import Event
-from cepheid.errors import CepheidError, RunError
-from cepheid.program.seal import Seal, bad_state
+from cepheid.errors import RunError
+from cepheid.program.seal import Seal, bad_state, forged
 from cepheid.semantics.machine import Machine
 
 VERSION = "4"
@@ -60,21 +59,6 @@ def load(machine: Machine, state: bytes) -> None:
         for name, value in _read(machine, payload).items():
             setattr(machine, name, value)
         machine.sweep()
-
-
-@contextmanager
-def forged() -> Iterator[None]:
-    """RunError for whatever a content raises that has a right checksum, and is no state.
-
-    The classes of its objects are known, not that each has what its class promises: some of that only
-    shows where the objects are used.
-    """
-    try:
-        yield
-    except (CepheidError, MemoryError):
-        raise
-    except Exception as broken:
-        raise RunError(bad_state(f"the saved state is no state: {broken}")) from broken
 
 
 def _seal(machine: Machine) -> Seal:

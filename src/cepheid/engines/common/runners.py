@@ -13,6 +13,7 @@ from cepheid.engines.common.intake import Intake
 from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.engines.common.request import Outcome, Reached, RunRequest
 from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.seal import forged
 from cepheid.semantics import state
 from cepheid.semantics.contexts import Follow
 from cepheid.semantics.machine import Machine
@@ -106,7 +107,7 @@ class Reference:
 
     def load(self, saved: bytes) -> None:
         state.load(self.machine, saved)
-        self._use = state.forged
+        self._use = forged
 
 
 CHUNK = 1 << 12  # events between two reports of progress
