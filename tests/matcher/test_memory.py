@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import pytest
 
 import cepheid as cep
@@ -102,3 +104,13 @@ def test_state_of_another_form_is_refused(change: str, monkeypatch: pytest.Monke
     finally:
         saved_state._format.cache_clear()
     assert refused.value.diagnostics[0].code == "bad-state"
+
+
+@pytest.mark.parametrize("cut", [0, 8, 200, -8])
+def test_a_crafted_state_whose_tables_are_not_as_large_as_they_say_is_refused(cut: int) -> None:
+    operator = MachineOperator(cep.parse(PROGRAM).resolve())
+    seal = saved_state._seal(operator._form)
+    content = zlib.decompress(seal.open(operator.save()))[:cut]
+    for crafted in (zlib.compress(content), content):
+        with pytest.raises(RunError, match="bad-state"):
+            operator.load(seal.close(crafted))

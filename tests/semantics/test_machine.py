@@ -490,6 +490,33 @@ def test_a_crafted_state_must_have_the_fields_of_a_machine() -> None:
             state.load(machine, state._seal(machine).close(payload))
 
 
+WRONG_CONTENTS: dict[str, object] = {
+    "clock": "soon",
+    "running": {(0, ()): "running"},
+    "timers": {0: "timer"},
+    "started": [],
+    "steps": None,
+}
+
+
+@pytest.mark.parametrize("engine", ["reference", "automaton"])
+@pytest.mark.parametrize("field", WRONG_CONTENTS)
+def test_a_crafted_state_ends_a_session_with_a_finding(engine: str, field: str) -> None:
+    program = cep.parse("create schema A (id string); select id from A.win:length(2);")
+    session = cep.open(program, engine=engine)
+    session.send("A", {"id": "x"}, 1)
+    setattr(session.runner.machine, field, WRONG_CONTENTS[field])  # type: ignore[attr-defined]
+    forged = session.save()
+
+    def go_on() -> None:
+        going_on = cep.open(program, engine=engine, state=forged)
+        going_on.send("A", {"id": "x"}, 2)
+        going_on.advance(3)
+
+    with pytest.raises(cep.RunError, match="bad-state"):
+        go_on()
+
+
 # Timeouts.
 
 

@@ -240,6 +240,42 @@ def test_a_frame_that_is_no_stream_is_refused(spark: SparkSession, tmp_path: Pat
         cep.spark.rounds(cep.parse(PROGRAM, "bicepl"), frame, chronon="1m", path=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"path": "in/out"}, "path: '{}/in/out' is in the folder"),
+        ({"path": "out", "checkpoint": "in/state"}, "checkpoint: '{}/in/state' is in the folder"),
+    ],
+)
+def test_rounds_do_not_write_where_their_stream_reads(
+    spark: SparkSession, arrivals: Arrivals, options: dict[str, str], said: str
+) -> None:
+    arrivals.put(0, json.dumps({"@time": "2026-01-02T00:00:00Z"}))
+    folders = {name: arrivals.folder / folder for name, folder in options.items()}
+    with pytest.raises(UsageError) as refused:
+        arrivals.run(spark, 1, **folders)
+    assert said.format(arrivals.folder) in str(refused.value)
+
+
+@pytest.mark.parametrize(("option", "folder"), [("--out", "in/out"), ("--checkpoint", "in/state")])
+def test_the_command_says_so_before_spark_starts(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    option: str,
+    folder: str,
+) -> None:
+    def no_spark(**_options: object) -> None:
+        raise AssertionError("Spark has started")
+
+    monkeypatch.setattr("cepheid.cli.stream.spark_session", no_spark)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "p.bicepl").write_text(PROGRAM)
+    assert main([*command(1), option, folder]) == 2
+    assert f"{option}: '{folder}' is in the folder that the stream reads" in capsys.readouterr().err
+
+
 # Killed ---------------------------------------------------------------------------------------
 
 KILLS = 2 if EFFORT == 1 else 20

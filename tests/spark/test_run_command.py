@@ -109,3 +109,37 @@ def test_tables_are_events(files: Path, table: str, capsys: pytest.CaptureFixtur
     assert main(["run", "p.epl", "-e", "table:none"]) == 2
     assert "no table 'none'" in capsys.readouterr().err
     assert main(["run", "p.epl", "-e", "table:t", "1.jsonl"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("row", "code", "fact", "hint"),
+    [
+        (
+            (None, "x (y)"),
+            "missing-time",
+            "an event of type A without a time",
+            "'at' holds the time",
+        ),
+        (("soon", "x"), "bad-time", "'at': 'soon' is not an ISO 8601 time", None),
+    ],
+)
+def test_a_row_of_a_table_that_is_no_event_is_input_that_cannot_be_taken(
+    spark: SparkSession,
+    files: Path,
+    capsys: pytest.CaptureFixture[str],
+    row: tuple[str | None, str],
+    code: str,
+    fact: str,
+    hint: str | None,
+) -> None:
+    (files / "p.epl").write_text("create schema A (k string); @Name('All') select k from A;")
+    spark.createDataFrame([row], "at string, k string").createOrReplaceTempView("rows")
+    with pytest.raises(cep.InputError) as refused:
+        cep.run(cep.load("p.epl"), "table:rows", engine="spark", time="at")
+    (problem,) = refused.value.diagnostics
+    assert problem.code == code
+    assert problem.hint == hint
+    assert problem.message.startswith(f"{fact} (the frame of A: {{")
+    assert f'"k":"{row[1]}"' in problem.message
+    assert main(["run", "p.epl", "--engine", "spark", "-e", "table:rows", "--time", "at"]) == 1
+    assert f"error[{code}]: {fact}" in capsys.readouterr().err

@@ -201,8 +201,33 @@ def test_a_changed_program_is_refused(folder: Folder) -> None:
     folder.add([reading(1, 1, 90)])
     folder.run(crashes(folder, "Crash"))
     folder.add([reading(70, 5, 0)])
-    with pytest.raises(StreamingQueryException, match="saved by another program"):
+    with pytest.raises(StreamingQueryException) as raised:
         folder.run(crashes(folder, "Crash", CRASH.replace("50", "60")))
+    first = str(raised.value).partition("\n")[0]
+    assert "error[bad-state]: this state was saved by another program" in first
+    assert "Traceback" not in str(raised.value)
+    folder.run(crashes(folder, "Crash"))  # which has lost nothing
+
+
+CHAINED = """
+    create schema Reading (bike int, speed int);
+    @Name('Fast') insert into Fast select bike, speed from Reading(speed > 50);
+    @Name('Twice') insert into Twice
+    select a.bike as bike from pattern [every a=Fast -> b=Fast(bike = a.bike)];
+    @Name('Two') insert into Two
+    select a.bike as bike from pattern [every a=Twice -> b=Fast(bike != a.bike)];
+"""
+
+
+def test_a_changed_program_is_refused_by_operators_one_after_the_other(folder: Folder) -> None:
+    folder.schema = pa.schema(READINGS)
+    folder.add([reading(1, 1, 90)])
+    folder.run(crashes(folder, "Two", CHAINED))
+    folder.add([reading(70, 5, 0)])
+    with pytest.raises(StreamingQueryException) as raised:
+        folder.run(crashes(folder, "Two", CHAINED.replace("50", "60")))
+    first = str(raised.value).partition("\n")[0]
+    assert "error[bad-state]: this state was saved by another program" in first
 
 
 def test_a_stream_needs_a_watermark_and_some_programs_a_start(readings: Folder) -> None:

@@ -129,7 +129,7 @@ def run_stream(
       cepheid stream travel.bicepl --source files:in --chronon 1m --out out --checkpoint state
     """
     from cepheid.engines.common.clock import instant_of
-    from cepheid.engines.spark.endpoints.checks import check_place, files_in
+    from cepheid.engines.spark.endpoints.checks import check_folders, check_place, files_in
     from cepheid.engines.spark.endpoints.uri import FileSource, parse_sink, parse_source
 
     source_uri = parse_source(source)
@@ -149,6 +149,8 @@ def run_stream(
             if given is not None:
                 hint = "rounds leave everything in the folder of --out"
                 raise UsageError(error("usage", f"rounds have no {option}", hint=hint))
+        written = {"--out": out, "--checkpoint": checkpoint, "--outbox": outbox}
+        check_folders(source_uri, written)
         options = RoundsOptions(
             source=source,
             checkpoint=checkpoint,

@@ -11,13 +11,15 @@ program is refused, with both named; which Cepheid wrote it is only told, as for
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from zlib import crc32
 
 from cepheid import __version__
 from cepheid.core.once import once
 from cepheid.core.types import EventType
-from cepheid.errors import Diagnostic, RunError, error
+from cepheid.errors import CepheidError, Diagnostic, RunError, error
 from cepheid.program.allowances import without_allowances
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.serialize import to_json
@@ -87,7 +89,21 @@ def bad_state(fact: str) -> Diagnostic:
     return error("bad-state", fact, hint=hint)
 
 
-@once
+@contextmanager
+def forged() -> Iterator[None]:
+    """RunError for whatever a content raises that has a right checksum, and is no state.
+
+    The classes of its objects are known, not that each has what its class promises: some of that only
+    shows where the objects are used.
+    """
+    try:
+        yield
+    except (CepheidError, MemoryError):
+        raise
+    except Exception as broken:
+        raise RunError(bad_state(f"the saved state is no state: {broken}")) from broken
+
+
 @once
 def program_digest(program: ResolvedProgram) -> str:
     """A short text that no other program has."""

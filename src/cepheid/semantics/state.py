@@ -16,7 +16,7 @@ from itertools import count
 
 from cepheid.core.event import Event
 from cepheid.errors import RunError
-from cepheid.program.seal import Seal, bad_state
+from cepheid.program.seal import Seal, bad_state, forged
 from cepheid.semantics.machine import Machine
 
 VERSION = "4"
@@ -54,9 +54,11 @@ def save(machine: Machine) -> bytes:
 
 def load(machine: Machine, state: bytes) -> None:
     """Puts a fresh machine of the same program into a saved state."""
-    for name, value in _read(machine, _seal(machine).open(state)).items():
-        setattr(machine, name, value)
-    machine.sweep()
+    payload = _seal(machine).open(state)
+    with forged():
+        for name, value in _read(machine, payload).items():
+            setattr(machine, name, value)
+        machine.sweep()
 
 
 def _seal(machine: Machine) -> Seal:
@@ -71,10 +73,15 @@ def _read(machine: Machine, payload: bytes) -> dict[str, object]:
         unpickler = _Unpickler(machine, io.BytesIO(payload))
         fields = unpickler.load()
         unpickler.load_events()
-    except Exception as broken:  # whatever bytes raise that have a right checksum, and are forged
-        raise RunError(bad_state(f"the saved state is no state: {broken}")) from broken
+    except MemoryError:  # a length that is forged
+        raise RunError(bad_state("the saved state is no state")) from None
     if not isinstance(fields, dict) or tuple(fields) != _FIELDS:
         raise RunError(bad_state("the saved state is no state"))
+    for name, value in fields.items():
+        if type(value) is not type(getattr(machine, name)):
+            raise RunError(
+                bad_state(f"the saved state is no state: {name} cannot be {type(value).__name__}")
+            )
     return fields
 
 

@@ -7,6 +7,7 @@ repeats the last one after a failure with the same rows; the sink does what was 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,7 @@ class RoundsJob:
 
 def start(frame: Frame, job: RoundsJob) -> Query:
     """The query; it goes on until it is stopped or fails."""
+    from cepheid.engines.spark.endpoints.checks import check_folders
     from cepheid.engines.spark.session.spark_session import is_connect
     from cepheid.engines.spark.session.workers import check_other_machines
 
@@ -58,6 +60,8 @@ def start(frame: Frame, job: RoundsJob) -> Query:
         hint = "start it in the process of the driver"
         fact = "rounds of a stream do not run over Spark Connect"
         raise UsageError(error("unsupported", fact, hint=hint))
+    for read in _folders_read(frame):
+        check_folders(read, {"path": str(job.sink.folder), "checkpoint": str(job.checkpoint)})
     if job.sequence is not None and job.sequence not in frame.columns:
         fact = f"no column '{job.sequence}' to order by"
         raise UsageError(
@@ -68,6 +72,12 @@ def start(frame: Frame, job: RoundsJob) -> Query:
     if job.name is not None:
         writer = writer.queryName(job.name)
     return writer.option("checkpointLocation", str(job.checkpoint.absolute())).start()
+
+
+def _folders_read(frame: Frame) -> list[str]:
+    """Folders whose files a stream reads: only its plan names them."""
+    plan = frame._jdf.queryExecution().analyzed().toString()
+    return re.findall(r"\bFileSource\[(.*?)\](?=,|$)", plan, re.MULTILINE)
 
 
 class _Ended(Exception):

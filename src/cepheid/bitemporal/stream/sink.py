@@ -112,6 +112,11 @@ class RoundsSink:
         )
         self._state: _State | None = None
 
+    @property
+    def folder(self) -> Path:
+        """Where it writes what rounds find."""
+        return self._folder
+
     def take(
         self, batch: int, arrivals: Iterable[Arrival], origin: str | None = None
     ) -> Outcome | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from cepheid.core.event import Event
@@ -12,6 +13,7 @@ from cepheid.engines.common.intake import Intake
 from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.engines.common.request import Outcome, Reached, RunRequest
 from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.seal import forged
 from cepheid.semantics import state
 from cepheid.semantics.contexts import Follow
 from cepheid.semantics.machine import Machine
@@ -66,6 +68,7 @@ class Reference:
         follow: Follow = Residuals,
     ) -> None:
         self.machine = Machine(program, timed_out=timed_out, trace=why, follow=follow)
+        self._use: Callable[[], AbstractContextManager[None]] = nullcontext
 
     @property
     def program(self) -> ResolvedProgram:
@@ -79,13 +82,16 @@ class Reference:
         self.machine.start(instant)
 
     def send(self, event: Event) -> list[Event]:
-        return self.machine.take(event)
+        with self._use():
+            return self.machine.take(event)
 
     def send_all(self, events: Sequence[Event]) -> list[Event]:
-        return [row for event in events for row in self.machine.take(event)]
+        with self._use():
+            return [row for event in events for row in self.machine.take(event)]
 
     def pass_time(self, instant: Instant) -> list[Event]:
-        return self.machine.advance(instant)
+        with self._use():
+            return self.machine.advance(instant)
 
     def reached(self) -> dict[str, list[int]]:
         steps = self.machine.steps
@@ -96,10 +102,12 @@ class Reference:
         }
 
     def save(self) -> bytes:
-        return state.save(self.machine)
+        with self._use():
+            return state.save(self.machine)
 
     def load(self, saved: bytes) -> None:
         state.load(self.machine, saved)
+        self._use = forged
 
 
 CHUNK = 1 << 12  # events between two reports of progress

@@ -51,7 +51,7 @@ from cepheid.matcher.vm.memory.tables import (
     OutputRow,
 )
 from cepheid.program.normal import digest as rewrites_digest
-from cepheid.program.seal import Seal
+from cepheid.program.seal import Seal, forged
 
 # Tables that the program gives anew, or that mean nothing between two calls.
 _LEFT_OUT = {
@@ -141,10 +141,12 @@ def _numbers(declared: int | type[Declared]) -> dict[str, int] | int:
 
 def load(state: bytes, form: MachineProgram) -> tuple[Memory, Pool]:
     """What `save` wrote; RunError where the bytes are damaged, or another program's."""
-    content = zlib.decompress(_seal(form).open(state))
-    size = int.from_bytes(content[:8], "little")
-    words = np.frombuffer(content[8 + size :], dtype="<i8").astype(np.int64)
-    return _restored(words, form), Pool.load(content[8 : 8 + size])
+    payload = _seal(form).open(state)
+    with forged():
+        content = zlib.decompress(payload)
+        size = int.from_bytes(content[:8], "little")
+        words = np.frombuffer(content[8 + size :], dtype="<i8").astype(np.int64)
+        return _restored(words, form), Pool.load(content[8 : 8 + size])
 
 
 def _tables(memory: Memory) -> Iterator[Words]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from glob import escape, glob
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cepheid.engines.spark.endpoints.uri import (
@@ -45,6 +47,26 @@ def check_sink(sink: Sink) -> None:
         require_library("confluent_kafka", "kafka")
     if isinstance(sink, MqttSink):
         require_library("paho", "mqtt")
+
+
+def check_folders(read: SourceUri | str, written: Mapping[str, str | None]) -> None:
+    """Refuses to write where a stream reads: it would take its own rows and state for events.
+
+    `written` has folders by the options that name them.
+    """
+    if isinstance(read, FileSource):
+        read = read.folder
+    place = _here(read) if isinstance(read, str) else None
+    for option, folder in written.items():
+        own = None if folder is None else _here(folder)
+        if place is not None and own is not None and own.is_relative_to(place):
+            fact = f"{option}: '{folder}' is in the folder that the stream reads"
+            raise UsageError(error("usage", fact, hint="name a folder beside it"))
+
+
+def _here(folder: str) -> Path | None:
+    """A folder of this machine."""
+    return None if "://" in folder else Path(folder.removeprefix("file:")).resolve()
 
 
 def folder_of(source: FileSource) -> str:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from cepheid.errors import CATALOGUE, CepheidError, RunError, Span, error
+from cepheid.errors import CATALOGUE, CepheidError, InputError, RunError, Span, error
 
 # An error of ours that a worker raised stands in the middle of Spark's text, with its traceback; one that
 # a column raised stands at its beginning.
-# A place in the program may stand before it, and a hint after it.
+# A place in the program may stand before it, a hint and the row of a frame after it.
 _OURS = re.compile(
     r"(?:cepheid\.errors\.\w+: |\[USER_RAISED_EXCEPTION\] )(?:(?P<file>\S+):(?P<line>\d+):(?P<column>\d+): )?"
-    r"error\[(?P<code>[\w-]+)\]: (?P<fact>.*?)(?: \((?P<hint>[^()]*)\))?(?: SQLSTATE: \w+)?$",
+    r"error\[(?P<code>[\w-]+)\]: (?P<fact>.*?)(?: \((?!the frame\b)(?P<hint>[^()]*)\))?"
+    r"(?P<row> \(the frame\b.*?: \{.*\}\))?(?: SQLSTATE: \w+)?$",
     re.MULTILINE,
+)
+# What is wrong with rows, which are input.
+_OF_ROWS = frozenset(
+    ("missing-type", "unknown-type", "missing-time", "bad-time", "bad-value", "null-key")
 )
 
 
@@ -95,7 +100,9 @@ def failure_of(problem: Exception) -> CepheidError:
     text = f"{problem}\n{getattr(problem, '_stackTrace', '')}"
     ours = _OURS.search(text)
     if ours and ours["code"] in CATALOGUE:
-        return RunError(error(ours["code"], ours["fact"], _place(ours), ours["hint"]))
+        fact = ours["fact"] + (ours["row"] or "")
+        kind = InputError if ours["code"] in _OF_ROWS else RunError
+        return kind(error(ours["code"], fact, _place(ours), ours["hint"]))
     for cause in _CAUSES:
         found = re.search(cause.sign, text)
         if found:

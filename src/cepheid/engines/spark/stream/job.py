@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant, Period
-from cepheid.engines.spark.endpoints.checks import check_sink, check_source
-from cepheid.engines.spark.endpoints.uri import FileSink, FileSource, RateSource, Sink, SourceUri
+from cepheid.engines.spark.endpoints.checks import check_folders, check_sink, check_source
+from cepheid.engines.spark.endpoints.uri import FileSink, RateSource, Sink, SourceUri
 from cepheid.errors import RunError, UsageError, error, reason_of
 from cepheid.io.source import Placement
 from cepheid.program.resolved import ResolvedProgram
@@ -64,31 +64,16 @@ def check(job: StreamJob) -> None:
     """Refuses what cannot work, before Spark starts: nothing here needs it."""
     check_source(job.source, job.program)
     check_sink(job.sink)
-    _check_folders(job)
-    path = job.checkpoint / _SEAL
-    if path.is_file():
-        seal_of(job.program).open(path.read_bytes())
-
-
-def _check_folders(job: StreamJob) -> None:
-    """Refuses to write where the stream reads: it would take its own rows and state for events."""
-    if not isinstance(job.source, FileSource) or "://" in job.source.folder:
-        return
-    read = Path(job.source.folder).resolve()
     written = {
         "--sink": job.sink.folder if isinstance(job.sink, FileSink) else None,
         "--checkpoint": str(job.checkpoint),
         "--late": job.late,
         "--rejects": job.rejects,
     }
-    for option, folder in written.items():
-        if (
-            folder is not None
-            and "://" not in folder
-            and Path(folder).resolve().is_relative_to(read)
-        ):
-            fact = f"{option}: '{folder}' is in the folder that the stream reads"
-            raise UsageError(error("usage", fact, hint="name a folder beside it"))
+    check_folders(job.source, written)
+    path = job.checkpoint / _SEAL
+    if path.is_file():
+        seal_of(job.program).open(path.read_bytes())
 
 
 def start(job: StreamJob, spark: Spark, show: Callable[[list[Event]], None]) -> Query:

@@ -38,6 +38,7 @@ from cepheid.engines.spark.stream.watermarks import Watermarks
 from cepheid.matcher.columns.typed_columns import in_one_piece
 
 ROWS, LATE, REJECTS = "rows", "late", "rejects"  # what packs of results hold
+PROBLEM = "problem"  # the same: why a bucket cannot go on, as text
 REJECTED = "rejected"  # a column: what is no event, and why
 _OF_REJECTS = -1  # a number that no bucket has
 # The columns of packs; names of Python, as Spark makes tuples of their rows.
@@ -125,6 +126,16 @@ def in_packs(table: pa.Table) -> Iterator[bytes]:
     """A table as packs of a size that Spark likes."""
     for begin in range(0, table.num_rows, _ROWS_PER_RESULT):
         yield to_bytes(table.slice(begin, _ROWS_PER_RESULT))
+
+
+def ended_by_problems(result_packs: DataFrame) -> DataFrame:
+    """Packs of results; why a bucket cannot go on ends the query.
+
+    What a worker raises stands behind its trace in what Spark says, what a column raises before all else.
+    """
+    problem = F.raise_error(named(PACK).cast("string")).cast("string")
+    content = F.when(named(CONTENT) == PROBLEM, problem).otherwise(named(CONTENT))
+    return result_packs.withColumn(CONTENT, content)
 
 
 def unpack_everything(

@@ -41,6 +41,7 @@ from cepheid.engines.spark.stream.packs import (
     LATE,
     MOMENT,
     NEWEST,
+    PROBLEM,
     REJECTS,
     ROWS,
     in_packs,
@@ -48,6 +49,7 @@ from cepheid.engines.spark.stream.packs import (
 )
 from cepheid.engines.spark.stream.state import Bucket, Buckets
 from cepheid.engines.spark.stream.watermarks import Watermarks
+from cepheid.errors import CepheidError
 from cepheid.io.arrow import arrow_type
 from cepheid.matcher.operator import columns_of, rows_schema
 from cepheid.program.resolved import ResolvedProgram
@@ -293,7 +295,11 @@ def process_alone(
         _read_packs(frames), state.getCurrentWatermarkMs(), _now(task, state)
     )
     saved = state.get[0] if state.exists else None
-    bucket_output = process(task, number, saved, bucket_input)
+    try:
+        bucket_output = process(task, number, saved, bucket_input)
+    except CepheidError as problem:
+        yield pd.DataFrame({CONTENT: [PROBLEM], PACK: [str(problem).encode()]})
+        return
     keep_loaded("steps")
     state.update((bucket_output.saved,))
     if bucket_output.timeout is not None:
@@ -356,7 +362,11 @@ class ChainedBuckets:
         self, number: int, bucket_input: BucketInput, expired: int | None = None
     ) -> Frames:
         saved = self._state.get()
-        bucket_output = process(self._task, number, saved[0] if saved else None, bucket_input)
+        try:
+            bucket_output = process(self._task, number, saved[0] if saved else None, bucket_input)
+        except CepheidError as problem:
+            yield _passed_on(bucket_input.watermark, number, PROBLEM, str(problem).encode())
+            return
         keep_loaded("steps")
         self._state.update((bucket_output.saved,))
         self._call_after(bucket_output.timeout, expired)
@@ -380,8 +390,7 @@ class ChainedBuckets:
         import pandas as pd
 
         for kind, packed in result_packs(self._task, bucket_output):
-            frame = pd.DataFrame({BUCKET: [-1 - number], PACK: [packed], CONTENT: [kind]})
-            yield _just_after(watermark, frame)
+            yield _passed_on(watermark, number, kind, packed)
         packs: dict[int, bytes | None] = {}
         if number == self._task.first_buckets(self._operator)[0]:
             packs |= dict.fromkeys(self._task.first_buckets(self._operator + 1))
@@ -390,6 +399,14 @@ class ChainedBuckets:
             labels = list(map(label, packs))
             frame = pd.DataFrame({BUCKET: labels, PACK: list(packs.values()), CONTENT: None})
             yield _just_after(watermark, frame)
+
+
+def _passed_on(watermark: int, number: int, kind: str, packed: bytes) -> pd.DataFrame:
+    """A result, which later operators do not open."""
+    import pandas as pd
+
+    frame = pd.DataFrame({BUCKET: [-1 - number], PACK: [packed], CONTENT: [kind]})
+    return _just_after(watermark, frame)
 
 
 def _just_after(watermark: int, frame: pd.DataFrame) -> pd.DataFrame:

@@ -51,6 +51,7 @@ from cepheid.engines.spark.stream.packs import (
     RESULTS,
     ROWS,
     Packer,
+    ended_by_problems,
     never_late,
     pack,
     unpack,
@@ -99,13 +100,16 @@ def stream_results(plan: Plan, buckets: int = BUCKETS) -> DataFrame:
     packs = reduce(union, _packed(plan, task, operator=0))
     if task.idle_timeout is not None:
         packs = packs.unionByName(_heartbeats(packs, task))
-    delay = task.watermarks.delay
     if not task.watermarks.is_brought:
-        packs = packs.withWatermark(MOMENT, f"{delay} milliseconds")
-    if plan.operators > 1:
-        return _chained(plan, task, packs)
+        packs = packs.withWatermark(MOMENT, f"{task.watermarks.delay} milliseconds")
+    found = _chained(plan, task, packs) if plan.operators > 1 else _alone(task, packs)
+    return ended_by_problems(found)
+
+
+def _alone(task: StreamTask, packs: DataFrame) -> DataFrame:
+    """One operator for all passes."""
     return (
-        never_late(packs, delay)
+        never_late(packs, task.watermarks.delay)
         .groupBy(named(BUCKET))
         .applyInPandasWithState(
             partial(process_alone, task),
