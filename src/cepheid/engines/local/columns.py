@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from cepheid.core.time import Instant
 from cepheid.core.types import EventType
-from cepheid.engines.common.clock import starts_at
 from cepheid.engines.common.judging import (
     STRICT,
     Rules,
@@ -226,26 +225,22 @@ def _out_of_order(instants: Words) -> int:
 # Running --------------------------------------------------------------------------------------
 
 
-def run_columns(
-    intake: ColumnIntake, start: Instant | None = None, progress: Progress = no_progress
-) -> RowTable:
+def run_columns(intake: ColumnIntake, progress: Progress = no_progress) -> RowTable:
     """The rows of a program over all its input, as records through a runner give them."""
     program = intake.program
-    rows = _rows(intake, start, progress, keyed=False)
+    rows = _rows(intake, progress, keyed=False)
     shapes = {s.rank: _shape(s, program) for s in program.statements}
-    return RowTable(rows, shapes, program.types, keys=partial(_keys, intake, start))
+    return RowTable(rows, shapes, program.types, keys=partial(_keys, intake))
 
 
-def _keys(intake: ColumnIntake, start: Instant | None) -> Array:
+def _keys(intake: ColumnIntake) -> Array:
     """The keys of all rows. Finding them takes as long as the rows, and who looks at events needs them."""
-    return _rows(intake, start, no_progress, keyed=True)["@key"]
+    return _rows(intake, no_progress, keyed=True)["@key"]
 
 
-def _rows(
-    intake: ColumnIntake, start: Instant | None, progress: Progress, *, keyed: bool
-) -> pa.Table:
+def _rows(intake: ColumnIntake, progress: Progress, *, keyed: bool) -> pa.Table:
     operator = open_operator(intake.program, keyed=keyed)
-    tables = _drive(operator, intake, start, progress)
+    tables = _drive(operator, intake, progress)
     return pa.concat_tables([rows_schema(intake.program).empty_table(), *tables])
 
 
@@ -256,25 +251,22 @@ def _shape(statement: ResolvedStatement, program: ResolvedProgram) -> RowColumns
     return RowColumns(statement.name, statement.target, columns, marks)
 
 
-def counted(intake: ColumnIntake, start: Instant | None = None) -> Runner:
+def counted(intake: ColumnIntake) -> Runner:
     """A matcher that has counted the steps of all patterns on the way."""
     from cepheid.matcher.machine.push import (
         Matcher,  # which is slow to load, and seldom asked for this
     )
 
     matcher = Matcher(intake.program)
-    for _ in _drive(matcher, intake, start, no_progress):
+    for _ in _drive(matcher, intake, no_progress):
         pass
     return matcher
 
 
-def _drive(
-    operator: Operator, intake: ColumnIntake, start: Instant | None, progress: Progress
-) -> Iterator[pa.Table]:
-    first = starts_at(intake.first, start)
-    if first is None:
+def _drive(operator: Operator, intake: ColumnIntake, progress: Progress) -> Iterator[pa.Table]:
+    if intake.first is None:
         return
-    operator.start(first)
+    operator.start(intake.first)
     total = intake.events.num_rows
     for begin in range(0, total, _CHUNK):
         chunk = intake.events.slice(begin, _CHUNK)
