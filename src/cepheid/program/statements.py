@@ -236,9 +236,9 @@ class StatementResolver:
         for name in source_types(statement):
             if name not in keyed:
                 fact = f"context '{context.name}' names no key for {name}"
-                keys = {key.event_type: key.attributes for key in context.keys}
-                keys[name] = context.keys[0].attributes
-                by = ", ".join(f"{' and '.join(key)} from {type}" for type, key in keys.items())
+                named = {key.event_type: key.attributes for key in context.keys}
+                named[name] = context.keys[0].attributes
+                by = ", ".join(f"{' and '.join(key)} from {type}" for type, key in named.items())
                 hint = f"create context {context.name} partition by {by}"
                 span = span_of_type(statement, name) or statement.span
                 self.problems.append(error("bad-context", fact, span, hint))
