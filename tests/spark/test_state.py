@@ -385,9 +385,10 @@ def test_a_delay_is_never_shorter_than_what_was_said() -> None:
 
 
 def test_a_watermark_is_promised_unless_others_may_hold_it_back() -> None:
-    delay, newest = Period(2 * SECOND), -5 * SECOND
-    assert Watermarks.of(delay).promised(newest) == newest - 2 * SECOND
-    assert Watermarks.brought(delay).promised(newest) is None
+    delay = Period(2 * SECOND)
+    for newest in (-5 * SECOND, 5 * SECOND):
+        assert Watermarks.of(delay).promised(newest) == newest - 2 * SECOND
+        assert Watermarks.brought(delay).promised(newest) is None
 
 
 def test_a_watermark_that_a_frame_brings_counts_from_the_epoch() -> None:
