@@ -12,6 +12,7 @@ from cepheid.core.event import Event
 from cepheid.core.time import SECOND
 from cepheid.core.types import (
     BOOLEAN,
+    DATE,
     DOUBLE,
     INT,
     LONG,
@@ -321,6 +322,7 @@ def test_a_time_column_that_is_named_wins_and_counts_as_its_attribute_says() -> 
         record = Record("A", 7, values, None, placement=Placement(time=time))
         event = Decoder({"A": timed}).decode(record, 0)
         assert isinstance(event, Event)
+        assert event["ts"] == values["ts"]
         return event.instant
 
     assert instant("at", {"ts": 1, "at": 7}) == 7_000_000
@@ -340,3 +342,23 @@ def test_each_zone_has_times_of_its_own() -> None:
         return at.hour
 
     assert [hour(zone) for zone in ("Europe/Berlin", None, "Asia/Tokyo", None)] == [11, 12, 3, 12]
+
+
+@pytest.mark.parametrize(
+    ("type", "value"), [(DATE, date(1970, 1, 2)), (DOUBLE, 86_401.5), (LONG, 86_401)]
+)
+def test_a_time_attribute_that_is_null_says_what_the_time_is(type: DataType, value: object) -> None:
+    timed = EventType("A", (Attribute("at", type),), time=EventTime("at", "seconds"))
+    event = Decoder({"A": timed}).decode(Record("A", 86_401.5, {"at": None}, None), 0)
+    assert isinstance(event, Event)
+    assert (event["at"], event["at"].__class__) == (value, value.__class__)
+
+
+def test_the_hint_of_a_time_does_not_ask_for_a_column_that_is_there() -> None:
+    types = {"A": EventType("A", ())}
+    record = Record("A", None, {"at": None, "att": 1}, None, placement=Placement(time="at"))
+    with pytest.raises(InputError) as refused:
+        Decoder(types).decode(record, 0)
+    assert refused.value.diagnostics[0].hint == "'at' holds the time"
+    with pytest.raises(InputError, match="this is a text"):
+        Decoder(types).decode(Record("A", " 1774742400 ", {}, None), 0)
