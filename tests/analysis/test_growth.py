@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import pytest
@@ -107,6 +107,26 @@ def test_long_conditions_are_cut_and_that_is_told(condition: str) -> None:
     program = cep.parse(f"{SCHEMA}@Name('S') select v from T({condition})")
     found = program.check(without=EASY)
     assert [f.code for f in found] == ["check-limit"]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        lambda numbers: f"v in ({', '.join(map(str, numbers))}) and v > 1000",
+        lambda numbers: f"({' or '.join(f'v = {n}' for n in numbers)}) and v > 1000",
+        lambda numbers: f"not ({' and '.join(f'v != {n}' for n in numbers)}) and v > 1000",
+        lambda numbers: " and ".join(["v = 1000", *(f"w != {n}" for n in numbers[2:]), "v < 1000"]),
+    ],
+)
+def test_two_hundred_parts_are_looked_at_and_one_more_is_not(
+    condition: Callable[[Sequence[int]], str],
+) -> None:
+    def codes(count: int) -> list[str]:
+        program = cep.parse(f"{SCHEMA}select v from T({condition(range(count))})")
+        return [finding.code for finding in program.check(without=EASY)]
+
+    assert codes(200) == ["never-matches"]
+    assert codes(201) == ["check-limit"]
 
 
 def test_a_contradiction_in_front_of_what_is_cut_is_found() -> None:

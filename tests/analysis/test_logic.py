@@ -117,6 +117,14 @@ def test_events_of_one_match_contradict_each_other() -> None:
     assert found(text.replace("< 6", "< 9")) == []
 
 
+def test_only_conditions_without_which_there_is_no_contradiction_are_named() -> None:
+    condition = "v != 3 and x < 5 and v < x and w < x and v + w > 8 and (w > 0 or x < 1) and x > 1"
+    [(_, message)] = found(f"create schema N (v int, w int, x int); select v from N({condition})")
+    assert message.partition("contradicts ")[2].replace(" (line 5)", "") == (
+        "`x < 5`, `v < x`, `w < x`, `v + w > 8` and `w > 0 or x < 1`"
+    )
+
+
 def test_a_contradiction_over_three_statements_is_found() -> None:
     text = """
     @Name('P') insert into C select v as x from A(v > 10);

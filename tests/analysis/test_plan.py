@@ -13,16 +13,17 @@ SCHEMAS = "create schema A (id string, k string, v int); create schema B (id str
 
 HINTS = {
     "select * from pattern [every (a=A -> b=B(k = a.k))]": "to run it per k:"
-    " create context PerK partition by k from A, k from B",
+    " create context PerK partition by k from A, k from B; context PerK select ...",
     "select * from pattern [a=A -> b=B(k = a.id)]": "to run it per id:"
-    " create context PerId partition by id from A, k from B",
+    " create context PerId partition by id from A, k from B; context PerId select ...",
     "select v, count(*) as n from A#length(3) group by v": "to run it per v:"
-    " create context PerV partition by v from A",
-    "select count(*) as n from A": "to run it per id: create context PerId partition by id from A",
-    "create context C partition by k from A; select count(*) as n from A": "in context C it would"
-    " run once per key",
+    " create context PerV partition by v from A; context PerV select ...",
+    "select count(*) as n from A": "to run it per id: create context PerId partition by id from A;"
+    " context PerId select ...",
+    "create context C partition by k from A; select count(*) as n from A": "`context C select ...`"
+    " would run it once per key",
     "create schema N (v int); select count(*) as n from N": "a context would give it a key:"
-    " create context PerKey partition by ... from N",
+    " create context PerKey partition by ... from N; context PerKey select ...",
     "select * from pattern [every timer:interval(3 sec)]": "it takes no events that could be split",
 }
 
@@ -41,9 +42,8 @@ def test_where_there_is_no_key_a_context_would_give_one(text: str) -> None:
 
 @pytest.mark.parametrize("text", [text for text in HINTS if "to run it per" in HINTS[text]])
 def test_the_context_that_is_told_gives_a_key(text: str) -> None:
-    context = HINTS[text].partition(": ")[2]
-    name = context.split()[2]
-    program = resolved(cep.parse(f"{SCHEMAS} {context}; context {name} {text}").tree)
+    form = HINTS[text].partition(": ")[2]
+    program = resolved(cep.parse(f"{SCHEMAS} {form.replace('select ...', text)}").tree)
     assert split_of(program.statements[0], program.types).by
 
 

@@ -138,7 +138,8 @@ def test_a_comparison_by_a_key_that_does_not_split_is_a_note_with_the_context() 
     assert keys("select a.v as v from pattern [every (a=A -> b=B(b.id = a.id))]") == [
         (
             "no key splits the events of 'S': `every (...)` follows one match at a time over all keys",
-            "to run it per id: create context PerId partition by id from A, id from B",
+            "to run it per id: create context PerId partition by id from A, id from B;"
+            " context PerId select ...",
         )
     ]
 

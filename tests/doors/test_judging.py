@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+import pandas as pd
 import pytest
 
 import cepheid as cep
@@ -51,6 +52,14 @@ def test_a_column_that_is_known_is_not_taken_for_another(there: str) -> None:
     assert finding.hint.startswith("optional=")
 
 
+def test_a_key_that_is_missing_says_what_it_is_for() -> None:
+    text = FAMILY + "create context C partition by k from A; @Name('S') context C select x from A;"
+    [finding] = missing_attributes(program(text), {"A": {"x"}})
+    assert finding.message == (
+        "no event of A has the attribute 'k', by which 'S' keeps events apart"
+    )
+
+
 def test_one_note_for_each_type_with_ignored_columns(caplog: pytest.LogCaptureFixture) -> None:
     ignored = {"A": ["y"], "B": ["z"], "C": []}
     columns = IgnoredColumns(ignored)
@@ -77,7 +86,7 @@ def test_a_slip_in_a_name_is_more_than_a_note(column: str, hint: str) -> None:
     assert (found.severity, found.hint) == (Severity.WARNING, hint)
 
 
-@pytest.mark.parametrize("column", ["@kind", "@cause", "orderNr", "x"])
+@pytest.mark.parametrize("column", ["@kind", "@cause", "@row", "orderNr", "x"])
 def test_other_columns_are_only_noted(column: str) -> None:
     assert ignored_columns("A", [column], ["orderNo"]).severity is Severity.NOTE
 
@@ -86,6 +95,8 @@ def test_a_type_that_nothing_feeds_is_told_once() -> None:
     both = program(FAMILY + "@Name('R') select x from A; @Name('S') select k from A;")
     assert [f.code for f in unfed_types(both, [])] == ["unfed-type"]
     assert not list(unfed_types(both, ["B"]))  # events of B are events of A
+    fed = program(FAMILY + "insert into B select k, 1 as x from C; @Name('R') select x from A;")
+    assert not list(unfed_types(fed, ["C"]))  # so are those that are derived
 
 
 def test_the_only_input_is_the_only_type_that_statements_take() -> None:
@@ -102,6 +113,13 @@ def test_a_null_key_counts_in_rows_that_are_derived_events(
 ) -> None:
     rows = [Event("D", 0, {"k": None, "x": 1}, 0, is_old=is_old, is_timeout=is_timeout)]
     assert len(list(null_derived_keys(program(KEYED), rows))) == count
+
+
+def test_derived_events_without_a_key_are_told_of_rows_in_columns_as_well() -> None:
+    frame = pd.DataFrame({"@time": [1, 2], "k": ["a", None], "x": [1, 2]})
+    with pytest.warns(CepheidWarning, match="derived events of D have no key: 'k' is null"):
+        result = cep.run(cep.parse(KEYED), {"A": frame})
+    assert [note.code for note in result.notes] == ["null-key"]
 
 
 def test_warnings_are_those_of_whoever_calls_and_notes_are_logged(

@@ -134,3 +134,32 @@ def test_no_pattern_makes_time_explode() -> None:
     assert not regular_expression("(a+)+b")("a" * 100_000)
     assert not regular_expression("(.*a){20}")("b" * 100_000)
     assert time.process_time() - begin < 5
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fact"),
+    [
+        ("b[a", "'[' is not closed at character 2"),
+        ("b(a", "'(' is not closed at character 2"),
+        ("a)", "')' closes nothing at character 2"),
+        ("*a", "there is nothing to repeat at character 1"),
+        ("a**", "a repeat follows a repeat at character 3"),
+        ("a{3,2}", "a repeat of fewer times at most than at least at character 3"),
+        ("a\\", "a backslash has nothing behind it at character 2"),
+        ("\\q", "there is no such escape at character 1"),
+        ("\\N", "a name in braces is missing at character 3"),
+        ("[z-a]", "a range ends before it begins at character 2"),
+        ("(?P<n>a)(?P<n>b)", "two groups have one name at character 13"),
+        ("(?P<1>a)", "the name of a group is not one at character 5"),
+        ("\\1", "there is no group of that number at character 2"),
+        ("(?P=n)", "there is no group of that name at character 5"),
+        ("a(?i)b", "flags stand at the beginning at character 2"),
+        ("(?z)", "there is no such kind of group at character 2"),
+        ("(?P<n", "a part of a group is missing at character 5"),
+        ("a{99999999999999}", "it is too large, or nested too deep"),
+    ],
+)
+def test_what_is_wrong_with_a_pattern_is_said_in_our_words(pattern: str, fact: str) -> None:
+    with pytest.raises(ValueError, match="is not a regular expression") as wrong:
+        regular_expression(pattern)
+    assert str(wrong.value) == f"{pattern!r} is not a regular expression: {fact}"

@@ -12,6 +12,7 @@ from cepheid.core.event import Event
 from cepheid.core.time import SECOND
 from cepheid.core.types import (
     BOOLEAN,
+    DATE,
     DOUBLE,
     INT,
     LONG,
@@ -29,6 +30,8 @@ from cepheid.core.types import (
 )
 from cepheid.errors import Diagnostic, InputError, Span
 from cepheid.io import Decoder, Record, infer_types
+from cepheid.io.records import record_from, sequence_of
+from cepheid.io.source import Placement
 
 PLACE = Span(7, 1, 7, 9, "e.jsonl")
 MOTORBIKE = EventType("Motorbike", (Attribute("speed", INT), Attribute("seat", BOOLEAN)))
@@ -287,3 +290,75 @@ def test_an_attribute_cannot_have_a_name_that_describes_events() -> None:
     assert [(d.code, d.message, d.span) for d in caught.value.diagnostics] == [
         ("bad-name", "'@x' cannot be the name of an attribute", PLACE)
     ]
+
+
+def test_what_explains_a_row_is_no_part_of_it() -> None:
+    row = {"@type": "A", "@time": 1, "x": 1, "@why": [{"@type": "B"}]}
+    assert record_from(row, None).values == {"x": 1}
+
+
+@pytest.mark.parametrize("raw", [3, 3.0, -(2**31) - 1, 2**63 - 1])
+def test_a_whole_number_is_a_place_among_events_of_one_time(raw: float) -> None:
+    assert sequence_of(Record("A", 1, {}, None, sequence=raw), "n") == raw
+    cell = Record("A", 1, {}, None, is_text=True, sequence=f" {raw} ")
+    assert sequence_of(cell, "n") == raw
+
+
+@pytest.mark.parametrize("raw", [True, 1.5, 2**63, "3", None])
+def test_anything_else_is_no_place_among_events_of_one_time(raw: object) -> None:
+    with pytest.raises(InputError, match="'n' orders events by whole numbers"):
+        sequence_of(Record("A", 1, {}, None, sequence=raw), "n")
+
+
+def test_a_line_with_a_time_alone_counts_in_the_unit_that_is_said() -> None:
+    record = Record(None, 5, {}, None, placement=Placement(unit="milliseconds"))
+    assert Decoder({}).decode(record, 0) == 5_000
+
+
+def test_a_time_column_that_is_named_wins_and_counts_as_its_attribute_says() -> None:
+    timed = EventType("A", (Attribute("ts", LONG),), time=EventTime("ts", "milliseconds"))
+
+    def instant(time: str, values: dict[str, object]) -> int:
+        record = Record("A", 7, values, None, placement=Placement(time=time))
+        event = Decoder({"A": timed}).decode(record, 0)
+        assert isinstance(event, Event)
+        assert event["ts"] == values["ts"]
+        return event.instant
+
+    assert instant("at", {"ts": 1, "at": 7}) == 7_000_000
+    assert instant("ts", {"ts": 7}) == 7_000
+
+
+def test_each_zone_has_times_of_its_own() -> None:
+    decoder = Decoder({"A": EventType("A", (Attribute("at", TIMESTAMP),))})
+
+    def hour(zone: str | None) -> int:
+        raw = "2026-01-01T12:00:00"
+        record = Record("A", 1, {"at": raw}, None, placement=Placement(zone=zone))
+        event = decoder.decode(record, 0)
+        assert isinstance(event, Event)
+        at = event["at"]
+        assert isinstance(at, datetime)
+        return at.hour
+
+    assert [hour(zone) for zone in ("Europe/Berlin", None, "Asia/Tokyo", None)] == [11, 12, 3, 12]
+
+
+@pytest.mark.parametrize(
+    ("type", "value"), [(DATE, date(1970, 1, 2)), (DOUBLE, 86_401.5), (LONG, 86_401)]
+)
+def test_a_time_attribute_that_is_null_says_what_the_time_is(type: DataType, value: object) -> None:
+    timed = EventType("A", (Attribute("at", type),), time=EventTime("at", "seconds"))
+    event = Decoder({"A": timed}).decode(Record("A", 86_401.5, {"at": None}, None), 0)
+    assert isinstance(event, Event)
+    assert (event["at"], event["at"].__class__) == (value, value.__class__)
+
+
+def test_the_hint_of_a_time_does_not_ask_for_a_column_that_is_there() -> None:
+    types = {"A": EventType("A", ())}
+    record = Record("A", None, {"at": None, "att": 1}, None, placement=Placement(time="at"))
+    with pytest.raises(InputError) as refused:
+        Decoder(types).decode(record, 0)
+    assert refused.value.diagnostics[0].hint == "'at' holds the time"
+    with pytest.raises(InputError, match="this is a text"):
+        Decoder(types).decode(Record("A", " 1774742400 ", {}, None), 0)

@@ -40,9 +40,15 @@ def test_each_line_is_one_record_with_its_place(read: Read, suffix: str, tmp_pat
 @pytest.mark.parametrize(
     ("line", "fact", "column"),
     [
-        (b'{"@type": "A", }', "not JSON", 16),
-        (b"{", "not JSON", 2),
-        (A1 + A2, "not JSON: extra data", len(A1) + 1),
+        (b"{", "not JSON: it ends too early", 2),
+        (b'{"x": }', "not JSON: a value is missing", 7),
+        (b"{x: 1}", "not JSON: a name in double quotes is missing", 2),
+        (b'{"x" 1}', "not JSON: ':' is missing", 6),
+        (b'{"x": 1 "y": 2}', "not JSON: ',' is missing", 9),
+        (b'{"x": "y', "not JSON: a string is not closed", 7),
+        (b'{"x": "\t"}', "not JSON: a string has a control character", 8),
+        (b'{"x": "\\q"}', "not JSON: there is no such escape in a string", 8),
+        (A1 + A2, "not JSON: text behind the value", len(A1) + 1),
         (b'{"x": "\xff"}', "byte 0xff is not UTF-8", 8),
         ('{"é": "'.encode() + b"\xff", "byte 0xff is not UTF-8", 8),
         (b'{"x": 1, "x": 2}', "the key 'x' appears twice", 1),
@@ -56,7 +62,7 @@ def test_each_line_is_one_record_with_its_place(read: Read, suffix: str, tmp_pat
         (b'{"@type": 5}', "'@type' is the name of an event type, not 5", 1),
         (b'{"@type": "A", "@old": "yes"}', "'@old' is true or false, not 'yes'", 1),
     ],
-    ids=range(15),
+    ids=range(21),
 )
 def test_a_broken_line_is_reported_and_the_others_are_read(
     read: Read, line: bytes, fact: str, column: int

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.core.types import (
     BOOLEAN,
@@ -33,6 +34,8 @@ from cepheid.core.types import (
 )
 from cepheid.errors import Diagnostic, InputError, UsageError
 from cepheid.io import Decoder, Record, infer_types, records_of
+from cepheid.io.source import Placement, source
+from cepheid.io.sources import provided_by, tables_of
 
 Triple = tuple[str | None, object, dict[str, object]]
 
@@ -177,3 +180,45 @@ def test_reading_and_writing_text_loads_neither_arrow_nor_pandas() -> None:
         "assert not {'pyarrow', 'pandas', 'numpy'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_rows_of_events_that_ceased_stay_marked() -> None:
+    marked = [Event("A", 0, {}, 0, is_old=True), Event("A", 0, {}, 0, is_timeout=True)]
+    found = [(record.is_old, record.is_timeout) for record in records_of(marked)]
+    assert found == [(True, False), (False, True)]
+
+
+def test_a_dictionary_whose_marks_have_other_names_is_one_event() -> None:
+    placed = source({"kind": "A", "at": 1, "x": 1}, type="kind", time="at")
+    [record] = records_of(placed)
+    assert (record.type, record.time, record.values["x"]) == ("A", 1, 1)
+
+
+FRAME = pd.DataFrame({"at": [1], "x": [1]})
+
+
+def test_a_table_without_a_type_has_events_of_the_default_one() -> None:
+    for data in (FRAME, source(FRAME, time="at"), [source(FRAME, time="at")]):
+        assert provided_by([data], "A") == {"A"}
+        found = tables_of([data], default_type="A")
+        assert found is not None
+        assert [table.type for table in found] == ["A"]
+
+
+def test_a_table_keeps_what_is_said_of_its_columns() -> None:
+    placed = source({"A": FRAME}, time="at", columns={"x": "y"})
+    found = tables_of([placed], Placement(sequence="n"))
+    assert found is not None
+    [table] = found
+    assert (table.type, table.placement) == (
+        "A",
+        Placement(time="at", sequence="n", columns={"x": "y"}),
+    )
+
+
+def test_times_of_a_zone_are_read_one_by_one() -> None:
+    assert tables_of([source({"A": FRAME}, zone="Europe/Berlin")]) is None
+    table = pa.table({"@time": ["2026-01-01T01:00:00"], "x": [1]})
+    program = cep.parse("create schema A (x int); @Name('S') select x from A")
+    [row] = cep.run(program, {"A": source(table, zone="Europe/Berlin")})
+    assert row.time == datetime(2026, 1, 1, tzinfo=UTC)

@@ -120,6 +120,7 @@ def test_conditions_mean_what_the_evaluator_says(spark: SparkSession, ansi: bool
 NOT_THE_SAME = (
     "l = d", "l > 0.5", "l + 1L > 0L", "f + f > 0", "-l > 0", "i / i > 1", "i % i = 0", "abs(i) > 0",
     "s regexp 'a+'", "s like 'a\\\\%'", "upper(s) = 'A'", "d in (0:i)", "cast(s, int) = 1",
+    "cast(l, float) = 1", "cast(l, double) = 1", "cast(i, float) = 1",
     "current_timestamp() > 0",
 )  # fmt: skip
 

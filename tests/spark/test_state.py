@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import cepheid as cep
 from cepheid.core.event import Event, Value
+from cepheid.core.time import Period
 from cepheid.core.types import DataType
 from cepheid.engines.spark.codec.sort_keys import sorted_events
 from cepheid.engines.spark.shared_operator import SharedOperator
@@ -376,6 +377,25 @@ def test_time_goes_on_without_events_when_a_source_is_idle() -> None:
     assert [watermark(now) for now in (0, 4_999, 5_000, 7_000)] == [None, None, 1, 3]
     assert marks.idle(bucket.idle_since(spark + 1, 7_000), 7_000, 5_000) is None
     assert marks.idle(bucket.idle_since(0, 0), 7_000, 5_000) is None
+
+
+def test_a_delay_is_never_shorter_than_what_was_said() -> None:
+    assert [Watermarks.of(Period(us)).delay for us in (0, 1, 1_000, 1_001)] == [0, 1, 1, 2]
+    assert Watermarks.brought(Period(1_001)).delay == 2
+
+
+def test_a_watermark_is_promised_unless_others_may_hold_it_back() -> None:
+    delay = Period(2 * SECOND)
+    for newest in (-5 * SECOND, 5 * SECOND):
+        assert Watermarks.of(delay).promised(newest) == newest - 2 * SECOND
+        assert Watermarks.brought(delay).promised(newest) is None
+
+
+def test_a_watermark_that_a_frame_brings_counts_from_the_epoch() -> None:
+    marks = Watermarks.brought(Period(0))
+    assert (marks.ours(0), marks.ours(7)) == (None, 7_000)
+    assert marks.moment(7_001) == 7_001
+    assert [marks.timeout(instant) for instant in (-SECOND, 1_000, 1_001, 9_000)] == [1, 1, 1, 8]
 
 
 @pytest.mark.parametrize("beyond", [0, 1, 999])

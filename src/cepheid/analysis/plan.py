@@ -71,14 +71,14 @@ def _context_hint(statement: ResolvedStatement, program: ResolvedProgram) -> str
         return likely
     for context in program.tree.contexts:
         if _has_keys(context, statement):
-            return f"in context {context.name} it would run once per key"
+            return f"`context {context.name} select ...` would run it once per key"
     shared = _shared_id(statement, program.types)
     if shared is not None:
         return _create_context(dict.fromkeys(statement.inputs, shared))
     keys = ", ".join(f"... from {name}" for name in statement.inputs)
     if not keys:
         return "it takes no events that could be split"
-    return f"a context would give it a key: create context PerKey partition by {keys}"
+    return f"a context would give it a key: {_form('PerKey', keys)}"
 
 
 def likely_context(statement: ResolvedStatement) -> str | None:
@@ -93,7 +93,11 @@ def _create_context(attributes: Attributes) -> str:
     first = next(iter(attributes.values()))
     keys = ", ".join(f"{attribute} from {name}" for name, attribute in attributes.items())
     name = f"Per{first[:1].upper()}{first[1:]}"
-    return f"to run it per {first}: create context {name} partition by {keys}"
+    return f"to run it per {first}: {_form(name, keys)}"
+
+
+def _form(context: str, keys: str) -> str:
+    return f"create context {context} partition by {keys}; context {context} select ..."
 
 
 def _equal_attributes(statement: ResolvedStatement) -> Attributes | None:

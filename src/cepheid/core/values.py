@@ -504,11 +504,46 @@ _DECODER = json.JSONDecoder(
 )
 
 
+# What is wrong, by the beginning of what Python says of it.
+_NO_JSON = {
+    "Expecting value": "a value is missing",
+    "Expecting property name": "a name in double quotes is missing",
+    "Expecting ':'": "':' is missing",
+    "Expecting ','": "',' is missing",
+    "Illegal trailing comma": "a comma has nothing behind it",
+    "Unterminated string": "a string is not closed",
+    "Invalid control character": "a string has a control character, which is written as an escape",
+    "Invalid \\u": "'\\u' takes four hexadecimal digits",
+    "Invalid \\": "there is no such escape in a string",
+    "Extra data": "text behind the value",
+}
+
+
+class NotJson(ValueError):
+    """A text that is no JSON: the fact, and the position in the text."""
+
+    def __init__(self, fact: str, text: str, position: int) -> None:
+        line = text.count("\n", 0, position) + 1
+        column = position - text.rfind("\n", 0, position)
+        place = f"line {line}, column {column}" if "\n" in text else f"column {column}"
+        super().__init__(f"not JSON: {fact} at {place}")
+        self.fact = f"not JSON: {fact}"
+        self.position = position
+
+
+def not_json(problem: json.JSONDecodeError) -> NotJson:
+    """What Python's reader says, in our words."""
+    text, position = problem.doc, problem.pos
+    known = (fact for begin, fact in _NO_JSON.items() if problem.msg.startswith(begin))
+    fact = next(known, "it cannot be read")
+    return NotJson(fact if text[position:].strip() else "it ends too early", text, position)
+
+
 def parse_json(text: str) -> object:
-    """One JSON value; ValueError (with a column, if it is a JSONDecodeError) where it is none."""
+    """One JSON value; ValueError (with a position, if it is NotJson) where it is none."""
     value, end = read_json(text, 0)
     if end != len(text):
-        raise json.JSONDecodeError("Extra data", text, end)
+        raise NotJson(_NO_JSON["Extra data"], text, end)
     return value
 
 
@@ -517,6 +552,8 @@ def read_json(text: str, start: int) -> tuple[object, int]:
     start = skip_space(text, start)
     try:
         value, end = _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as problem:
+        raise not_json(problem) from None
     except RecursionError:
         raise ValueError(f"nested deeper than {DEEPEST} levels") from None
     # Counting brackets is quick, and few values have enough of them to be looked into.

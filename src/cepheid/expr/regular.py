@@ -38,8 +38,12 @@ def regular_expression(pattern: str) -> Matches:
     """Whether a text matches a pattern; ValueError with a fact where it is none, or not linear."""
     try:
         read = _parser.parse(pattern)
-    except (re.error, OverflowError, RecursionError) as problem:
-        raise ValueError(f"{pattern!r} is not a regular expression: {problem}") from None
+    except re.error as problem:
+        fact = f"{_shown(pattern)} is not a regular expression: {_fact(problem)}"
+        raise ValueError(fact) from None
+    except (OverflowError, RecursionError):
+        fact = f"{_shown(pattern)} is not a regular expression: it is too large, or nested too deep"
+        raise ValueError(fact) from None
     try:
         written = _written(read, read.state.flags, is_last=True)
     except (_NotLinear, RecursionError) as refused:
@@ -72,6 +76,46 @@ def _compiled(written: str, pattern: str) -> Matches:
             return fullmatch(_SURROGATES.sub("\ufffd", text)) is not None
 
     return matches
+
+
+# What is wrong, by the beginning of what Python says of it.
+_WRONG = {
+    "unterminated character set": "'[' is not closed",
+    "missing ), unterminated subpattern": "'(' is not closed",
+    "missing ), unterminated comment": "'(' is not closed",
+    "missing {": "a name in braces is missing",
+    "missing": "a part of a group is missing",
+    "unexpected end of pattern": "it ends within a group",
+    "unbalanced parenthesis": "')' closes nothing",
+    "nothing to repeat": "there is nothing to repeat",
+    "multiple repeat": "a repeat follows a repeat",
+    "min repeat greater": "a repeat of fewer times at most than at least",
+    "bad escape (end": "a backslash has nothing behind it",
+    "bad escape": "there is no such escape",
+    "incomplete escape": "an escape is not complete",
+    "octal escape": "an escape is beyond all characters",
+    "undefined character name": "there is no character of that name",
+    "bad character range": "a range ends before it begins",
+    "redefinition of group name": "two groups have one name",
+    "bad character in group name": "the name of a group is not one",
+    "unknown group name": "there is no group of that name",
+    "invalid group reference": "there is no group of that number",
+    "bad group number": "groups count from 1",
+    "cannot refer to": "a group cannot stand for itself",
+    "conditional backref": "a choice by a group has two arms",
+    "look-behind": "looking behind takes texts of one length",
+    "global flags": "flags stand at the beginning",
+    "bad inline flags": "flags that do not go together",
+    "unknown flag": "there is no such flag",
+    "unknown extension": "there is no such kind of group",
+}
+
+
+def _fact(problem: re.error) -> str:
+    """What Python's reader says, in our words, with the place in the pattern."""
+    known = (fact for begin, fact in _WRONG.items() if problem.msg.startswith(begin))
+    fact = next(known, "it cannot be read")
+    return fact if problem.pos is None else f"{fact} at character {problem.pos + 1}"
 
 
 def _shown(pattern: str) -> str:

@@ -27,6 +27,7 @@ class Scope:
     # Tags whose attributes may be named alone, where only one of them has such an attribute.
     implied: tuple[str, ...] = ()
     no_aggregates: str | None = None  # why aggregates are not allowed, e.g. "in a filter"
+    aggregates_in: str | None = None  # the clause that takes them instead, where there is one
 
     def fields_of(self, owner: DataType) -> EventType | None:
         """The attributes of a record or event type; None where nothing is known of them."""

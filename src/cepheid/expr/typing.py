@@ -54,6 +54,7 @@ from cepheid.errors import Diagnostic, ProgramError, Span, error, suggest
 from cepheid.expr.arithmetic import decimal_type
 from cepheid.expr.elsewhere import INSTEAD
 from cepheid.expr.functions import AGGREGATES, FUNCTIONS, Function, Result, common_type, misfit
+from cepheid.expr.printing import print_expr
 from cepheid.expr.python import PythonFunction
 from cepheid.expr.regular import regular_expression
 from cepheid.expr.scope import Scope, resolve_name
@@ -502,11 +503,8 @@ def _aggregate(expr: Aggregate, place: _Place) -> Expr:
         place.report("nested-aggregate", message, expr.span)
     elif place.scope.no_aggregates is not None:
         message = f"{expr.function} is an aggregate and not allowed {place.scope.no_aggregates}"
-        hint = (
-            "`having` asks for what is aggregated"
-            if place.scope.no_aggregates == "in where"
-            else None
-        )
+        clause = place.scope.aggregates_in
+        hint = clause and f"conditions on it stand in `{clause}`: `{clause} {print_expr(expr)} ...`"
         place.report("misplaced-aggregate", message, expr.span, hint)
     inside = _Place(place.scope, place.problems, inside_aggregate=True)
     argument = None if expr.argument is None else _resolve(expr.argument, inside)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from json import JSONDecodeError
 
-from cepheid.core.values import parse_json, read_json, shown, skip_space
+from cepheid.core.values import NotJson, parse_json, read_json, shown, skip_space
 from cepheid.errors import Diagnostic, Span, error
 from cepheid.io.records import Record, record_from
 from cepheid.io.source import NOWHERE, Placement
@@ -65,7 +64,7 @@ def array_records(
             span = place.span(position)
             value, position = read_json(text, position)
         except ValueError as problem:
-            at = problem.pos if isinstance(problem, JSONDecodeError) else position
+            at = problem.position if isinstance(problem, NotJson) else position
             on_problem(error("bad-line", _fact(problem), place.span(at)))
             return
         try:
@@ -80,7 +79,7 @@ def array_records(
 
 def _after_comma(text: str, position: int) -> int:
     if not text.startswith(",", position):
-        raise JSONDecodeError("Expecting ',' delimiter", text, position)
+        raise NotJson("',' is missing", text, position)
     return skip_space(text, position + 1)
 
 
@@ -107,12 +106,11 @@ def _record(value: object, span: Span, placement: Placement) -> Record:
 
 
 def _bad_line(problem: ValueError, span: Span) -> Diagnostic:
-    if isinstance(problem, JSONDecodeError):
-        span = Span(span.line, problem.colno, span.line, problem.colno + 1, span.file)
+    if isinstance(problem, NotJson):
+        column = problem.position + 1
+        span = Span(span.line, column, span.line, column + 1, span.file)
     return error("bad-line", _fact(problem), span)
 
 
 def _fact(problem: ValueError) -> str:
-    if isinstance(problem, JSONDecodeError):
-        return f"not JSON: {problem.msg[0].lower()}{problem.msg[1:]}"
-    return str(problem)
+    return problem.fact if isinstance(problem, NotJson) else str(problem)

@@ -103,7 +103,7 @@ def _table(source: object) -> Any:
     if _is_a(source, "pandas", "DataFrame"):
         return source
     if _is_a(source, "pyarrow", "Table"):
-        return _foreign(source).to_batches() or _foreign(source).schema.empty_table().to_batches()
+        return _foreign(source).to_batches()
     return [source] if _is_a(source, "pyarrow", "RecordBatch") else None
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import get_args
 
 from cepheid.core.time import PERIOD_UNITS, TimeUnit, unit_name
 from cepheid.core.types import (
+    ANY,
     SCALARS,
     STRING,
     ArrayType,
@@ -36,11 +37,11 @@ def declared_types(
             first = by_name[schema.name].span
             problems.append(declared_twice(f"type '{schema.name}'", schema.span, first))
         by_name.setdefault(schema.name, schema)
+    names = {*known, *by_name}
+    by_name = {name: _with_known_types(each, names, problems) for name, each in by_name.items()}
     types = dict(known)
     for name in _parents_first(by_name, problems):
         types[name] = _declare(by_name[name], by_name, types, problems)
-    for schema in by_name.values():
-        _check_references(schema, types, problems)
     return {name: types[name] for name in by_name}
 
 
@@ -88,23 +89,28 @@ def _declare(
     known: Mapping[str, EventType],
     problems: list[Diagnostic],
 ) -> EventType:
-    """The type that a schema declares; its parents are known, but for those of a cycle."""
+    """The type that a schema declares; its parents are known, but for those of a cycle.
+
+    One that inherits from a type that is not known may have any attributes.
+    """
     attributes: dict[str, Attribute] = {}
     ancestors: set[str] = set()
     time: EventTime | None = None
+    is_open = False
     for position, name in enumerate(schema.inherits, start=len(schema.attributes)):
         span = _place(schema, position)
         parent = known.get(name)
         if parent is not None:
             _inherit(schema, parent, attributes, span, problems)
             ancestors |= {name} | parent.ancestors
-            time = time or parent.time
+            time, is_open = time or parent.time, is_open or parent.is_open
         elif name not in schemas:
+            is_open = True
             hint = suggest(name, {*known, *schemas} - {schema.name}, "known types")
             problems.append(error("unknown-type", f"no event type '{name}'", span, hint))
     _add_own_attributes(schema, attributes, problems)
     time = _event_time(schema, attributes, problems) or time
-    return EventType(schema.name, tuple(attributes.values()), frozenset(ancestors), time)
+    return EventType(schema.name, tuple(attributes.values()), frozenset(ancestors), time, is_open)
 
 
 def _place(schema: Schema, position: int) -> Span | None:
@@ -151,15 +157,19 @@ def _add_own_attributes(
         attributes[attribute.name] = attribute
 
 
-def _check_references(
-    schema: Schema, types: Mapping[str, EventType], problems: list[Diagnostic]
-) -> None:
+def _with_known_types(schema: Schema, names: Collection[str], problems: list[Diagnostic]) -> Schema:
+    """Its attributes; of those with an unknown type nothing more is said."""
+    attributes = []
     for position, attribute in enumerate(schema.attributes):
         reference = _element(attribute.type)
-        if isinstance(reference, EventRef) and reference.name not in types:
-            hint = _type_hint(reference.name, types)
+        if isinstance(reference, EventRef) and reference.name not in names:
+            hint = _type_hint(reference.name, names)
             fact = f"attribute '{attribute.name}' of {schema.name} has unknown type '{reference}'"
             problems.append(error("unknown-type", fact, _place(schema, position), hint))
+            attributes.append(replace(attribute, type=ANY))
+        else:
+            attributes.append(attribute)
+    return replace(schema, attributes=tuple(attributes))
 
 
 # What the scalar types are called elsewhere.
@@ -174,7 +184,7 @@ _FOREIGN_TYPES = {
 }
 
 
-def _type_hint(name: str, types: Mapping[str, EventType]) -> str | None:
+def _type_hint(name: str, types: Collection[str]) -> str | None:
     meant = _FOREIGN_TYPES.get(name.lower())
     if meant is not None:
         return f"did you mean {meant!r}?"

@@ -92,8 +92,8 @@ class StatementResolver:
     def resolve(self, name: str, statement: Statement) -> ResolvedStatement:
         pattern, condition, scope = self._source(statement)
         columns = self._columns(statement, scope)
-        no_aggregates = replace(scope, no_aggregates="in where")
-        where = self._condition(statement.where, no_aggregates)
+        in_where = replace(scope, no_aggregates="in where", aggregates_in="having")
+        where = self._condition(statement.where, in_where)
         grouping = replace(scope, no_aggregates="in group by")
         group_by = tuple(resolve(e, grouping, self.problems) for e in statement.group_by)
         having = self._condition(statement.having, scope)
@@ -137,7 +137,7 @@ class StatementResolver:
             current=EventRef(source.event_type),
             current_names=frozenset({source.alias or source.event_type, source.event_type}),
         )
-        in_filter = replace(scope, no_aggregates="in a filter")
+        in_filter = replace(scope, no_aggregates="in a filter", aggregates_in="having")
         return None, self._condition(source.condition, in_filter), scope
 
     def _occurrence(self, statement: Statement, source: PatternSource) -> ResolvedOccurrence:
@@ -227,7 +227,8 @@ class StatementResolver:
         context = self.contexts.get(statement.context)
         if context is None:
             hint = suggest(statement.context, self.contexts, "contexts")
-            hint = hint or f"create context {statement.context} partition by ... from ..."
+            keys = ", ".join(f"k from {name}" for name in source_types(statement)) or "k from T"
+            hint = hint or f"create context {statement.context} partition by {keys}"
             fact = f"no context '{statement.context}'"
             self.problems.append(error("unknown-context", fact, statement.span, hint))
             return None
@@ -235,7 +236,10 @@ class StatementResolver:
         for name in source_types(statement):
             if name not in keyed:
                 fact = f"context '{context.name}' names no key for {name}"
-                hint = f"add `... from {name}` to the context"
+                named = {key.event_type: key.attributes for key in context.keys}
+                named[name] = context.keys[0].attributes
+                by = ", ".join(f"{' and '.join(key)} from {type}" for type, key in named.items())
+                hint = f"create context {context.name} partition by {by}"
                 span = span_of_type(statement, name) or statement.span
                 self.problems.append(error("bad-context", fact, span, hint))
         return context

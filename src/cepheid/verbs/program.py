@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from cepheid.analysis.races import has_open_order, priorities_by_level
+from cepheid.core.values import not_json
 from cepheid.drawing.shown import DrawnGraph, Findings, Plan, program_html
 from cepheid.engines.common.intake import runnable
 from cepheid.errors import (
@@ -186,7 +187,9 @@ class Program:
         expect(text, str | bytes, "the JSON form of a program", "program.to_json() writes it")
         try:
             return cls(from_json(json.loads(text), functions_of(functions)))
-        except ValueError as problem:
+        except json.JSONDecodeError as problem:
+            raise UsageError(error("usage", f"this is {not_json(problem)}")) from None
+        except ValueError as problem:  # other bytes than UTF-8, numbers beyond all
             raise UsageError(error("usage", f"this is not JSON: {problem}")) from None
         except RecursionError:
             fact = "the JSON form of this program is nested too deep"

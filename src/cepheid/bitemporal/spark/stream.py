@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -75,9 +77,10 @@ def start(frame: Frame, job: RoundsJob) -> Query:
 
 
 def _folders_read(frame: Frame) -> list[str]:
-    """Folders whose files a stream reads: only its plan names them."""
-    plan = frame._jdf.queryExecution().analyzed().toString()
-    return re.findall(r"\bFileSource\[(.*?)\](?=,|$)", plan, re.MULTILINE)
+    """Folders whose files a stream reads: only its plan names them, which Spark prints."""
+    with redirect_stdout(StringIO()) as plan:
+        frame.explain(extended=True)
+    return re.findall(r"\bFileSource\[(.*?)\](?=,|$)", plan.getvalue(), re.MULTILINE)
 
 
 class _Ended(Exception):

@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
-from cepheid.engines.common.clock import starts_at
 from cepheid.engines.common.progress import Progress
 from cepheid.engines.common.request import Outcome, RunRequest
 from cepheid.program.resolved import ResolvedProgram
@@ -20,7 +19,7 @@ RunBetween: TypeAlias = Callable[
 def run_between(run: RunBetween, request: RunRequest) -> Outcome:
     intake = request.take_in()
     rows: list[Event] = []
-    first = starts_at(intake.first, request.start)
+    first = intake.first
     if first is not None:
         last = first if intake.last is None else max(first, intake.last)
         rows = run(intake.program, intake.events, first, last, request.progress)

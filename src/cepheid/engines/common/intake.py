@@ -17,7 +17,7 @@ from cepheid.engines.common.judging import (
     missing_attributes,
     null_key_of,
 )
-from cepheid.errors import Diagnostic, InputError, ProgramError, Severity, error
+from cepheid.errors import Diagnostic, InputError, ProgramError, Severity, Span, error
 from cepheid.io import Decoder, Record, infer_types
 from cepheid.io.records import sequence_of
 from cepheid.io.sources import Table
@@ -39,9 +39,17 @@ class Intake:
     # The smallest and the largest time in the input, lines that only carry one included.
     first: Instant | None = None
     last: Instant | None = None
+    first_place: Span | None = None  # of the records that have them
+    last_place: Span | None = None
     moved: int = 0  # events that were not in the order of their times
     provided: Collection[str] = ()  # the types of records
     notes: list[Diagnostic] = field(default_factory=list)
+
+    def pass_time(self, instant: Instant, place: Span | None) -> None:
+        if self.first is None or instant < self.first:
+            self.first, self.first_place = instant, place
+        if self.last is None or instant > self.last:
+            self.last, self.last_place = instant, place
 
 
 def runnable(program: ResolvedProgram) -> ResolvedProgram:
@@ -82,9 +90,7 @@ def take_in(
     intake = Intake(runnable(program))
     gate = Gate(program, on_problem, rules)
     for item in gate.let_in(records):
-        instant = item.instant if isinstance(item, Event) else item
-        intake.first = instant if intake.first is None else min(intake.first, instant)
-        intake.last = instant if intake.last is None else max(intake.last, instant)
+        intake.pass_time(item.instant if isinstance(item, Event) else item, gate.place)
         if isinstance(item, Event) and happens(item):
             intake.events.append(item)
     intake.notes += gate.close()
@@ -103,6 +109,7 @@ class Gate:
     ) -> None:
         self.has_sequences = False  # a column orders events of one time
         self.provided: set[str] = set()  # the types of records
+        self.place: Span | None = None  # of the record that was let in last
         self._program = program
         self._on_problem = on_problem
         self._rules = rules
@@ -126,6 +133,7 @@ class Gate:
                 continue
             if isinstance(item, Event) and happens(item) and not self._takes(item, record):
                 continue
+            self.place = record.span
             yield item
 
     def close(self) -> list[Diagnostic]:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
-from cepheid.engines.common.clock import ends_at
+from cepheid.engines.common.clock import ends_at, starts_at
 from cepheid.engines.common.intake import Intake, OnProblem, take_in
 from cepheid.engines.common.judging import STRICT, Rules, only_input, unfed_types
 from cepheid.engines.common.progress import Progress, no_progress
@@ -60,10 +60,11 @@ class RunRequest:
         return provided_by(self.sources, only_input(self.program))
 
     def take_in(self) -> Intake:
-        """All events, decoded and in their order."""
+        """All events, decoded and in their order, and between which instants the clock runs."""
         intake = take_in(self.program, self.records(), self.on_problem, self.rules)
         intake.notes += unfed_types(intake.program, {*intake.provided, *self.provided})
-        intake.last = ends_at(intake.last, self.end)
+        intake.first = starts_at(intake.first, self.start, intake.first_place)
+        intake.last = ends_at(intake.last, self.end, intake.last_place)
         return intake
 
 

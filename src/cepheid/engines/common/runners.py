@@ -8,7 +8,6 @@ from typing import Protocol
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
-from cepheid.engines.common.clock import starts_at
 from cepheid.engines.common.intake import Intake
 from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.engines.common.request import Outcome, Reached, RunRequest
@@ -113,20 +112,11 @@ class Reference:
 CHUNK = 1 << 12  # events between two reports of progress
 
 
-def drive(
-    runner: Runner,
-    intake: Intake,
-    start: Instant | None = None,
-    progress: Progress = no_progress,
-) -> Iterator[Event]:
-    """The rows of a program over all its input, as they come.
-
-    The clock starts at `start`, else at the smallest time of the input, and ends at its largest.
-    """
-    first = starts_at(intake.first, start)
-    if first is None:
+def drive(runner: Runner, intake: Intake, progress: Progress = no_progress) -> Iterator[Event]:
+    """The rows of a program over all its input, as they come, while the clock runs."""
+    if intake.first is None:
         return
-    runner.start(first)
+    runner.start(intake.first)
     total = len(intake.events)
     for begin in range(0, total, CHUNK):
         chunk = intake.events[begin : begin + CHUNK]
@@ -140,7 +130,7 @@ def run_through(open_runner: OpenRunner, request: RunRequest) -> Outcome:
     """A request by an engine that takes one event after the other."""
     intake = request.take_in()
     runner = open_runner(intake.program, timed_out=request.timed_out, why=request.why)
-    rows = list(drive(runner, intake, request.start, request.progress))
+    rows = list(drive(runner, intake, request.progress))
     return Outcome(
         program=intake.program,
         rows=rows,

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from cepheid.core.time import Instant
 from cepheid.core.types import EventType
-from cepheid.engines.common.clock import starts_at
 from cepheid.engines.common.judging import (
     STRICT,
     Rules,
@@ -232,25 +231,23 @@ def _out_of_order(instants: Words) -> int:
 # Running --------------------------------------------------------------------------------------
 
 
-def run_columns(
-    intake: ColumnIntake, start: Instant | None = None, progress: Progress = no_progress
-) -> ColumnarRows:
+def run_columns(intake: ColumnIntake, progress: Progress = no_progress) -> ColumnarRows:
     """The rows of a program over all its input, as records through a runner give them."""
     program = intake.program
     operator = open_operator(program, keyed=False)
-    shapes, keys = row_shapes(program), partial(_keys, intake, start)
+    shapes, keys = row_shapes(program), partial(_keys, intake)
     if isinstance(operator, LanesOperator):
-        chunks = _drive(_Lanes(operator), intake, start, progress)
+        chunks = _drive(_Lanes(operator), intake, progress)
         found = [chunk for some in chunks for chunk in some]
         return LaneRows(found, [*shapes.values()], program.types, keys)
-    rows = _table(program, _drive(operator, intake, start, progress))
+    rows = _table(program, _drive(operator, intake, progress))
     return RowTable(rows, shapes, program.types, keys)
 
 
-def _keys(intake: ColumnIntake, start: Instant | None) -> Array:
+def _keys(intake: ColumnIntake) -> Array:
     """The keys of all rows. Finding them takes as long as the rows, and who looks at events needs them."""
     operator = open_operator(intake.program)
-    return _table(intake.program, _drive(operator, intake, start, no_progress))["@key"]
+    return _table(intake.program, _drive(operator, intake, no_progress))["@key"]
 
 
 def _table(program: ResolvedProgram, tables: Iterable[pa.Table]) -> pa.Table:
@@ -269,14 +266,14 @@ class _Lanes:
         return [self._operator.advance_chunk(instant)]
 
 
-def counted(intake: ColumnIntake, start: Instant | None = None) -> Runner:
+def counted(intake: ColumnIntake) -> Runner:
     """A matcher that has counted the steps of all patterns on the way."""
     from cepheid.matcher.machine.push import (
         Matcher,  # which is slow to load, and seldom asked for this
     )
 
     matcher = Matcher(intake.program)
-    for _ in _drive(matcher, intake, start, no_progress):
+    for _ in _drive(matcher, intake, no_progress):
         pass
     return matcher
 
@@ -289,13 +286,10 @@ class _Driven(Protocol[T_co]):
     def advance(self, instant: Instant) -> T_co: ...
 
 
-def _drive(
-    operator: _Driven[T_co], intake: ColumnIntake, start: Instant | None, progress: Progress
-) -> Iterator[T_co]:
-    first = starts_at(intake.first, start)
-    if first is None:
+def _drive(operator: _Driven[T_co], intake: ColumnIntake, progress: Progress) -> Iterator[T_co]:
+    if intake.first is None:
         return
-    operator.start(first)
+    operator.start(intake.first)
     total = intake.events.num_rows
     for begin in range(0, total, _CHUNK):
         chunk = intake.events.slice(begin, _CHUNK)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cepheid.engines.common.clock import ends_at
+from cepheid.engines.common.clock import ends_at, starts_at
 from cepheid.engines.common.gaps import no_gaps
 from cepheid.engines.common.intake import are_small
 from cepheid.engines.common.judging import only_input
 from cepheid.engines.common.request import Outcome, RunRequest
 from cepheid.engines.common.runners import Reference, Runner, run_through
+from cepheid.errors import LateEvent
 from cepheid.io.sources import tables_of
 from cepheid.matcher.gaps import left_to_reference
 from cepheid.program.resolved import ResolvedProgram
@@ -53,12 +54,16 @@ def _in_columns(request: RunRequest) -> Outcome | None:
     )
     if intake is None:
         return None
-    intake = replace(intake, last=ends_at(intake.last, request.end))
+    try:
+        first = starts_at(intake.first, request.start)
+        intake = replace(intake, first=first, last=ends_at(intake.last, request.end))
+    except LateEvent:
+        return None
     return Outcome(
         program=intake.program,
-        rows=columns.run_columns(intake, request.start, request.progress),
+        rows=columns.run_columns(intake, request.progress),
         taken=intake.events.num_rows,
         moved=intake.moved,
         notes=intake.notes,
-        reached=lambda: columns.counted(intake, request.start).reached(),
+        reached=lambda: columns.counted(intake).reached(),
     )

@@ -48,7 +48,7 @@ from cepheid.engines.spark.plan.request import SparkRequest
 from cepheid.engines.spark.session.failures import failure_of
 from cepheid.engines.spark.session.spark_session import runs_here
 from cepheid.engines.spark.session.workers import check_other_machines, wake_workers
-from cepheid.errors import Diagnostic, UsageError, error
+from cepheid.errors import Diagnostic, LateEvent, Span, UsageError, error
 from cepheid.io.arrow import to_column
 from cepheid.io.columns.exact import INSTANT, NeedsRecords, refuse
 from cepheid.io.columns.reading import Piece, at_once, read_piece
@@ -70,7 +70,7 @@ def run_records(request: RunRequest, session: SparkSession) -> Outcome:
         spool = _Spool(runnable(program), Path(folder))
         gate = Gate(program, request.on_problem, request.rules)
         for item in gate.let_in(records):
-            spool.take(item)
+            spool.take(item, gate.place)
         notes = gate.close()
         notes += unfed_types(program, {*gate.provided, *provided_by(request.sources)})
         spool.close()
@@ -97,7 +97,10 @@ def run_files(request: RunRequest, paths: Sequence[str], session: SparkSession) 
     except NeedsRecords:
         return None
     asked = _asked(request, program, (source,), SEQUENCE)
-    return _outcome(asked, extent, session, request.progress, notes)
+    try:
+        return _outcome(asked, extent, session, request.progress, notes)
+    except LateEvent:
+        return None
 
 
 def _asked(
@@ -124,8 +127,8 @@ def _outcome(
     notes: Sequence[Diagnostic],
 ) -> Outcome:
     """The rows of a request whose input has been looked through."""
-    first = starts_at(extent.first, request.start)
-    last = ends_at(extent.last, request.end)
+    first = starts_at(extent.first, request.start, extent.first_place)
+    last = ends_at(extent.last, request.end, extent.last_place)
     if first is None:
         return Outcome(program=request.program, rows=[], taken=0, notes=notes)
     progress(0, extent.taken)
@@ -150,13 +153,17 @@ class _Extent:
 
     first: Instant | None = None
     last: Instant | None = None
+    first_place: Span | None = None  # of the records that have them
+    last_place: Span | None = None
     taken: int = 0
     moved: int = 0
     _latest: Instant | None = None
 
-    def pass_time(self, instant: Instant) -> None:
-        self.first = instant if self.first is None else min(self.first, instant)
-        self.last = instant if self.last is None else max(self.last, instant)
+    def pass_time(self, instant: Instant, place: Span | None = None) -> None:
+        if self.first is None or instant < self.first:
+            self.first, self.first_place = instant, place
+        if self.last is None or instant > self.last:
+            self.last, self.last_place = instant, place
 
     def happen(self, instant: Instant) -> None:
         self.taken += 1
@@ -229,8 +236,8 @@ class _Spool:
     def __post_init__(self) -> None:
         self.consumed = frozenset(self.program.consumed_types)
 
-    def take(self, item: Event | Instant) -> None:
-        self.extent.pass_time(item.instant if isinstance(item, Event) else item)
+    def take(self, item: Event | Instant, place: Span | None) -> None:
+        self.extent.pass_time(item.instant if isinstance(item, Event) else item, place)
         if not isinstance(item, Event) or not happens(item):
             return
         self.extent.happen(item.instant)

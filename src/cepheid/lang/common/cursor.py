@@ -17,6 +17,7 @@ _P = ParamSpec("_P")
 _OTHER_KEYWORDS = (
     "by context desc escape group inherits into limit offset order output partition pattern schema"
 )
+_BEFORE_NAMES = ("as", "context", "from", "into", "schema")
 _KEYWORDS = sorted({*RESERVED, *_OTHER_KEYWORDS.split()})
 
 
@@ -165,19 +166,23 @@ class Cursor:
         self, expected: str, words: Collection[str] | None = None, hint: str | None = None
     ) -> NoReturn:
         self.refuse_window()
+        self.refuse_habit()
         found = self.token
         if self.has_sql_habits and self._at_dashes():
             comment = "a comment begins with // and ends with its line, or stands between /* and */"
             self.refuse(f"expected {expected}, found '--'", found.span.to(self.next.span), comment)
-        hint = self.habit() or hint or self._spelling(self.keywords if words is None else words)
+        habit = HABITS.get(str(found.value)) if self.has_sql_habits else None
+        hint = habit or hint or self._spelling(self.keywords if words is None else words)
         self.refuse(f"expected {expected}, found {found}", found.span, hint)
 
-    def habit(self) -> str | None:
-        """What to write in place of a word of SQL, which may have been taken for a name before."""
-        before = self.previous.value if self.previous else None
-        if not self.has_sql_habits:
-            return None
-        return HABITS.get(str(self.token.value)) or TAKEN_FOR_NAMES.get(str(before))
+    def refuse_habit(self) -> None:
+        """A word of SQL that cannot stand here, or was taken for a name just before."""
+        for place in (self.index - 1, self.index):
+            token, before = self.tokens[max(place, 0)], self.tokens[max(place - 1, 0)]
+            is_name = before.is_word(*_BEFORE_NAMES) or before.is_symbol(".")
+            if self.has_sql_habits and token.is_word(*TAKEN_FOR_NAMES) and not is_name:
+                hint = HABITS.get(str(self.token.value)) or TAKEN_FOR_NAMES[str(token.value)]
+                self.unsupported(f"'{token.text}' is", token.span, hint)
 
     def _at_dashes(self) -> bool:
         """`--`, with which comments begin elsewhere; in front of a number it is two signs."""

@@ -21,9 +21,10 @@ HABITS: dict[str, str] = {
     "then": "what follows is `a=A -> b=B`, in a pattern",
     "fetch": "write `limit 3`",
 }
-# By the word before it.
+# By the word itself, which may first be taken for a name.
 TAKEN_FOR_NAMES: dict[str, str] = {
     "over": _GROUPS,
+    "window": f"a data window follows its source, `from A#time(1 hour)`: {_GROUPS}",
     "top": "write `limit 3` at the end, after a window and `order by`",
     "union": "both may derive one type: `insert into U select k from A; insert into U select k from B`",
 }

@@ -69,6 +69,7 @@ _TOKEN = r"""
     | (?P<quoted>`[^`\n]+`)
     | (?P<string>{string})
     | (?P<open_string>['"`][^\n]*)
+    | (?P<curly>[\u201c\u201d][^\u201c\u201d\n]*[\u201c\u201d]|[\u2018\u2019][^\u2018\u2019\n]*[\u2018\u2019])
     | (?P<foreign>(?!\|\|)(?:{foreign}))
     | (?P<symbol>{own}->|<=|>=|!=|<>|\|\||[-+*/%=<>()\[\]{},;:.@\#])
     | (?P<unknown>.)
@@ -158,6 +159,9 @@ class _Lexer:
                 return Token(Kind.QUOTED, text, text[1:-1], span)
             case "string":
                 return Token(Kind.STRING, text, self._unescape(text[1:-1], span), span)
+            case "curly":
+                self._report(f"unexpected character {text[0]!r}", span, _lookalike(text[0]))
+                return Token(Kind.STRING, text, text[1:-1], span)
             case "open_string":
                 return self._unclosed(text.rstrip(), span)
             case "comment":

@@ -66,9 +66,9 @@ def _expect_end(cursor: Cursor) -> None:
     if token.kind is Kind.END or token.is_symbol(";"):
         return
     if token.is_word(*STARTERS) or token.is_symbol("@"):
+        cursor.refuse_habit()
         message = f"expected ';' before the declaration that starts with {token}"
-        hint = cursor.habit() or "declarations end with ';'"
-        cursor.report("syntax", message, token.span, hint)
+        cursor.report("syntax", message, token.span, "declarations end with ';'")
         return
     cursor.unexpected("';' or another clause")
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from cepheid.core.event import Event
 from cepheid.core.time import SECOND
 from cepheid.core.types import ArrayType
-from cepheid.core.values import TYPE_NAMES, Coercion, Coercions, parse_json
+from cepheid.core.values import TYPE_NAMES, Coercion, Coercions, NotJson, parse_json
 from cepheid.io.encode import encode, to_json
 from cepheid.realtime.graph import Time
 from cepheid.realtime.machine import Sample
@@ -109,8 +109,13 @@ class Format:
             raise Rejected(f"it is JSON, which has no {self.payload}")
         try:
             given = parse_json(text.decode())
+        except NotJson as wrong:
+            raise Rejected(f"it is {wrong}") from None
+        except UnicodeDecodeError as wrong:
+            byte = wrong.object[wrong.start]
+            raise Rejected(f"it is not JSON: byte {byte:#04x} is not UTF-8") from None
         except ValueError as wrong:
-            raise Rejected(f"it is no JSON: {wrong}") from None
+            raise Rejected(f"it is not JSON: {wrong}") from None
         assert isinstance(given, Mapping)  # as its first character says
         found: list[object] = []
         for name, of in self._attributes.items():
