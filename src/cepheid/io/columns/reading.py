@@ -159,7 +159,7 @@ def reading() -> Iterator[None]:
     """What cannot be read is for the reader of records to report."""
     try:
         yield
-    except (OSError, pa.ArrowException) as problem:
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as problem:
         raise NeedsRecords(str(problem)) from None
 
 
