@@ -564,9 +564,13 @@ def _instant(typer: Typer, node: exp.Expr) -> Typed:
 def _count(typer: Typer, node: exp.Expr) -> Typed:
     if not typer.scope.aggregate(typer, node):
         return exp.Null(), ANY
-    if isinstance(node.this, exp.Star):
+    what = node.this
+    if isinstance(what, exp.Star):
         return exp.Count(this=exp.Star(), big_int=True), LONG
-    return exp.Count(this=_counted(typer, node.this), big_int=True), LONG
+    if what is None or (isinstance(what, exp.Distinct) and not what.expressions):
+        fact, hint = "'count' needs a value", "count(*) counts rows"
+        return typer.report("wrong-arguments", fact, node, hint)
+    return exp.Count(this=_counted(typer, what), big_int=True), LONG
 
 
 def _counted(typer: Typer, node: exp.Expr) -> exp.Expr:
