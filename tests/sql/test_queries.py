@@ -326,6 +326,19 @@ def test_queries_that_do_not_fit_their_class_are_told(select: str, occurring: st
     assert problems(select, occurring)[0] == SELECTS[select, occurring]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + " IN (a, a)" * 60,
+        "a.k" + " BETWEEN 1 AND 2" * 60,
+    ],
+    ids=["in", "between"],
+)
+def test_values_in_values_are_read_once(text: str) -> None:
+    """Twice for each level would be for ever."""
+    problems(where(text))
+
+
 def test_all_problems_of_a_query_are_told() -> None:
     assert len(problems(where("a.zz > 1 AND a.yy = 2 OR rand() = a.g"))) == 3
 
