@@ -297,6 +297,14 @@ def _race(text: str) -> tuple[Environment, int]:
             {"input": [{"type": "Bike", "gaps": [1], "values": {"wheels": [2]}}]},
             "no attribute 'wheels'",
         ),
+        (
+            {"input": [{"type": "Bike", "gaps": [1], "values": {"id": [1, []]}}]},
+            "a list is not an int",
+        ),
+        (
+            {"input": [{"type": "Bike", "gaps": [1], "values": {"id": [[{"x": 1}]]}}]},
+            "'id' has a record",
+        ),
     ],
 )
 def test_a_bad_environment_is_named(data: dict[str, object], fact: str) -> None:
@@ -316,6 +324,16 @@ def test_gaps_say_the_time_of_events_that_have_it_as_an_attribute() -> None:
     assert [row["d"] for row in rows_of(TIMED, trace)] == [3]
     with pytest.raises(UsageError, match="'ts' is the time of A, which its gaps say"):
         environment(TIMED, {"input": [{"type": "A", "gaps": [1], "values": {"ts": [1]}}]})
+
+
+def test_lists_are_values_as_others_are() -> None:
+    text = """create schema A (v int[]);
+    @Name('S') insert into S select v[1] as x from A where v[0] = 1"""
+    lists = {"type": "A", "gaps": [1], "values": {"v": [[1, 2], [1, 2], [3]]}}
+    inputs = environment(text, {"input": [lists]})
+    assert len(inputs.inputs) == 2
+    (trace,) = find(inputs, "S", end_of(inputs, 9)).traces
+    assert [row["x"] for row in rows_of(text, trace)] == [2]
 
 
 def test_ranges_have_both_ends() -> None:

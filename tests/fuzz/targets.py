@@ -209,12 +209,18 @@ def _csv() -> list[bytes]:
 
 
 def _parquet() -> list[bytes]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     found = []
     for compression in ("snappy", None):
         buffer = BytesIO()
         _table().to_parquet(buffer, compression=compression)
         found.append(buffer.getvalue())
-    return found
+    buffer = BytesIO()  # most of which is values, so that mistakes are in them
+    values = pa.concat_tables([pa.Table.from_pandas(_table())] * 20).replace_schema_metadata()
+    pq.write_table(values, buffer, compression="none", use_dictionary=False, write_statistics=False)
+    return [*found, buffer.getvalue()]
 
 
 def _scenario_events() -> list[bytes]:

@@ -6,12 +6,13 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import cepheid as cep
 from cepheid.core.time import SECOND, to_datetime
 from cepheid.errors import Diagnostic, InputError
 from cepheid.io import Record, expand, fail, read_records, read_stream
@@ -213,6 +214,56 @@ def test_a_parquet_type_column_of_numbers_is_reported_row_by_row(tmp_path: Path)
     assert places(problems) == [("bad-line", 1, 1)]
 
 
+def damaged(table: pa.Table, path: Path) -> Path:
+    """A file in which 'DAMAGED' begins with a byte that UTF-8 does not have."""
+    pq.write_table(table, path, compression="none")
+    whole = path.read_bytes()
+    assert b"DAMAGED" in whole
+    path.write_bytes(whole.replace(b"DAMAGED", b"\xf5AMAGED"))
+    return path
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["DAMAGED", "x"]),
+        pa.array(["DAMAGED", "x"]).dictionary_encode(),
+        pa.array([["x", "DAMAGED"], ["x"]]),
+        pa.array([{"y": "DAMAGED"}, {"y": "x"}]),
+    ],
+)
+@pytest.mark.parametrize("is_columnar", [False, True])
+def test_text_in_parquet_that_is_not_utf_8_is_a_wrong_value(
+    column: Any, is_columnar: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cepheid.engines.local.engine.are_small", lambda _: not is_columnar)
+    path = damaged(pa.table({"@time": [1, 2], "x": column}), tmp_path / "A.parquet")
+    rows = cep.run(cep.parse("select x from A"), path, on_error="skip")
+    assert [row["x"] for row in rows] == column[1:].to_pylist()
+    fact = r"attribute 'x' of A: b'\xf5AMAGED' is not a string"
+    assert [d.message for d in rows.skipped] == [fact]
+
+
+@pytest.mark.parametrize("is_columnar", [False, True])
+def test_a_type_in_parquet_that_is_not_utf_8_is_reported_with_its_row(
+    is_columnar: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cepheid.engines.local.engine.are_small", lambda _: not is_columnar)
+    table = pa.table({"@type": ["A", "DAMAGED"], "@time": [1, 2], "x": [1, 2]})
+    path = damaged(table, tmp_path / "A.parquet")
+    program = cep.parse("create schema A (x int); select x from A")
+    rows = cep.run(program, path, on_error="skip")
+    assert [row["x"] for row in rows] == [1]
+    assert [(d.code, d.span and d.span.line) for d in rows.skipped] == [("bad-line", 2)]
+
+
+def test_moments_in_lists_that_python_cannot_hold_are_wrong_values(tmp_path: Path) -> None:
+    moments = pa.array([[2**60], [0]], pa.list_(pa.timestamp("us")))
+    pq.write_table(pa.table({"@time": [1, 2], "x": moments}), tmp_path / "A.parquet")
+    records = list(read_records(tmp_path / "A.parquet", on_problem=fail))
+    assert records[0].values["x"] == [f"timestamp[us] {2**60}"]
+
+
 def test_the_scenario_notation_moves_a_clock_that_starts_at_the_epoch(read: Read) -> None:
     text = """
         A={id='a'}
@@ -316,6 +367,7 @@ def code_of(path: Path | str) -> str:
 def test_files_that_cannot_be_read_at_all_say_why(tmp_path: Path) -> None:
     (tmp_path / "e.parquet").write_bytes(b"PAR1 nothing of the kind PAR1")
     (tmp_path / "short.parquet").write_bytes(b"x")
+    damaged(pa.table({"x": [1], "DAMAGED": [1]}), tmp_path / "name.parquet")
     (tmp_path / "e.xml").write_text("<e/>")
     (tmp_path / "e.json").write_bytes(b'[{"x": "\xff"}]')
     (tmp_path / "folder.jsonl").mkdir()
@@ -325,6 +377,7 @@ def test_files_that_cannot_be_read_at_all_say_why(tmp_path: Path) -> None:
     assert code_of(tmp_path / "folder.jsonl") == "bad-file"
     assert code_of(tmp_path / "e.parquet") == "bad-file"
     assert code_of(tmp_path / "short.parquet") == "bad-file"
+    assert code_of(tmp_path / "name.parquet") == "bad-file"
     assert code_of(tmp_path / "e.xml") == "bad-file"
     assert code_of(tmp_path / "e.json") == "bad-file"
 

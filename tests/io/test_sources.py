@@ -107,6 +107,14 @@ def test_two_columns_of_one_name_are_refused() -> None:
         triples({"A": frame})
 
 
+def test_two_columns_of_one_name_are_refused_unread() -> None:
+    frame = pd.DataFrame([[1, 2, 3, 4]] * 2, columns=["x", "y", "x", "x"])
+    # Some versions of pandas cannot read such a column of theirs again.
+    frame = frame.assign(x=pd.array([pd.Period("2026-01", "M")] * 2))
+    with pytest.raises(InputError, match="two columns are named 'x'"):
+        cep.run(cep.parse("create schema A (x int); select x from A"), {"A": frame})
+
+
 NS = pd.Timestamp("2026-01-01T00:00:00.123456789")
 MICROSECONDS = datetime(2026, 1, 1, 0, 0, 0, 123456, tzinfo=UTC)
 

@@ -296,6 +296,9 @@ SELECTS: dict[tuple[str, str], str] = {
     ("SELECT a.k AS id, a.g AS name, a.x AS value FROM A a UNION SELECT a.g, a.g, a.k FROM A a", "a"):
         "10:71:[type-mismatch]: 'id' is a whole number on one side of UNION, on the other a text",
     ("SELECT sum(sum(a.x)) AS id, 'x' AS name, 1 AS value FROM A a", "max(a)"): "10:12:[nested-aggregate]: 'sum' has an aggregate inside",
+    ("SELECT count() AS id, 'x' AS name, 1 AS value FROM A a", "max(a)"): "10:12:[wrong-arguments]: 'count' needs a value (count(*) counts rows)",
+    ("SELECT count(DISTINCT) AS id, 'x' AS name, 1 AS value FROM A a", "max(a)"):
+        "10:12:[wrong-arguments]: 'count' needs a value (count(*) counts rows)",
     ("SELECT a.k AS id, a.g AS name, a.x AS value FROM A a", "b"):
         "50:17:[unknown-name]: nothing in FROM has 'b' (known names: a, det, g, k, occ, x)",
     ("SELECT q.k AS id, 'x' AS name, 1 AS value FROM (SELECT a.k FROM A a) q", "q"):
@@ -321,6 +324,19 @@ SELECTS: dict[tuple[str, str], str] = {
 @pytest.mark.parametrize(("select", "occurring"), SELECTS)
 def test_queries_that_do_not_fit_their_class_are_told(select: str, occurring: str) -> None:
     assert problems(select, occurring)[0] == SELECTS[select, occurring]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + " IN (a, a)" * 60,
+        "a.k" + " BETWEEN 1 AND 2" * 60,
+    ],
+    ids=["in", "between"],
+)
+def test_values_in_values_are_read_once(text: str) -> None:
+    """Twice for each level would be for ever."""
+    problems(where(text))
 
 
 def test_all_problems_of_a_query_are_told() -> None:

@@ -70,7 +70,7 @@ def parquet_records(
         with pq.ParquetFile(path) as file:
             batches = file.iter_batches()
             yield from batch_records(batches, str(path), default_type, on_problem, placement)
-    except pa.ArrowException as problem:
+    except (UnicodeDecodeError, pa.ArrowException) as problem:  # the former of names
         fact = f"{str(path)!r} is not a Parquet file that can be read"
         hint = "it is damaged, or of another format: its suffix says how it is read"
         raise InputError(error("bad-file", fact, hint=hint)) from problem
@@ -169,6 +169,8 @@ def _python_values(array: Any) -> list[object]:
 
     if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
         array = array.cast(pa.timestamp("us", array.type.tz), safe=False)
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
     try:
         values: list[object] = array.to_pylist()
     except (ValueError, OverflowError):
@@ -177,10 +179,18 @@ def _python_values(array: Any) -> list[object]:
 
 
 def _python_value(scalar: Any) -> object:
-    """A timestamp that Python cannot hold becomes text, which the decoder then refuses."""
+    """What Python cannot hold becomes what the decoder refuses: a timestamp text, a text bytes."""
+    import pyarrow as pa
+
     try:
         value: object = scalar.as_py()
     except (ValueError, OverflowError):
+        if isinstance(scalar, pa.ListScalar):
+            return _python_values(scalar.values)
+        if isinstance(scalar, pa.StructScalar):
+            return {name: _python_value(member) for name, member in scalar.items()}
+        if isinstance(scalar, pa.BinaryScalar):
+            return scalar.as_buffer().to_pybytes()
         return f"{scalar.type} {scalar.value}"
     return value
 

@@ -29,6 +29,7 @@ from cepheid.sql.dialect import LONGEST, TimeLiteral
 from cepheid.sql.nodes import (
     PERIOD,
     SECOND,
+    Operator,
     Type,
     both,
     cast,
@@ -353,6 +354,34 @@ def _comparison(typer: Typer, node: exp.Expr) -> Typed:
     return both(left, right, type(node), BOOLEAN), BOOLEAN
 
 
+def _comparisons(
+    typer: Typer, one: exp.Expr, others: Sequence[tuple[Operator, exp.Expr]]
+) -> list[exp.Expr]:
+    """One value beside several, read once: else each in another would take twice as long."""
+    found: list[exp.Expr] = []
+    value: Typed | None = None
+    for operator, other in others:
+        asked = operator(this=one.copy(), expression=other.copy())
+        if (by_scope := typer.scope.compare(typer, asked)) is not None:
+            found.append(typed(*by_scope))
+            continue
+        value = value or typer.read(one)
+        found.append(_compared(typer, operator, (one, other), (value, typer.read(other))))
+    return found
+
+
+def _compared(
+    typer: Typer,
+    operator: Operator,
+    nodes: tuple[exp.Expr, exp.Expr],
+    values: tuple[Typed, Typed],
+) -> exp.Expr:
+    (left, right), common = typer.alike(nodes, values)
+    if common == ANY:  # refused: nothing of it may grow in what is around it
+        return typed(exp.Null(), BOOLEAN)
+    return both(left.copy(), right, operator, BOOLEAN)
+
+
 def _connective(typer: Typer, node: exp.Expr) -> Typed:
     """Long chains stay flat here, so that their length is no depth."""
     parts = [typer.condition(part) for part in _chain(node, type(node))]
@@ -392,27 +421,25 @@ def _in(typer: Typer, node: exp.Expr) -> Typed:
     nodes = [node.this, *node.expressions]
     values = [typer.read(part) for part in nodes]
     if any(type_ == TIMESTAMP for _, type_ in values):
-        return _any_equal(typer, node)
+        return _any_equal(typer, nodes, values)
     (first, *others), _ = typer.alike(nodes, values)
     return exp.In(this=wrapped(first), expressions=others), BOOLEAN
 
 
-def _any_equal(typer: Typer, node: exp.Expr) -> Typed:
+def _any_equal(typer: Typer, nodes: Sequence[exp.Expr], values: Sequence[Typed]) -> Typed:
     """Times compare by their own rules, one by one."""
-    parts = [
-        typer.read(exp.EQ(this=node.this.copy(), expression=other.copy()))[0]
-        for other in node.expressions
+    found, *parts = [
+        _compared(typer, exp.EQ, (nodes[0], node), (values[0], value))
+        for node, value in zip(nodes[1:], values[1:], strict=True)
     ]
-    found = parts[0]
-    for part in parts[1:]:
+    for part in parts:
         found = both(found, part, exp.Or, BOOLEAN)
     return wrapped(found), BOOLEAN
 
 
 def _between(typer: Typer, node: exp.Expr) -> Typed:
-    low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
-    high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
-    (left, _), (right, _) = typer.read(low), typer.read(high)
+    ends = [(exp.GTE, node.args["low"]), (exp.LTE, node.args["high"])]
+    left, right = _comparisons(typer, node.this, ends)
     return both(left, right, exp.And, BOOLEAN), BOOLEAN
 
 
@@ -428,12 +455,11 @@ def _like(typer: Typer, node: exp.Expr) -> Typed:
 
 def _case(typer: Typer, node: exp.Expr) -> Typed:
     subject, branches, default = node.this, node.args["ifs"], node.args.get("default")
-    tests = [
-        typer.read(exp.EQ(this=subject.copy(), expression=b.this.copy()))[0]
+    tests = (
+        _comparisons(typer, subject, [(exp.EQ, b.this) for b in branches])
         if subject
-        else typer.condition(b.this)
-        for b in branches
-    ]
+        else [typer.condition(b.this) for b in branches]
+    )
     nodes = [b.args["true"] for b in branches] + ([default] if default else [])
     values, common = typer.alike(nodes, [typer.read(n) for n in nodes])
     ifs = [exp.If(this=t, true=v) for t, v in zip(tests, values, strict=False)]
@@ -564,9 +590,13 @@ def _instant(typer: Typer, node: exp.Expr) -> Typed:
 def _count(typer: Typer, node: exp.Expr) -> Typed:
     if not typer.scope.aggregate(typer, node):
         return exp.Null(), ANY
-    if isinstance(node.this, exp.Star):
+    what = node.this
+    if isinstance(what, exp.Star):
         return exp.Count(this=exp.Star(), big_int=True), LONG
-    return exp.Count(this=_counted(typer, node.this), big_int=True), LONG
+    if what is None or (isinstance(what, exp.Distinct) and not what.expressions):
+        fact, hint = "'count' needs a value", "count(*) counts rows"
+        return typer.report("wrong-arguments", fact, node, hint)
+    return exp.Count(this=_counted(typer, what), big_int=True), LONG
 
 
 def _counted(typer: Typer, node: exp.Expr) -> exp.Expr:

@@ -124,7 +124,7 @@ def _values(name: str, given: object) -> list[object]:
     if isinstance(given, list):
         if not given:
             raise ValueError(f"'{name}' has no values")
-        return list(given)
+        return [_hashable(name, value) for value in given]
     if not isinstance(given, dict):
         raise ValueError(f"'{name}' is a list of values, or a table with min, max and step")
     if given.keys() != _RANGE or not all(_is_number(v) for v in given.values()):
@@ -136,6 +136,13 @@ def _values(name: str, given: object) -> list[object]:
     if steps >= MOST:
         raise ValueError(f"the range '{name}' has {steps + 1:,.0f} values; {MOST:,} are the most")
     return [low + place * step for place in range(math.floor(steps + 1e-9) + 1)]
+
+
+def _hashable(name: str, value: object) -> object:
+    """A value that may be part of what a search has seen: lists are tuples."""
+    if isinstance(value, Mapping):
+        raise ValueError(f"'{name}' has a record, which a search cannot try")
+    return tuple(_hashable(name, v) for v in value) if isinstance(value, list) else value
 
 
 def _is_number(value: object) -> TypeGuard[float]:

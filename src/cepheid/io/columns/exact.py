@@ -97,6 +97,7 @@ def _float(array: Array, wanted: pa.DataType) -> Array:
 def _string(array: Array, wanted: pa.DataType) -> Array:
     if not is_text(array.type):
         refuse(f"strings from {array.type}")
+    array.validate(full=True)  # refuses what is not UTF-8
     return array.cast(wanted)
 
 

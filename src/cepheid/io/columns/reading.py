@@ -159,7 +159,7 @@ def reading() -> Iterator[None]:
     """What cannot be read is for the reader of records to report."""
     try:
         yield
-    except (OSError, pa.ArrowException) as problem:
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as problem:
         raise NeedsRecords(str(problem)) from None
 
 
@@ -269,10 +269,13 @@ def arrow_table(table: Any, placement: Placement = NOWHERE) -> pa.Table:
     if isinstance(table, pa.Table):
         return table
     table = with_time_index(table, placement)
+    names = [str(name) for name in table.columns]
+    if len(set(names)) < len(names):  # some of which pandas itself cannot read
+        refuse("columns of one name")
     arrays = [series_array(table.iloc[:, place]) for place in range(table.shape[1])]
     if any(array is None for array in arrays):
         refuse("objects of several kinds")
-    return pa.Table.from_arrays(arrays, names=[str(name) for name in table.columns])
+    return pa.Table.from_arrays(arrays, names)
 
 
 # Events ---------------------------------------------------------------------------------------
