@@ -541,13 +541,15 @@ class Statements(Patterns):
             parts.append(f" limit {self.pick(1, 2)}{self.pick('', ' offset 1')}")
         return "".join(parts)
 
+    contexts = 6  # one of so many statements that may have one has one
+
     def context(self, types: tuple[str, ...]) -> tuple[str, str]:
         """The declaration of a context whose keys are texts, and its use; maybe none."""
         keys = {
             t: [a.name for a in self.types[t].attributes if a.type == STRING and a.name != "id"]
             for t in types
         }
-        if not (types and all(keys.values()) and self.happens(6)):
+        if not (types and all(keys.values()) and self.happens(self.contexts)):
             return "", ""
         pairs = ", ".join(f"{names[0]} from {t}" for t, names in keys.items())
         return (
@@ -585,7 +587,7 @@ class PlainStatements(Statements):
 
     in_a_row = False
 
-    def chain(self) -> tuple[str, Names]:
+    def chain(self) -> tuple[str, Names, Bound]:
         """One event after the other, each perhaps tied to one before."""
         bound = Bound()
         atoms = [self.link(bound) for _ in range(self.pick(2, 2, 1, 3))]
@@ -595,7 +597,7 @@ class PlainStatements(Statements):
             atoms.append(f"(timer:interval({self.pick(*PERIODS)}) and not {self.link(bound)})")
             end = ""
         chain = " -> ".join(atoms)
-        return self.pick(f"every {chain}{end}", f"every ({chain}{end})"), seen
+        return self.pick(f"every {chain}{end}", f"every ({chain}{end})"), seen, bound
 
     def link(self, bound: Bound) -> str:
         type = self.pick(*self.among)
@@ -639,9 +641,13 @@ class PlainStatements(Statements):
         head = f"@Name('Q{self.place}') " if target is None else f"insert into {target} "
         if self.in_a_row and self.happens(2):
             return self.single(head)
-        head = (self.priority() if self.in_a_row else "") + head
+        priority = self.priority() if self.in_a_row else ""
         if self.pick(True, False):
-            pattern, names = self.chain()
+            pattern, names, bound = self.chain()
+            types = tuple(dict.fromkeys(bound.tags.values())) if self.in_a_row else ()
+            declaration, context = self.context(types)
+            name, insert = ("", head) if target is not None else (head, "")
+            head = f"{declaration}{priority}{name}{context}{insert}"
             shown = [self.pick(*(names.values or NUMBERS)) for _ in range(self.pick(1, 2))]
             items = ", ".join(f"{x} as {n}{self.place}" for n, x in zip("xyz", shown, strict=False))
             return str(Clauses(head, items, f"pattern [{pattern}]", ""))
@@ -656,6 +662,7 @@ class PlainStatements(Statements):
         key = f", {by} as y{self.place}" if by else ""
         is_told_of_old = window and (not self.in_a_row or self.happens(8))
         stream = self.pick("", "irstream ") if is_told_of_old else ""
+        head = priority + head
         rest = f" group by {by}" if by else ""
         columns = f"{stream}{items} as x{self.place}{key}"
         return str(Clauses(head, columns, f"{type}{condition}{window}", rest))
@@ -663,6 +670,34 @@ class PlainStatements(Statements):
 
 class StatementsInARow(PlainStatements):
     in_a_row = True
+    contexts = 2
+
+    def chain(self) -> tuple[str, Names, Bound]:
+        """Often two events with what lanes know: a key, alternatives, a limit, a whole that repeats."""
+        if self.happens(3):
+            return super().chain()
+        bound = Bound()
+        first = self.link(bound)
+        [(tag, type)] = bound.tags.items()
+        second = self.pick(*self.among)
+        own = names_of("", self.types[second], self.types)
+        tests: list[str] = [self.truth(own)] if self.happens(2) else []
+        keys: list[str] = [a.name for a in self.types[type].attributes if a.name in own.values]
+        if keys and not self.happens(2):
+            key = self.pick(*keys)
+            tests.append(f"{key} = {tag}.{key}")
+        if self.happens(2):
+            tests.append(self.choice(names_of(f"{tag}.", self.types[type], self.types), own))
+        last = f"b{self.place}={second}" + (f"({', '.join(tests)})" if tests else "")
+        bound.tags[f"b{self.place}"] = second
+        end = self.pick("", f" where timer:within({self.pick(*PERIODS)})")
+        form = self.pick(f"every {first} -> {last}{end}", f"every ({first} -> {last})")
+        return form, self.names(bound), bound
+
+    def choice(self, before: Names, own: Names) -> str:
+        """Alternatives, each of which asks something of an event before and of this one."""
+        options = [f"({self.truth(before)}) and ({self.truth(own)})" for _ in range(2)]
+        return "(" + " or ".join(options) + ")"
 
     def truth(self, names: Names, deep: int = 1) -> str:
         """Mostly what can be tested for whole batches: an attribute beside a constant."""

@@ -92,8 +92,16 @@ def chained(text: str) -> tuple[ResolvedProgram, LanesPlan]:
 def test_chains_give_the_rows_of_the_reference(
     texts: list[str], stream: list[Event], cuts: list[int]
 ) -> None:
-    note("; ".join(texts))
-    program, plan = chained("; ".join(texts))
+    rows, expected = of_both("; ".join(texts), stream, cuts)
+    if len(texts) == 1:
+        assert [row[3][:6] for row in rows] == [row[3][:6] for row in expected]
+    assert [row[3] for row in rows] == sorted(row[3] for row in rows)
+
+
+def of_both(text: str, stream: list[Event], cuts: list[int]) -> tuple[list[Any], list[Any]]:
+    """The rows of lanes, which are the reference's but for their keys, and those."""
+    note(text)
+    program, plan = chained(text)
     expected = operator_rows(ReferenceOperator(program), stream, end_of(stream))
     operator: Operator = LanesOperator(program, plan)
     operator.start(0)
@@ -106,9 +114,65 @@ def test_chains_give_the_rows_of_the_reference(
     found.append(operator.advance(end_of(stream)))
     rows = shown_table(found)
     assert list(map(without_key, rows)) == list(map(without_key, expected))
-    if len(texts) == 1:
-        assert [row[3][:6] for row in rows] == [row[3][:6] for row in expected]
-    assert [row[3] for row in rows] == sorted(row[3] for row in rows)
+    return rows, expected
+
+
+BEFORE = ("{0}.v >= 2", "{0}.k = 'x'", "not {0}.v = 1", "{0}.w < 0.5 or {0}.v = 1")
+
+
+@st.composite
+def choices(draw: DrawFn, tag: str) -> str:
+    """Alternatives, each with something about an event before, about the event itself, or both."""
+    options = []
+    for _ in range(draw(st.integers(1, 3))):
+        before = draw(st.lists(st.sampled_from(BEFORE), max_size=2))
+        own = draw(st.lists(st.sampled_from(ONE), max_size=2))
+        tests = [*(f"({text})".format(tag) for text in before), *(f"({text})" for text in own)]
+        options.append(" and ".join(tests or ["v = 1"]))
+    options[0] = f"{tag}.v = 1 and {options[0]}"
+    return "(" + " or ".join(f"({option})" for option in options) + ")"
+
+
+@st.composite
+def keyed_texts(draw: DrawFn, key: str) -> str:
+    """A chain in a context or with alternatives, or both."""
+    has_context = draw(st.booleans())
+    is_whole = has_context and draw(st.booleans())
+    count = draw(st.integers(2, 3))
+    tags = "abc"[:count]
+    atoms = []
+    for place in range(count):
+        tests = draw(st.lists(st.sampled_from(ONE), max_size=1))
+        if place and draw(st.booleans()):
+            tests.append(f"{key} = a.{key}")
+        if place == count - 1 and not is_whole and draw(st.integers(0, 2)):
+            tests.append(draw(choices(draw(st.sampled_from(tags[:-1])))))
+        atoms.append(f"{tags[place]}={draw(st.sampled_from('AAB'))}({', '.join(tests)})")
+    *before, last = atoms
+    period = draw(st.sampled_from(PERIODS))
+    if not is_whole and draw(st.booleans()):
+        last = f"({last} where timer:within({period}))"
+    whole = " -> ".join([*before, last])
+    names = [f"{tag}.{draw(st.sampled_from(SHOWN))}" for tag in tags]
+    names.append(f"case when a.v = 1 and {tags[-1]}.w < 0.5 then 'x' else a.k end")
+    shown = ", ".join(f"{name} as x{place}" for place, name in enumerate(names))
+    pattern = f"every ({whole})" if is_whole else f"every {whole}"
+    context = "context PerKey " if has_context else ""
+    return f"{context}select {shown}, current_timestamp() as now from pattern [{pattern}]"
+
+
+@examples(400)
+@given(st.data(), st.sampled_from(("k", "v")), st.lists(st.integers(0, 40), max_size=3))
+def test_chains_of_each_key_and_alternatives_give_the_rows_of_the_reference(
+    data: st.DataObject, key: str, cuts: list[int]
+) -> None:
+    texts = data.draw(st.lists(keyed_texts(key), min_size=1, max_size=2))
+    stream = data.draw(streams(KINDS, least=5, most=40))
+    # Of what comes from outside, no key is null.
+    keyed = [event for event in stream if event[key] is not None]
+    context = f"create context PerKey partition by {key} from A, {key} from B"
+    if keyed:
+        of_both("; ".join([context, *texts]), keyed, cuts)
 
 
 def readings(count: int) -> pa.Table:

@@ -9,6 +9,8 @@ import numpy as np
 
 from cepheid.core.time import Instant
 from cepheid.core.types import STRING
+from cepheid.expr.tree import Column as ColumnOfEvent
+from cepheid.expr.tree import Expr
 from cepheid.matcher.columns.batches import equal_lists
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import ColumnLookup
@@ -18,7 +20,7 @@ from cepheid.matcher.lanes.chain_state import ChainState
 from cepheid.matcher.lanes.eligibility import Sieve, take_out
 from cepheid.matcher.lanes.event_history import EventHistory
 from cepheid.matcher.lanes.expressions import computed_columns
-from cepheid.matcher.lanes.predicates import Bits, Known, Values
+from cepheid.matcher.lanes.predicates import Bits, Known, Values, truth_of
 from cepheid.matcher.lanes.rows import Events, Rows, numbers_of
 from cepheid.matcher.operator import Column
 from cepheid.matcher.vm.lanes import chain_runs as vm
@@ -26,6 +28,7 @@ from cepheid.matcher.vm.memory.layout import NONE
 from cepheid.semantics.timers import TimerStage
 
 _TIME, _SEQUENCE = "@time", "@sequence"
+_NO_BITS = np.zeros(0, dtype=np.int64)
 
 
 class ChainLane:
@@ -59,8 +62,8 @@ class ChainLane:
         base = self._kept.count
         self._keep(batch, pool)
         for view, runs in zip(self._views, self._runs, strict=True):
-            masks = view.masks(batch, pool)
-            runs.follow(masks, batch.instants, view.keys(batch, pool), base)
+            masks, keys = view.masks(batch, pool), view.keys(batch, pool)
+            runs.follow(masks, batch.instants, keys, view.choice(masks, batch, pool), base)
 
     def _keep(self, batch: Events, pool: Pool) -> None:
         columns = {name: batch.values(column, pool) for name, column in self._needed.items()}
@@ -164,6 +167,7 @@ class _View:
 
     def __init__(self, chain: Chain, places: ColumnLookup) -> None:
         self.chain = chain
+        self._places = places
         sources = (*chain.links, *chain.noise)
         self._sieve = Sieve([(link.event_type, link.tests) for link in sources], places)
         self.shown: dict[Attribute, Column] = {
@@ -199,6 +203,34 @@ class _View:
             if nulls is not None:
                 take_out(masks, number, nulls)
         return masks
+
+    def choice(self, masks: Words, batch: Events, pool: Pool) -> tuple[Words, Words]:
+        """For each event a bit for each alternative that it gives to runs, and one for each that it takes.
+
+        An event that takes none is none of the last link.
+        """
+        choice = self.chain.choice
+        if choice is None:
+            return _NO_BITS, _NO_BITS
+        last = len(self.chain.links) - 1
+        gives, takes = np.zeros((2, len(batch)), dtype=np.int64)
+        for number, (given, own) in enumerate(choice.alternatives):
+            gives |= self._truth(choice.giver, given, batch, pool).astype(np.int64) << number
+            takes |= self._truth(last, own, batch, pool).astype(np.int64) << number
+        take_out(masks, last, takes == 0)
+        return gives, takes
+
+    def _truth(self, link: int, tests: Sequence[Expr], batch: Events, pool: Pool) -> Bits:
+        event_type = self.chain.links[link].event_type
+
+        def values_of(known: Known) -> Values:
+            assert isinstance(known, ColumnOfEvent)
+            return batch.values(self._places.column(event_type, known.path[0].name), pool)
+
+        found = np.ones(len(batch), dtype=bool)
+        for test in tests:
+            found &= truth_of(test, values_of, pool.intern).true
+        return found
 
     def _places_of_keys(self) -> Words:
         """For each link, which of the keys runs find its event by; then which one they get for it."""

@@ -7,14 +7,15 @@ own is known for a whole batch at once, and runs are found by the value that the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import repeat
+from itertools import product, repeat
 from typing import Literal, TypeAlias
 
 from cepheid.core.types import INT, LONG, DataType
 from cepheid.expr import tree as expr_tree
-from cepheid.expr.tree import Expr, conjuncts
+from cepheid.expr.tree import Expr, Or, conjuncts, mapped, walk
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.lanes.eligibility import is_key, is_row_at_once, names_in
 from cepheid.matcher.lanes.expressions import columns_computed
@@ -28,6 +29,7 @@ from cepheid.program.resolved import ResolvedStatement
 
 Ending: TypeAlias = Literal["event", "absence"]
 _MOST_LINKS = 32
+_MOST_ALTERNATIVES = 60  # a word has a bit for each
 _INTEGRAL = (INT, LONG)
 
 
@@ -50,10 +52,22 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """What must be true of the last event beside one before: all of one alternative.
+
+    Each alternative has conditions on the event of the giver alone, and on the last event alone.
+    """
+
+    giver: int
+    alternatives: tuple[tuple[tuple[Expr, ...], tuple[Expr, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Chain:
     """A statement as the links of a chain.
 
-    `repeats_whole`: the next run begins when one is over; else every first event begins one.
+    `repeats_whole`: the next run begins when one is over; else every first event begins one. Where
+    a context keeps keys apart (`is_keyed`), each of them has such a run.
     `period` is the time limit of the last link, or how long it must be absent.
     """
 
@@ -65,6 +79,12 @@ class Chain:
     ending: Ending = "event"
     context: Policy | None = None  # of a complex event: one run at most takes an event
     noise: tuple[Link, ...] = ()  # other events that matter to it
+    choice: Choice | None = None
+    is_keyed: bool = False
+
+    @property
+    def has_one_run(self) -> bool:
+        return self.repeats_whole and not self.is_keyed
 
 
 def chain_of(statement: NormalStatement, places: ColumnLookup) -> Chain | None:
@@ -85,6 +105,11 @@ def _asked(chain: Chain) -> Iterator[tuple[str, str]]:
         yield from ((link.event_type, name) for name in names_in(link.tests))
     for attribute in chain.shown.values():
         yield chain.links[attribute.link].event_type, attribute.name
+    if chain.choice is not None:
+        giver, last = chain.links[chain.choice.giver], chain.links[-1]
+        for given, own in chain.choice.alternatives:
+            yield from ((giver.event_type, name) for name in names_in(given))
+            yield from ((last.event_type, name) for name in names_in(own))
 
 
 def _chain(normal: NormalStatement, places: ColumnLookup) -> Chain | None:
@@ -96,13 +121,64 @@ def _chain(normal: NormalStatement, places: ColumnLookup) -> Chain | None:
     shape = _shape(normal.source)
     if shape is None or not 1 < len(shape.events) <= _MOST_LINKS:
         return None
-    links = _links(shape.events)
+    choice = _choice(shape)
+    links = _links(shape.events, has_choice=choice is not None)
+    if links is not None and statement.context is not None:
+        links = _with_key(statement, links, places)
     if links is None:
         return None
     shown = _shown(statement, shape, places)
     if shown is None:
         return None
-    return Chain(statement, links, shown, shape.repeats_whole, shape.period, shape.ending)
+    chain = Chain(
+        statement,
+        links,
+        shown,
+        shape.repeats_whole,
+        shape.period,
+        shape.ending,
+        choice=choice,
+        is_keyed=statement.context is not None,
+    )
+    # Where a run begins anew at its end, it is found by one column only: that of its key.
+    looks_further = choice is not None or (chain.is_keyed and not _has_one_key(links, places))
+    return None if chain.repeats_whole and looks_further else chain
+
+
+def _with_key(
+    statement: ResolvedStatement, links: Sequence[Link], places: ColumnLookup
+) -> tuple[Link, ...] | None:
+    """The links of a chain in a context: each event reminds of the first one by the key.
+
+    What comes from outside has a key, and what is derived may have none, which is a key of its own.
+    """
+    keys = [statement.key_of(link.event_type) for link in links]
+    if any(key is None or len(key) > 1 for key in keys):
+        return None
+    names = [key[0] for key in keys if key is not None]
+    kinds = {kind for link in links for kind in places.kinds_of(link.event_type)}
+    pairs = [(link.event_type, name) for link, name in zip(links, names, strict=True)]
+    if not kinds.isdisjoint(places.derived) or not all(places.has_one(*pair) for pair in pairs):
+        return None
+    types = [places.column(*pair).data_type for pair in pairs]
+    if not all(is_key(type) and _compare(type, types[0]) for type in types):
+        return None
+    first = Attribute(0, names[0])
+    found = [links[0]]
+    for link, name in zip(links[1:], names[1:], strict=True):
+        if link.own is not None and (link.own, link.other) != (name, first):
+            return None
+        found.append(replace(link, own=name, other=first))
+    # The key of the first event is what its run is found by.
+    return tuple(found)
+
+
+def _has_one_key(links: Sequence[Link], places: ColumnLookup) -> bool:
+    first = links[1].other
+    assert first is not None
+    asked = {(links[0].event_type, first.name)}
+    asked |= {(link.event_type, link.own) for link in links[1:] if link.own is not None}
+    return len({places.column(*pair).name for pair in asked}) == 1
 
 
 # Complex events.
@@ -126,7 +202,7 @@ def _occurrence(
     links = tuple(map(_linked, calls, repeat(key)))
     noise = tuple(replace(_linked(other, key), other=None) for other in _others(pattern, calls))
     shown = _parameters(statement, calls, places)
-    if shown is None or not _has_one_key((*links, *noise), key, places):
+    if shown is None or not _have_one_key((*links, *noise), key, places):
         return None
     first = replace(links[0], other=None)
     return Chain(statement, (first, *links[1:]), shown, context=statement.policy, noise=noise)
@@ -143,7 +219,7 @@ def _linked(call: Taken, key: tuple[str, ...]) -> Link:
     return Link(call.atom.event_type, tests, own, None if own is None else Attribute(0, own))
 
 
-def _has_one_key(links: Sequence[Link], key: tuple[str, ...], places: ColumnLookup) -> bool:
+def _have_one_key(links: Sequence[Link], key: tuple[str, ...], places: ColumnLookup) -> bool:
     """Whether one column has the key of all events, if they have one; and all tests can be made."""
     if not all(can_test(test) for link in links for test in link.tests):
         return False
@@ -218,10 +294,52 @@ def _with_last(events: tuple[Awaited, ...], last: Wait) -> _Shape | None:
 # What each link asks for.
 
 
-def _links(events: Sequence[Awaited]) -> tuple[Link, ...] | None:
-    places = {event.tag: place for place, event in enumerate(events) if event.tag is not None}
+def _choice(shape: _Shape) -> Choice | None:
+    """What the last event has to do with one before, where alternatives of conditions say so."""
+    last = shape.events[-1]
+    if not last.rest or shape.ending != "event":
+        return None
+    places = _places(shape.events[:-1])
+    operands = [c.operands if isinstance(c, Or) else (c,) for c in last.rest]
+    if math.prod(map(len, operands)) > _MOST_ALTERNATIVES:
+        return None
+    givers: set[int] = set()
+    found = []
+    for option in product(*operands):
+        given: list[Expr] = []
+        own: list[Expr] = []
+        for test in (test for one in option for test in conjuncts(one)):
+            tags = {node.tag for node in walk(test) if isinstance(node, expr_tree.Column)}
+            if len(tags) != 1 or not can_test(_of_event(test)):
+                return None
+            [tag] = tags
+            if tag in places:
+                givers.add(places[tag])
+            elif tag is not None and tag != last.tag:
+                return None
+            (given if tag in places else own).append(_of_event(test))
+        found.append((tuple(given), tuple(own)))
+    return Choice(givers.pop(), tuple(found)) if len(givers) == 1 else None
+
+
+def _places(events: Sequence[Awaited]) -> dict[str, int]:
+    return {event.tag: place for place, event in enumerate(events) if event.tag is not None}
+
+
+def _of_event(test: Expr) -> Expr:
+    """A condition as one on the event at hand."""
+    if isinstance(test, expr_tree.Column):
+        return replace(test, tag=None)
+    return mapped(test, _of_event)
+
+
+def _links(events: Sequence[Awaited], *, has_choice: bool) -> tuple[Link, ...] | None:
+    places = _places(events)
     links = []
     for place, event in enumerate(events):
+        is_last = place == len(events) - 1
+        if event.rest and not (has_choice and is_last):
+            return None
         link = _link(event, place, places)
         if link is None:
             return None
@@ -230,7 +348,7 @@ def _links(events: Sequence[Awaited]) -> tuple[Link, ...] | None:
 
 
 def _link(event: Awaited, place: int, places: Mapping[str, int]) -> Link | None:
-    if event.rest or len(event.equal) > 1 or not all(map(can_test, event.own)):
+    if len(event.equal) > 1 or not all(map(can_test, event.own)):
         return None
     if not event.equal:
         return Link(event.event_type, event.own)

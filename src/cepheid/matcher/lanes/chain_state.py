@@ -41,6 +41,7 @@ class ChainState:
         self._head[vm.ChainHead.LINKS] = links
         self._head[vm.ChainHead.PERIOD] = NONE if chain.period is None else chain.period
         self._head[vm.ChainHead.IS_ABSENCE] = chain.ending == "absence"
+        self._head[vm.ChainHead.GIVER] = NONE if chain.choice is None else chain.choice.giver
         self._head[vm.ChainHead.OTHERS :] = [
             NONE if link.other is None else link.other.link for link in chain.links
         ]
@@ -56,7 +57,7 @@ class ChainState:
 
     def _begin_only_run(self) -> None:
         """Where the whole chain repeats, there is one run, which is free or not."""
-        if self.chain.repeats_whole and not self._head[vm.ChainHead.FRESH]:
+        if self.chain.has_one_run and not self._head[vm.ChainHead.FRESH]:
             self._head[vm.ChainHead.FRESH] = self.width
             self._runs[: self.width] = NONE
 
@@ -67,6 +68,7 @@ class ChainState:
         masks: Words,
         instants: Words,
         keys: tuple[Words, Words, Words],
+        choice: tuple[Words, Words],
         base: int,
     ) -> None:
         """Takes a batch of events, of which the first has the number `base`."""
@@ -84,6 +86,13 @@ class ChainState:
                     _CONTEXTS[context],
                 )
             )
+        elif self.chain.repeats_whole and not self.chain.has_one_run:
+            values = keys[1]
+            self._until_done(
+                lambda: vm.follow_each(
+                    self._head, self._runs, self._table, self._found, masks, values
+                )
+            )
         elif self.chain.repeats_whole:
             self._until_done(
                 lambda: vm.follow_one(self._head, self._runs, self._found, masks, *keys)
@@ -91,7 +100,14 @@ class ChainState:
         else:
             self._until_done(
                 lambda: vm.follow(
-                    self._head, self._runs, self._table, self._found, masks, instants, *keys
+                    self._head,
+                    self._runs,
+                    self._table,
+                    self._found,
+                    masks,
+                    instants,
+                    *keys,
+                    *choice,
                 )
             )
 
@@ -210,7 +226,7 @@ class ChainState:
         self._head[vm.ChainHead.FREE] = NONE
         self._head[vm.ChainHead.FRESH] = rows.size
         self._head[vm.ChainHead.MOST_RUNS] = len(rows)
-        self._head[vm.ChainHead.LIVE] = 0 if self.chain.repeats_whole else len(rows)
+        self._head[vm.ChainHead.LIVE] = 0 if self.chain.has_one_run else len(rows)
         self._head[[vm.ChainHead.FOUND, vm.ChainHead.MOST_FOUND]] = 0
         self._runs = rows.ravel()
         self._found = np.zeros(0, dtype=np.int64)

@@ -31,8 +31,7 @@ def tells_at_once(statement: ResolvedStatement) -> bool:
     """Whether each result is a row at once, and nothing chooses or orders the results."""
     tree = statement.tree
     return (
-        statement.context is None
-        and statement.where is statement.having is None
+        statement.where is statement.having is None
         and not (statement.order_by or tree.distinct or tree.output or tree.limit)
         and tree.stream == tree.insert_stream == "istream"
     )

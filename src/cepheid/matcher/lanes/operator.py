@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CHUNK = 1 << 17  # events that are looked at together
-_FEWER = 1 << 14  # the same where statements derive many rows from each
+_FEWER = 1 << 14  # the same as long as each may bring many rows
 _SPARE = 1 << 19  # events that may be held beside what is needed
 _NOTHING = np.zeros(0, dtype=np.int64)
 
@@ -114,6 +114,7 @@ class LanesOperator(Operator):
         self._taken = 0  # events since everything was last restored
         self._tables = RowTables(program, keyed=keyed)
         self._shapes = row_shapes(program)
+        self._size = _FEWER if plan.forwarded else CHUNK
         self._single_timers = frozenset(
             one.statement.rank for one in plan.statements if isinstance(one, Chain | OnMachine)
         )
@@ -164,15 +165,18 @@ class LanesOperator(Operator):
         return [self._chunk(found) for found in self._taken_from(events)]
 
     def _taken_from(self, events: pa.Table) -> Iterator[list[Found]]:
-        size = _FEWER if self._plan.forwarded else CHUNK
-        for begin in range(0, events.num_rows, size):
-            batch = Batch(events.slice(begin, size), self._inputs)
+        begin = 0
+        while begin < events.num_rows:
+            batch = Batch(events.slice(begin, self._size), self._inputs)
+            begin += len(batch)
             if self._clock is None:
                 self.start(int(batch.instants[0]))
             assert self._clock is not None
             check_order(batch.instants, self._clock)
             self._clock = int(batch.instants[-1])
-            yield self._found(batch, self._clock)
+            found = self._found(batch, self._clock)
+            self._size = _better_size(len(batch), sum(len(each.rows) for each in found))
+            yield found
             self._taken += len(batch)
             if self._taken > sum(lane.needed for lane in self._lanes) + _SPARE:
                 self._tidy()
@@ -270,6 +274,11 @@ def _from_bytes(saved: bytes) -> dict[str, Words]:
         arrays[name] = words.reshape(shape).copy()  # where compiled code may write
         begin += words.nbytes
     return arrays
+
+
+def _better_size(events: int, rows: int) -> int:
+    """How many events to look at together, so that what they bring fits into the caches."""
+    return CHUNK if 2 * rows < events else _FEWER if rows > 4 * events else max(events, _FEWER)
 
 
 class Found:

@@ -158,7 +158,9 @@ def _count(value: date | Decimal, type: DataType) -> int | None:
 def _is_comparable(
     type: DataType, value: str | bool | int | float | None, *, is_equality: bool
 ) -> bool:
-    if isinstance(value, bool) or value is None:
+    if isinstance(value, bool):
+        return type == BOOLEAN and is_equality
+    if value is None:
         return False
     if isinstance(value, str):
         return type == STRING and is_equality

@@ -31,7 +31,7 @@ class Single:
 def single_of(normal: NormalStatement, places: ColumnLookup) -> Single | None:
     """The statement as single events, if it is about such."""
     statement, event = normal.resolved, event_of(normal)
-    if event is None or not is_row_at_once(statement) or statement.context is not None:
+    if event is None or not is_row_at_once(statement):
         return None
 
     def is_known(one: Known) -> bool:

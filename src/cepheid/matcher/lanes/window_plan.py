@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from cepheid.core.types import DOUBLE, FLOAT, INT, LONG, is_counted
 from cepheid.expr.tree import Aggregate, Column, Expr
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.lanes.eligibility import is_key, is_shown, names_in, tells_at_once
 from cepheid.matcher.lanes.expressions import columns_computed
-from cepheid.matcher.lanes.predicates import Known, can_test
+from cepheid.matcher.lanes.predicates import Known
+from cepheid.matcher.lanes.single_plan import event_of
 from cepheid.program.normal import NormalStatement
 from cepheid.program.resolved import ResolvedStatement
 from cepheid.program.tree import KeepAll, LengthBatch, LengthWindow, TimeBatch, TimeWindow
@@ -47,7 +49,8 @@ class Window:
 
 def argument_of(aggregate: Aggregate) -> str | None:
     """The attribute that an aggregate of a window is about; `count(*)` is about none."""
-    return None if aggregate.argument is None else _attribute(aggregate.argument)
+    argument = aggregate.argument
+    return argument.path[0].name if isinstance(argument, Column) else None
 
 
 def window_of(statement: NormalStatement, places: ColumnLookup) -> Window | None:
@@ -64,12 +67,15 @@ def _asked(window: Window) -> Iterator[tuple[str, str]]:
 
 
 def _window(normal: NormalStatement, places: ColumnLookup) -> Window | None:
-    statement, events = normal.resolved, normal.stream
-    if events is None or not (tells_at_once(statement) and _is_steady(statement)):
+    statement, events = normal.resolved, event_of(normal)
+    if events is None or statement.context is not None:
         return None
-    keys = dict.fromkeys(_attribute(e) if is_key(e.type) else None for e in statement.group_by)
-    shown = columns_computed(statement, places, _is_known)
-    if None in keys or shown is None or events.rest or not all(map(can_test, events.own)):
+    if not (tells_at_once(statement) and _is_steady(statement)):
+        return None
+    tag = events.tag
+    keys = dict.fromkeys(_attribute(e, tag) if is_key(e.type) else None for e in statement.group_by)
+    shown = columns_computed(statement, places, partial(_is_known, tag=tag))
+    if None in keys or shown is None:
         return None
     return Window(statement, events.event_type, events.own, tuple(filter(None, keys)), shown)
 
@@ -86,20 +92,20 @@ def _is_steady(statement: ResolvedStatement) -> bool:
     return False
 
 
-def _is_known(one: Known) -> bool:
+def _is_known(one: Known, tag: str | None) -> bool:
     match one:
         case Aggregate("count", None, distinct=False):
             return True
         case Aggregate("count", Expr() as argument, distinct=False):
-            return _attribute(argument) is not None
+            return _attribute(argument, tag) is not None
         case Aggregate(function, Expr() as argument, distinct=False) if function in _OF_NUMBERS:
             is_number = argument.type in _NUMBERS or is_counted(argument.type)
-            return is_number and _attribute(argument) is not None
-    return _attribute(one) is not None
+            return is_number and _attribute(argument, tag) is not None
+    return _attribute(one, tag) is not None
 
 
-def _attribute(expr: Expr) -> str | None:
+def _attribute(expr: Expr, tag: str | None) -> str | None:
     """The attribute of the event at hand that an expression is, if it has a scalar type."""
-    if isinstance(expr, Column) and expr.tag is None and expr.is_attribute and is_shown(expr.type):
+    if isinstance(expr, Column) and expr.tag == tag and expr.is_attribute and is_shown(expr.type):
         return expr.path[0].name
     return None

@@ -45,6 +45,7 @@ class ChainHead(Declared):
     FOUND = auto()  # matches
     MOST_FOUND = auto()
     WAITS_FOR = auto()  # the link that the only run waits for, where the whole chain repeats
+    GIVER = auto()  # the link that the last one is compared with; NONE: it is not
     OTHERS = auto()
 
 
@@ -58,6 +59,7 @@ class RunRow(Declared):
     EARLIER = auto()
     ARMED = auto()
     LOST = auto()  # a bit for each link where it waits for null; NONE: the run is free
+    GIVEN = auto()  # of the alternatives of the last link, those that its events so far allow
     EVENTS = auto()
 
 
@@ -245,9 +247,11 @@ def begin(runs, run, links):
 
 
 @inlined
-def bind(head, runs, run, link, links, event, count, columns, values, lost):
+def bind(head, runs, run, link, links, event, count, columns, values, lost, gives):
     """The event of a link is here; later links may wait for values of it."""
     runs[run + RunRow.EVENTS + link] = head[ChainHead.BASE] + event
+    if link == head[ChainHead.GIVER]:
+        runs[run + RunRow.GIVEN] = gives[event]
     for later in range(link + 1, links):
         if head[ChainHead.OTHERS + later] == link:
             given = columns[links + later]
@@ -320,7 +324,22 @@ def room_for(head, links, mask):
 
 
 @inlined
-def take(head, runs, table, found, mask, instant, event, links, count, columns, values, lost):
+def take(
+    head,
+    runs,
+    table,
+    found,
+    mask,
+    instant,
+    event,
+    links,
+    count,
+    columns,
+    values,
+    lost,
+    gives,
+    takes,
+):
     """The event is the one that runs wait for, those at the end of the chain first; then it begins
     a run, which does not hear it again."""
     last = links - 1
@@ -337,8 +356,10 @@ def take(head, runs, table, found, mask, instant, event, links, count, columns, 
         while run != NONE:
             following = runs[run + RunRow.NEXT]
             if link < last:
-                bind(head, runs, run, link, links, event, count, columns, values, lost)
+                bind(head, runs, run, link, links, event, count, columns, values, lost, gives)
                 go_on(head, runs, table, run, link + 1, links, instant, entry)
+            elif head[ChainHead.GIVER] != NONE and runs[run + RunRow.GIVEN] & takes[event] == 0:
+                wait(head, runs, table, run, link, links, entry)  # goes on as if nothing had come
             else:
                 if head[ChainHead.PERIOD] != NONE:
                     disarm(head, runs, run)
@@ -350,12 +371,14 @@ def take(head, runs, table, found, mask, instant, event, links, count, columns, 
     if mask & 1:
         run = free_run(head, runs, links)
         begin(runs, run, links)
-        bind(head, runs, run, 0, links, event, count, columns, values, lost)
+        bind(head, runs, run, 0, links, event, count, columns, values, lost, gives)
         go_on(head, runs, table, run, 1, links, instant, NONE)
 
 
 @inlined
-def follow_links(head, runs, table, found, links, masks, instants, columns, values, lost):
+def follow_links(
+    head, runs, table, found, links, masks, instants, columns, values, lost, gives, takes
+):
     """Takes events from the cursor on, of a chain with so many links."""
     count = len(masks)
     for event in range(head[ChainHead.CURSOR], count):
@@ -372,25 +395,58 @@ def follow_links(head, runs, table, found, links, masks, instants, columns, valu
         status = room_for(head, links, mask)
         if status != ChainStatus.DONE:
             return status
-        take(head, runs, table, found, mask, instant, event, links, count, columns, values, lost)
+        take(
+            head,
+            runs,
+            table,
+            found,
+            mask,
+            instant,
+            event,
+            links,
+            count,
+            columns,
+            values,
+            lost,
+            gives,
+            takes,
+        )
     head[ChainHead.CURSOR] = count
     return ChainStatus.DONE
 
 
-@entry(types.int64(WORDS, WORDS, WORDS, WORDS, COLUMN, COLUMN, COLUMN, COLUMN, COLUMN))
-def follow(head_, runs_, table_, found_, masks, instants, columns_, values_, lost_):
+@entry(
+    types.int64(WORDS, WORDS, WORDS, WORDS, COLUMN, COLUMN, COLUMN, COLUMN, COLUMN, COLUMN, COLUMN)
+)
+def follow(head_, runs_, table_, found_, masks, instants, columns_, values_, lost_, gives_, takes_):
     """Takes the events of a batch from the cursor on.
 
     The mask of an event has a bit for each link that it satisfies on its own. `values` are those of
     some columns, one after the other; `columns` tells for each link the one by which runs find its
     event, then for each link the one that an earlier event gives to runs that will wait there.
+    Where the last link has alternatives, `gives` and `takes` have a bit for each: an event completes
+    a run if one is left of those that the run was given.
     """
     head, runs, table, found = words_of(head_), words_of(runs_), words_of(table_), words_of(found_)
     columns, values, lost = words_of(columns_), words_of(values_), words_of(lost_)
+    gives, takes = words_of(gives_), words_of(takes_)
     if head[ChainHead.LINKS] == 2:  # most have two; where that is known, no loop is left
-        return follow_links(head, runs, table, found, 2, masks, instants, columns, values, lost)
+        return follow_links(
+            head, runs, table, found, 2, masks, instants, columns, values, lost, gives, takes
+        )
     return follow_links(
-        head, runs, table, found, head[ChainHead.LINKS], masks, instants, columns, values, lost
+        head,
+        runs,
+        table,
+        found,
+        head[ChainHead.LINKS],
+        masks,
+        instants,
+        columns,
+        values,
+        lost,
+        gives,
+        takes,
     )
 
 
@@ -420,7 +476,7 @@ def follow_one(head_, runs_, found_, masks, columns_, values_, lost_):
             return ChainStatus.MORE_FOUND
         if link == 0:
             begin(runs, 0, links)
-        bind(head, runs, 0, link, links, event, count, columns, values, lost)
+        bind(head, runs, 0, link, links, event, count, columns, values, lost, values)
         head[ChainHead.WAITS_FOR] = link + 1
         if link + 1 == links:
             match(head, runs, found, 0, links, event, 0)
@@ -511,6 +567,48 @@ def follow_context(head_, runs_, table_, found_, masks, values_, context):
                 clear(head, runs, table, entry, links)
         if link == 0:
             begin_with(head, runs, table, event, value, links)
+    head[ChainHead.CURSOR] = len(masks)
+    return ChainStatus.DONE
+
+
+# -- one run for each key: whole chains that repeat, each key for itself -----------------------------
+
+
+@entry(types.int64(WORDS, WORDS, WORDS, WORDS, COLUMN, COLUMN))
+def follow_each(head_, runs_, table_, found_, masks, values_):
+    """Takes the events of a batch where each key has one run, which begins anew at its end."""
+    head, runs, table, found = words_of(head_), words_of(runs_), words_of(table_), words_of(found_)
+    values, links = words_of(values_), head[ChainHead.LINKS]
+    for event in range(head[ChainHead.CURSOR], len(masks)):
+        mask = masks[event]
+        if mask == 0:
+            continue
+        head[ChainHead.CURSOR] = event
+        status = room_for(head, links, mask)
+        if status != ChainStatus.DONE:
+            return status
+        entry_ = entry_of(head, table, values[event])
+        if table[entry_ + ValueEntry.IS_USED] == NONE:
+            if mask & 1 == 0:
+                continue
+            entry_ = claimed(head, table, values[event])
+        place = list_of(entry_, 1)
+        run = table[place]
+        link = 0 if run == NONE else runs[run + RunRow.ARMED]
+        if (mask >> link) & 1 == 0:
+            continue
+        if run == NONE:
+            run = table[place] = free_run(head, runs, links)
+            begin(runs, run, links)
+            runs[run + RunRow.LIST], runs[run + RunRow.NEXT] = place, NONE
+            for later in range(1, links):
+                runs[run + RunRow.EVENTS + links + later] = values[event]
+        runs[run + RunRow.EVENTS + link] = head[ChainHead.BASE] + event
+        runs[run + RunRow.ARMED] = link + 1  # what it waits for; no time limits it
+        if link + 1 == links:
+            match(head, runs, found, run, links, event, 0)
+            end(head, runs, run)
+            table[place] = NONE
     head[ChainHead.CURSOR] = len(masks)
     return ChainStatus.DONE
 
