@@ -229,7 +229,7 @@ Pair        id                                  its runs are independent, and ea
 Big         anything                            each event stands for itself
 Pairs       nothing: one part sees all events   its window counts the rows of all keys; to run it
                                                 per id: create context PerId partition by id from
-                                                Pair
+                                                Pair; context PerId select ...
 statement   its events matter for   state     runs on
 Pair        10 seconds              bounded   ENGINE
 Big         its instant             bounded   ENGINE
@@ -320,7 +320,7 @@ def test_the_matcher_stage_shows_the_machine_form_and_what_is_left_out(
         ("wait", ["b=A(k = a.k)"]),
     ]
     assert list(two["nodes"][4]["code"]) == ["key of the event 0", "key of the run 0"]
-    assert shown["lanes"] == {}
+    assert shown["lanes"] == {"Two": "chain", "Rest": "statement of the machine"}
 
 
 def test_the_matcher_stage_tells_what_takes_whole_batches(cepheid: Run, folder: Path) -> None:
@@ -333,7 +333,7 @@ def test_the_matcher_stage_tells_what_takes_whole_batches(cepheid: Run, folder: 
     shown = cepheid("explain", "m.epl", "--stage", "matcher").out
     assert "batches run whole: One as a filter, All as a window;" in shown
     lanes = cepheid("explain", "m.epl", "--stage", "matcher", "--json").data["lanes"]
-    assert lanes == {"One": "chain", "All": "window"}
+    assert lanes == {"One": "filter", "All": "window"}
 
 
 def test_the_matcher_stage_tells_why_a_complex_event_is_not_compiled(

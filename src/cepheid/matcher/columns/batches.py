@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cepheid.core.time import Instant
-from cepheid.core.types import STRING, DataType, is_counted
+from cepheid.core.types import BOOLEAN, STRING, DataType, is_counted
 from cepheid.errors import LateEvent
 from cepheid.io.arrow import arrow_type
 from cepheid.matcher.columns.interning import Pool, Words, array_of_counts, counts_in
@@ -105,7 +105,12 @@ def as_arrow(values: Values, type: DataType, pool: Pool) -> Array:
         return pool.texts(values.words, values.nulls)
     if is_counted(type):
         return array_of_counts(values.words, values.nulls, arrow_type(type, {}))
-    return pa.array(values.words, arrow_type(type, {}), mask=values.nulls)
+    stored = arrow_type(type, {})
+    if values.nulls is None or type == BOOLEAN:
+        return pa.array(values.words, stored, mask=values.nulls)
+    words: Any = np.ascontiguousarray(values.words, stored.to_pandas_dtype())
+    bits: Any = np.packbits(~values.nulls, bitorder="little")
+    return pa.Array.from_buffers(stored, len(words), [pa.py_buffer(bits), pa.py_buffer(words)])
 
 
 def equal_lists(columns: Sequence[Words | int], count: int) -> Array:

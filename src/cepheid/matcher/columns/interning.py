@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 Words: TypeAlias = NDArray[np.int64]
 _INTEGRAL = (INT, LONG)
 _REAL = (FLOAT, DOUBLE)
+_FEW = 256  # values, all of which are quicker taken than found out
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,8 @@ class Pool:
         if not self._values:
             return pa.nulls(len(numbers), pa.string())
         known = numbers if nulls is None else np.where(nulls, 0, numbers)
-        used, places = self._distinct(known)
+        all_ = np.arange(len(self._values)), known
+        used, places = all_ if len(self._values) <= _FEW else self._distinct(known)
         values = (self._values[n] for n in used.tolist())
         texts: Any = pa.array([v if isinstance(v, str) else None for v in values], pa.string())
         return texts.take(pa.array(places, mask=nulls))

@@ -82,9 +82,13 @@ class RowChunk:
 
     def _joined(self, parts: Sequence[tuple[Words | None, Values]]) -> Values:
         words = np.zeros(self.count, dtype=np.result_type(*(v.words.dtype for _, v in parts)))
-        nulls = np.ones(self.count, dtype=bool)
         for places, values in parts:
             _put(words, places, values.words)
+        is_whole = sum(len(values.words) for _, values in parts) == self.count
+        if is_whole and all(values.nulls is None for _, values in parts):
+            return Values(words, None)
+        nulls = np.ones(self.count, dtype=bool)
+        for places, values in parts:
             _put(nulls, places, False if values.nulls is None else values.nulls)
         return Values(words, nulls if nulls.any() else None)
 

@@ -40,7 +40,7 @@ from cepheid.matcher.lanes.single_plan import Single
 from cepheid.matcher.lanes.token_lane import TokenLane
 from cepheid.matcher.lanes.token_plan import Tokens
 from cepheid.matcher.lanes.window_lane import WindowLane
-from cepheid.matcher.lanes.window_plan import Window
+from cepheid.matcher.lanes.window_plan import Window, is_shared
 from cepheid.matcher.machine.saved_state import format_of
 from cepheid.matcher.operator import Operator, row_shapes
 from cepheid.matcher.vm.lanes import chain_runs as chain
@@ -299,7 +299,7 @@ def order_of(found: Sequence[Found]) -> Words | None:
     """The places of the rows of all statements in their order; None where they lie in it."""
     if len(found) < 2:
         return None
-    return arranged(np.concatenate([each.order.words for each in found], axis=1))
+    return arranged([each.order for each in found])
 
 
 class _Joining:
@@ -331,15 +331,22 @@ def _stages(program: ResolvedProgram, plan: LanesPlan) -> list[_Stage]:
     """The lanes, each after those that derive what it takes. Statements over the same events share one
     where they are of a kind that can."""
     taken = [_taken(program, plan, one) for one in plan.statements]
-    found: dict[tuple[frozenset[str], type, int | None], list[LanePlan]] = {}
-    for number, (one, kinds) in enumerate(zip(plan.statements, taken, strict=True)):
-        is_shared = isinstance(one, Single | Chain | OnMachine)
-        found.setdefault((kinds, type(one), None if is_shared else number), []).append(one)
-    return [
-        _Stage(lane, kinds)
-        for (kinds, *_), plans in found.items()
-        for lane in _lanes(program, plans)
-    ]
+    found: list[tuple[frozenset[str], list[LanePlan]]] = []
+    for one, kinds in zip(plan.statements, taken, strict=True):
+        some = (plans for their, plans in found if their == kinds and _can_share(plans[0], one))
+        mine = next(some, None)
+        if mine is None:
+            found.append((kinds, [one]))
+        else:
+            mine.append(one)
+    return [_Stage(lane, kinds) for kinds, plans in found for lane in _lanes(program, plans)]
+
+
+def _can_share(one: LanePlan, other: LanePlan) -> bool:
+    """Whether two statements over the same events run in one lane."""
+    if isinstance(one, Window) and isinstance(other, Window):
+        return is_shared(one, other)
+    return type(one) is type(other) and isinstance(one, Single | Chain | OnMachine)
 
 
 def _taken(program: ResolvedProgram, plan: LanesPlan, one: LanePlan) -> frozenset[str]:
@@ -357,8 +364,8 @@ def _lanes(program: ResolvedProgram, plans: Sequence[LanePlan]) -> Iterator[Lane
             yield ChainLane([one for one in plans if isinstance(one, Chain)], places)
         case Tokens() as one:
             yield TokenLane(one, places)
-        case Window() as one:
-            yield WindowLane(one, places)
+        case Window():
+            yield WindowLane([one for one in plans if isinstance(one, Window)], places)
         case OnMachine():
             together: list[dict[str, ResolvedStatement]] = []  # of different targets
             for statement in (one.statement for one in plans):

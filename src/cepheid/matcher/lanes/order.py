@@ -104,21 +104,31 @@ class InputOrder:
 
 def merged(orders: Sequence[Order]) -> tuple[Order, Words]:
     """Some orders as one; and of each event of it, which one it is of all, one behind the other."""
+    places = arranged(orders)
     words = np.concatenate([order.words for order in orders], axis=1)
-    places = arranged(words)
     return Order(words.take(places, axis=1)), places
 
 
-def arranged(words: Words) -> Words:
-    """The places of events in their order."""
-    count = words.shape[1]
-    if not count:
-        return np.zeros(0, dtype=np.int64)
-    causes = np.ascontiguousarray(words[CAUSE])
-    places = np.empty(count, dtype=np.int64)
-    sort_by_cause(causes, np.zeros(int(causes.max()) + 2, dtype=np.int64), places)
-    others = np.ascontiguousarray(words[INSTANT:])
-    if sort_ties(causes[places], others, places):
+def arranged(orders: Sequence[Order]) -> Words:
+    """The places of the events of some orders in the order of all of them."""
+    causes, depths = _joined(orders, CAUSE), _joined(orders, DEPTH)
+    if (causes & 1).all():  # where no timer is among them, two words say which event and how deep
+        levels = len(orders[0].words) - STEPS
+        buckets = (causes >> 1) * (levels + 1) + (depths >> DEPTH_BITS)
+        ranks = [_joined(orders, STEPS + level) for level in range(levels)]
+    else:
+        buckets = causes
+        rest = range(STEPS, len(orders[0].words))
+        ranks = [_joined(orders, INSTANT), depths, *(_joined(orders, word) for word in rest)]
+    places = np.empty(len(causes), dtype=np.int64)
+    if not len(places):
         return places
-    found: Words = np.lexsort(words[::-1])
+    sort_by_cause(buckets, np.zeros(int(buckets.max()) + 2, dtype=np.int64), places)
+    if sort_ties(buckets[places], np.stack(ranks), places):
+        return places
+    found: Words = np.lexsort((*reversed(ranks), buckets))
     return found
+
+
+def _joined(orders: Sequence[Order], word: int) -> Words:
+    return np.concatenate([order.words[word] for order in orders])

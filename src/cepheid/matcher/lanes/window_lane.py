@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from cepheid.matcher.lanes.eligibility import Sieve
 from cepheid.matcher.lanes.expressions import computed_columns
 from cepheid.matcher.lanes.predicates import Known, Values
 from cepheid.matcher.lanes.rows import Events, Rows
-from cepheid.matcher.lanes.window_plan import Window, argument_of
+from cepheid.matcher.lanes.window_plan import Window, argument_of, together
 from cepheid.matcher.vm.lanes import window_rows as vm
 from cepheid.matcher.vm.memory.layout import NONE
 from cepheid.matcher.vm.memory.tables import (
@@ -41,10 +41,11 @@ _EVENT_KEY, _TIMER_KEY = 6, 18  # words of the keys of results
 
 
 class WindowLane:
-    """One window that runs."""
+    """A window that runs, for all statements that have the same one."""
 
-    def __init__(self, window: Window, places: ColumnLookup) -> None:
-        self.window = window
+    def __init__(self, windows: Sequence[Window], places: ColumnLookup) -> None:
+        self._statements = [window.statement for window in windows]
+        self.window = window = together(windows)
         self._sieve = Sieve([(window.event_type, window.tests)], places)
         self._columns = [places.column(window.event_type, a) for a in window.attributes]
         self._head = _head(window)
@@ -129,13 +130,21 @@ class WindowLane:
         del batch
         found = self._found[:, : int(self._head[vm.WindowHead.FOUND])]
         self._head[vm.WindowHead.FOUND] = 0
-        return [self._rows_of(found, pool)] if found.size else []
-
-    def _rows_of(self, found: Words, pool: Pool) -> Rows:
-        statement, instants = self.window.statement, found[vm.StreamResult.INSTANT].copy()
-        values = computed_columns(statement, partial(self._values, found), pool, instants)
+        if not found.size:
+            return []
+        instants = found[vm.StreamResult.INSTANT].copy()
         places = self._taken.places_of(found[vm.StreamResult.CAUSE])
-        return Rows(statement, instants, places, values, partial(self._keys, found))
+        values_of = cache(partial(self._values, found))
+        return [
+            Rows(
+                statement,
+                instants,
+                places,
+                computed_columns(statement, values_of, pool, instants),
+                partial(self._keys, found, statement.rank),
+            )
+            for statement in self._statements
+        ]
 
     # -- room --
 
@@ -185,7 +194,7 @@ class WindowLane:
 
     # -- results --
 
-    def _keys(self, found: Words) -> Array:
+    def _keys(self, found: Words, rank: int) -> Array:
         """The keys of results."""
         import pyarrow as pa
 
@@ -196,7 +205,7 @@ class WindowLane:
             self._head,
             self._found.reshape(-1),
             self._rows.reshape(-1),
-            self.window.statement.rank,
+            rank,
             self._start,
             words,
             ends,

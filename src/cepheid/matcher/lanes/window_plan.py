@@ -6,8 +6,8 @@ have in common: rows leave in the order in which they entered, and every result 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from cepheid.core.types import DOUBLE, FLOAT, INT, LONG, is_counted
@@ -47,6 +47,20 @@ class Window:
         return tuple(dict.fromkeys([*self.keys, *(name for name in named if name is not None)]))
 
 
+def is_shared(one: Window, other: Window) -> bool:
+    """Whether two statements have the same window: the same rows in the same groups."""
+    first, second = one.statement, other.statement
+    is_same = first.tree.window == second.tree.window and first.shape is second.shape
+    taken = (one.event_type, one.tests, one.keys) == (other.event_type, other.tests, other.keys)
+    return is_same and taken and _is_held(together([one, other]))
+
+
+def together(windows: Sequence[Window]) -> Window:
+    """One window that has what all of them show."""
+    shown = dict.fromkeys(one for window in windows for one in window.shown)
+    return replace(windows[0], shown=tuple(shown))
+
+
 def argument_of(aggregate: Aggregate) -> str | None:
     """The attribute that an aggregate of a window is about; `count(*)` is about none."""
     argument = aggregate.argument
@@ -58,7 +72,11 @@ def window_of(statement: NormalStatement, places: ColumnLookup) -> Window | None
     window = _window(statement, places)
     if window is None or not all(places.has_one(name, a) for name, a in _asked(window)):
         return None
-    return window if max(len(window.attributes), len(window.aggregates)) <= _MOST else None
+    return window if _is_held(window) else None
+
+
+def _is_held(window: Window) -> bool:
+    return max(len(window.attributes), len(window.aggregates)) <= _MOST
 
 
 def _asked(window: Window) -> Iterator[tuple[str, str]]:
