@@ -12,7 +12,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 import cepheid as cep
-from tests.effort import IS_QUICK, examples
+from tests.effort import examples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,8 +25,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="rewrite the golden files")
 
 
+# They start the command again and again, which takes far longer than what it does.
+PROCESSES = (
+    "tests/actions/test_kill",
+    *(f"tests/cli/test_{name}.py" for name in ("command", "interrupt", "terminal")),
+    "tests/fuzz/",
+)
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Marks what needs Spark or Maude, by where it stands; `make quick` leaves it out."""
+    """Marks what needs Spark, Maude or many processes, by where it stands; `make quick` leaves it out."""
+    if item.nodeid.startswith(PROCESSES):
+        item.add_marker("processes")
     for name in ("spark", "maude"):
         folders = ("", *(f"{f}/test_" for f in ("bitemporal", "formal", "conformance", "realtime")))
         places = tuple(f"tests/{folder}{name}" for folder in folders)
@@ -36,38 +46,25 @@ def pytest_itemcollected(item: pytest.Item) -> None:
             item.add_marker(name)
 
 
-# They start Spark themselves, or pretend it, and take long.
-WITHOUT_SESSION = tuple(
-    f"tests/spark/{name}"
-    for name in (
-        "test_state.py",
-        "test_faults.py::test_a_stream_that_is_killed_again_and_again",
-        "test_pipelines.py::test_pipelines_of_passes",
-        "test_session.py::test_a_connect_session",
-        "test_session.py::test_spark_runs_where_there_is_no_java",
-        "test_stream_pipelines.py::test_operators_in_a_row",
-    )
-)
-
-
 ON_SPARK = (
     "tests/spark/",
     *(f"tests/{folder}/test_spark" for folder in ("bitemporal", "conformance", "realtime")),
 )
 
 
-class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]  # its base has no types
-    """Tests on Spark run in one process, which starts it once; all others run where there is room."""
+class FilesTogether(LoadScopeScheduling):  # type: ignore[misc]  # its base has no types
+    """The tests of a file run in one process, which makes once what they share.
+
+    To send each test alone would cost more than most tests do.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
-        is_on_session = nodeid.startswith(ON_SPARK)
-        return "spark" if is_on_session and not nodeid.startswith(WITHOUT_SESSION) else nodeid
+        return nodeid.partition("::")[0]
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkTogether | None:
-    return (
-        None if IS_QUICK else SparkTogether(config, log)
-    )  # the usual one sends many tests at once
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FilesTogether:
+    config.option.loadscopereorder = False  # their order is said below, not by how many they are
+    return FilesTogether(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -87,13 +84,28 @@ def compiled() -> None:
     import_module("cepheid.matcher.precompiled")
 
 
+# What takes a few rows is planned and compiled far longer than it runs.
+IN_A_HURRY = {"spark.sql.codegen.wholeStage": False, "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """Two cores, two partitions, and a Java that starts soon rather than runs fast."""
-    quick = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-    session = cep.spark.session(
-        master="local[2]",
-        conf={"spark.driver.extraJavaOptions": quick, "spark.driver.memory": "1g"},
-    )
+    """Two cores, two partitions, and a Java that starts soon rather than runs fast.
+
+    By itself such a Java has room for little compiled code, drops some, and compiles it again.
+    """
+    quick = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+    java = {"spark.driver.extraJavaOptions": quick, "spark.driver.memory": "1g"}
+    session = cep.spark.session(master="local[2]", conf={**java, **IN_A_HURRY})
     yield session
     session.stop()
+
+
+@pytest.fixture
+def spark_compiles(spark: SparkSession) -> Iterator[None]:
+    """For a while, Spark compiles what it evaluates, as it does by itself."""
+    for name in IN_A_HURRY:
+        spark.conf.unset(name)
+    yield
+    for name, value in IN_A_HURRY.items():
+        spark.conf.set(name, value)
