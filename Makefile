@@ -28,14 +28,14 @@ demo: .venv/.installed
 test: lint
 	$(MAKE) --no-print-directory -j 2 types unit
 
-# While one works: no Spark, no Maude, no crowd of processes, fewer examples.
+# While one works: no Spark, no Maude, nothing that takes long, fewer examples.
 .PHONY: quick few
 quick: lint
 	$(MAKE) --no-print-directory -j 2 types few
 
 few: .venv/.installed-test
 	$(COMPILED)
-	QUICK=1 $(BIN)/pytest -n 2 -m 'not spark and not maude and not processes' --ignore=tests/cluster
+	QUICK=1 $(BIN)/pytest -n 2 -m 'not spark and not maude and not long' --ignore=tests/cluster
 
 lint: .venv/.installed-test
 	$(BIN)/ruff check .

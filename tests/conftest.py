@@ -25,18 +25,38 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="rewrite the golden files")
 
 
-# They start the command again and again, which takes far longer than what it does.
-PROCESSES = (
-    "tests/actions/test_kill",
-    *(f"tests/cli/test_{name}.py" for name in ("command", "interrupt", "terminal")),
-    "tests/fuzz/",
+# They take seconds however few examples there are, most of them to start processes.
+LONG = tuple(
+    f"tests/{place}"
+    for place in (
+        "actions/test_kill.py",
+        "actions/test_kill_rounds.py",
+        "bitemporal/test_generated.py::test_the_generator_makes_programs",
+        "bitemporal/test_stream_actions.py::test_a_crash_in_any_operation",
+        "cli/test_command.py",
+        "cli/test_explain.py::test_every_stage_of_every_example",
+        "cli/test_interrupt.py",
+        "cli/test_terminal.py",
+        "conformance/test_generated.py::test_generated_complex_events",
+        "docs/test_notebook.py",
+        "examples/test_golden.py::test_findings_do_not_depend",
+        "fuzz/test_fuzz.py",
+        "realtime/test_dispatcher.py::test_an_operator_in_a_process_is_killed",
+        "realtime/test_dispatcher.py::test_processors_end_when_the_thread",
+        "realtime/test_edges.py::test_another_process_pushes",
+        "realtime/test_edges.py::test_whoever_comes_while_another_goes",
+        "semantics/test_edges.py::test_a_state_can_be_loaded_in_another_process",
+        "semantics/test_limits.py::test_a_process_that_may_not_grow",
+        "simulation/test_simulate.py::test_processes_change_nothing",
+        "simulation/test_verify.py::test_a_ghost_rider",
+    )
 )
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Marks what needs Spark, Maude or many processes, by where it stands; `make quick` leaves it out."""
-    if item.nodeid.startswith(PROCESSES):
-        item.add_marker("processes")
+    """Marks what needs Spark or Maude, or takes long, by where it stands; `make quick` leaves it out."""
+    if item.nodeid.startswith(LONG):
+        item.add_marker("long")
     for name in ("spark", "maude"):
         folders = ("", *(f"{f}/test_" for f in ("bitemporal", "formal", "conformance", "realtime")))
         places = tuple(f"tests/{folder}{name}" for folder in folders)
