@@ -104,8 +104,15 @@ def compiled() -> None:
     import_module("cepheid.matcher.precompiled")
 
 
-# What takes a few rows is planned and compiled far longer than it runs.
-IN_A_HURRY = {"spark.sql.codegen.wholeStage": False, "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+_CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBased"
+# What takes a few rows is planned and compiled far longer than it runs. By itself, Spark also starts a
+# process whenever it looks at a file of a checkpoint, and keeps a second sum of each.
+IN_A_HURRY = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.streaming.checkpointFileManagerClass": f"{_CHECKPOINTS}CheckpointFileManager",
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+}
 
 
 @pytest.fixture(scope="session")
@@ -122,8 +129,8 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture
-def spark_compiles(spark: SparkSession) -> Iterator[None]:
-    """For a while, Spark compiles what it evaluates, as it does by itself."""
+def spark_takes_its_time(spark: SparkSession) -> Iterator[None]:
+    """For a while, Spark compiles what it evaluates and keeps its checkpoints as it does by itself."""
     for name in IN_A_HURRY:
         spark.conf.unset(name)
     yield

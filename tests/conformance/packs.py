@@ -95,8 +95,9 @@ class Pack:
         def shared(type: DataType) -> DataType:
             if isinstance(type, ArrayType):
                 return ArrayType(shared(type.element))
-            is_nested = isinstance(type, EventRef) and type.name in types
-            return EventRef(first[type.name.rpartition("_")[0]]) if is_nested else type
+            if isinstance(type, EventRef):
+                return EventRef(first[type.name.rpartition("_")[0]])
+            return type
 
         return {
             name: replace(
