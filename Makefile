@@ -24,13 +24,18 @@ demo: .venv/.installed
 	@echo "$$ python examples/motorbike/fleet.py"
 	@$(BIN)/python examples/motorbike/fleet.py
 
-test: lint types unit
+# Types are checked beside the tests: alone, they would leave a core idle.
+test: lint
+	$(MAKE) --no-print-directory -j 2 types unit
 
-# While one works: no Spark, no Maude, fewer examples.
-.PHONY: quick
-quick: lint types
+# While one works: no Spark, no Maude, nothing that takes long, fewer examples.
+.PHONY: quick few
+quick: lint
+	$(MAKE) --no-print-directory -j 2 types few
+
+few: .venv/.installed-test
 	$(COMPILED)
-	QUICK=1 $(BIN)/pytest -n 2 -m 'not spark and not maude' --ignore=tests/cluster
+	QUICK=1 $(BIN)/pytest -n 2 -m 'not spark and not maude and not long' --ignore=tests/cluster
 
 lint: .venv/.installed-test
 	$(BIN)/ruff check .

@@ -12,7 +12,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 import cepheid as cep
-from tests.effort import IS_QUICK, examples
+from tests.effort import examples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,8 +25,38 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="rewrite the golden files")
 
 
+# They take seconds however few examples there are, most of them to start processes.
+LONG = tuple(
+    f"tests/{place}"
+    for place in (
+        "actions/test_kill.py",
+        "actions/test_kill_rounds.py",
+        "bitemporal/test_generated.py::test_the_generator_makes_programs",
+        "bitemporal/test_stream_actions.py::test_a_crash_in_any_operation",
+        "cli/test_command.py",
+        "cli/test_explain.py::test_every_stage_of_every_example",
+        "cli/test_interrupt.py",
+        "cli/test_terminal.py",
+        "conformance/test_generated.py::test_generated_complex_events",
+        "docs/test_notebook.py",
+        "examples/test_golden.py::test_findings_do_not_depend",
+        "fuzz/test_fuzz.py",
+        "realtime/test_dispatcher.py::test_an_operator_in_a_process_is_killed",
+        "realtime/test_dispatcher.py::test_processors_end_when_the_thread",
+        "realtime/test_edges.py::test_another_process_pushes",
+        "realtime/test_edges.py::test_whoever_comes_while_another_goes",
+        "semantics/test_edges.py::test_a_state_can_be_loaded_in_another_process",
+        "semantics/test_limits.py::test_a_process_that_may_not_grow",
+        "simulation/test_simulate.py::test_processes_change_nothing",
+        "simulation/test_verify.py::test_a_ghost_rider",
+    )
+)
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Marks what needs Spark or Maude, by where it stands; `make quick` leaves it out."""
+    """Marks what needs Spark or Maude, or takes long, by where it stands; `make quick` leaves it out."""
+    if item.nodeid.startswith(LONG):
+        item.add_marker("long")
     for name in ("spark", "maude"):
         folders = ("", *(f"{f}/test_" for f in ("bitemporal", "formal", "conformance", "realtime")))
         places = tuple(f"tests/{folder}{name}" for folder in folders)
@@ -36,38 +66,25 @@ def pytest_itemcollected(item: pytest.Item) -> None:
             item.add_marker(name)
 
 
-# They start Spark themselves, or pretend it, and take long.
-WITHOUT_SESSION = tuple(
-    f"tests/spark/{name}"
-    for name in (
-        "test_state.py",
-        "test_faults.py::test_a_stream_that_is_killed_again_and_again",
-        "test_pipelines.py::test_pipelines_of_passes",
-        "test_session.py::test_a_connect_session",
-        "test_session.py::test_spark_runs_where_there_is_no_java",
-        "test_stream_pipelines.py::test_operators_in_a_row",
-    )
-)
-
-
 ON_SPARK = (
     "tests/spark/",
     *(f"tests/{folder}/test_spark" for folder in ("bitemporal", "conformance", "realtime")),
 )
 
 
-class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]  # its base has no types
-    """Tests on Spark run in one process, which starts it once; all others run where there is room."""
+class FilesTogether(LoadScopeScheduling):  # type: ignore[misc]  # its base has no types
+    """The tests of a file run in one process, which makes once what they share.
+
+    To send each test alone would cost more than most tests do.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
-        is_on_session = nodeid.startswith(ON_SPARK)
-        return "spark" if is_on_session and not nodeid.startswith(WITHOUT_SESSION) else nodeid
+        return nodeid.partition("::")[0]
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkTogether | None:
-    return (
-        None if IS_QUICK else SparkTogether(config, log)
-    )  # the usual one sends many tests at once
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FilesTogether:
+    config.option.loadscopereorder = False  # their order is said below, not by how many they are
+    return FilesTogether(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -87,13 +104,35 @@ def compiled() -> None:
     import_module("cepheid.matcher.precompiled")
 
 
+_CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBased"
+# What takes a few rows is planned and compiled far longer than it runs. By itself, Spark also starts a
+# process whenever it looks at a file of a checkpoint, and keeps a second sum of each.
+IN_A_HURRY = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.streaming.checkpointFileManagerClass": f"{_CHECKPOINTS}CheckpointFileManager",
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+}
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """Two cores, two partitions, and a Java that starts soon rather than runs fast."""
-    quick = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-    session = cep.spark.session(
-        master="local[2]",
-        conf={"spark.driver.extraJavaOptions": quick, "spark.driver.memory": "1g"},
-    )
+    """Two cores, two partitions, and a Java that starts soon rather than runs fast.
+
+    By itself such a Java has room for little compiled code, drops some, and compiles it again.
+    """
+    quick = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+    java = {"spark.driver.extraJavaOptions": quick, "spark.driver.memory": "1g"}
+    session = cep.spark.session(master="local[2]", conf={**java, **IN_A_HURRY})
     yield session
     session.stop()
+
+
+@pytest.fixture
+def spark_takes_its_time(spark: SparkSession) -> Iterator[None]:
+    """For a while, Spark compiles what it evaluates and keeps its checkpoints as it does by itself."""
+    for name in IN_A_HURRY:
+        spark.conf.unset(name)
+    yield
+    for name, value in IN_A_HURRY.items():
+        spark.conf.set(name, value)

@@ -1,4 +1,4 @@
-"""What the suite says of its own tests is true: which need Spark or Maude, and which run beside others."""
+"""What the suite says of its own tests is true: which need Spark or Maude, and which take long."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.conftest import WITHOUT_SESSION
+from tests.conftest import LONG
 from tests.docs.pages import PAGES, ROOT, blocks
 
 # What starts them, in the code of a test or on a page.
@@ -45,7 +45,7 @@ def test_only_the_page_with_its_name_starts(name: str) -> None:
     assert starting == {name}
 
 
-@pytest.mark.parametrize("place", WITHOUT_SESSION)
-def test_what_runs_beside_the_session_exists(place: str) -> None:
+@pytest.mark.parametrize("place", LONG)
+def test_what_takes_long_exists(place: str) -> None:
     file, _, test = place.partition("::")
     assert test in (ROOT / file).read_text(encoding="utf-8")

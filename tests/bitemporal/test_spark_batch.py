@@ -20,32 +20,20 @@ from tests.bitemporal.comparing import first_of, outcome_of
 from tests.bitemporal.generator import MINUTE, Case, case
 from tests.bitemporal.test_boundaries import BUFFERED, EDGES, check
 from tests.effort import EFFORT
+from tests.spark.cases import set_to
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-# What takes a few rows is planned and compiled far longer than it runs. Frames are tested without this.
-IN_A_HURRY = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-
-
 @pytest.fixture(autouse=True)
 def _small(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What takes a few rows is planned far longer than it runs. Frames are tested without this."""
     if "spark" not in request.fixturenames:
         yield
         return
-    conf = request.getfixturevalue("spark").conf
-    before = {name: conf.get(name, None) for name in IN_A_HURRY}
-    for name, value in IN_A_HURRY.items():
-        conf.set(name, value)
-    yield
-    for name, value in before.items():
-        conf.unset(name) if value is None else conf.set(name, value)
+    with set_to(request.getfixturevalue("spark"), adaptive=False, partitions=1):
+        yield
 
 
 @pytest.mark.parametrize("seed", range(4 * EFFORT))

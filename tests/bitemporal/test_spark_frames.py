@@ -216,6 +216,7 @@ def test_what_does_not_count_is_counted(
 # Any program ----------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("spark_takes_its_time")
 @pytest.mark.parametrize("seed", range(200, 204))
 def test_frames_give_the_actions_of_the_reference(spark: SparkSession, seed: int) -> None:
     found = acting(Random(seed))
@@ -289,6 +290,7 @@ BAD_ROWS: dict[str, tuple[tuple[Any, ...], str]] = {
 }
 
 
+@pytest.mark.usefixtures("spark_takes_its_time")
 @pytest.mark.parametrize("name", BAD_ROWS)
 def test_a_row_that_is_no_version_ends_the_run_with_the_reason(
     spark: SparkSession, frames: Mapping[str, DataFrame], name: str

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import cepheid as cep
 from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
-from cepheid.core.types import EventRef
+from cepheid.core.types import ArrayType, DataType, EventRef, EventType
 from cepheid.pattern.tree import Atom
 from cepheid.program.tree import (
     Annotation,
@@ -80,6 +80,31 @@ class Pack:
         for number, example in enumerate(self.examples):
             tree += renamed(_complete(example), f"_{number}")
         return cep.Program(tree)
+
+    @property
+    def input_types(self) -> dict[str, EventType]:
+        """The types of the program; nested ones that have one name in all examples are one here.
+
+        Examples share the columns of a frame. Where such types are not alike, it has none that fits.
+        """
+        types = self.program.resolve().types
+        first: dict[str, str] = {}
+        for name in types:
+            first.setdefault(name.rpartition("_")[0], name)
+
+        def shared(type: DataType) -> DataType:
+            if isinstance(type, ArrayType):
+                return ArrayType(shared(type.element))
+            if isinstance(type, EventRef):
+                return EventRef(first[type.name.rpartition("_")[0]])
+            return type
+
+        return {
+            name: replace(
+                found, attributes=tuple(replace(a, type=shared(a.type)) for a in found.attributes)
+            )
+            for name, found in types.items()
+        }
 
     def items(self) -> list[Event | Instant]:
         """All events in their order; those of one instant come example by example."""

@@ -21,7 +21,7 @@ SAMPLED = (
     if IS_QUICK
     else ["reference, restarted", "compiled", "lanes", "lanes, in batches"]
 )
-EVERY = (8 if IS_QUICK else 4) if EFFORT == 1 else 1
+EVERY = (16 if IS_QUICK else 4) if EFFORT == 1 else 1
 OVER_EXAMPLES = [name for name in OTHERS if EVERY == 1 or name not in SAMPLED]
 
 

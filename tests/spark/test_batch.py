@@ -69,6 +69,7 @@ def pack(number: int, size: int = SIZE) -> Case:
 # Generated programs ---------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("spark_takes_its_time")
 @pytest.mark.parametrize("number", range(2 * EFFORT))
 def test_timed_out_matches_are_those_of_the_reference(spark: SparkSession, number: int) -> None:
     case = pack(number)

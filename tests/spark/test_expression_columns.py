@@ -24,6 +24,8 @@ from tests.effort import examples
 from tests.semantics.drive import resolved
 from tests.spark.cases import set_to
 
+pytestmark = pytest.mark.usefixtures("spark_takes_its_time")
+
 _COLUMNS: dict[str, pa.DataType] = {
     "i": pa.int32(),
     "l": pa.int64(),

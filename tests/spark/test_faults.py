@@ -157,7 +157,7 @@ def event(type: str, time: float, x: int) -> dict[str, Any]:
 
 @pytest.fixture
 def stream(
-    spark: SparkSession,
+    spark_takes_its_time: None,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

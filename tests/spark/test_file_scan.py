@@ -94,7 +94,7 @@ def test_a_run_on_spark_finds_what_the_reference_finds(
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("records were read")
 
-    monkeypatch.setattr("cepheid.engines.spark.run.run_records", refuse)
+    monkeypatch.setattr("cepheid.engines.spark.engine.run_records", refuse)
     found = cep.run(program, str(folder), engine="spark")
     assert listed(found) == listed(expected)
     assert (found.taken, found.moved) == (expected.taken, expected.moved)

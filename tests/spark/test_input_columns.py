@@ -27,6 +27,8 @@ from cepheid.io.type_arguments import data_type
 from tests.semantics.drive import resolved
 from tests.spark.cases import set_to
 
+pytestmark = pytest.mark.usefixtures("spark_takes_its_time")
+
 PLAIN = "create schema A (v int); select v from A;"
 
 

@@ -22,6 +22,8 @@ from tests.sql.relation import CLASS, Pair, Version, value_of
 from tests.sql.shapes import ROWS_A, ROWS_B, SHAPES, TARGET, A, B
 from tests.sql.test_conditions import CONDITIONS, PAIRS, TIMES, C, condition
 
+pytestmark = pytest.mark.usefixtures("spark_takes_its_time")
+
 _ARROW: dict[DataType, pa.DataType] = {
     STRING: pa.string(),
     DOUBLE: pa.float64(),

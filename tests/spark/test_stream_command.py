@@ -172,6 +172,7 @@ def lines_in(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
+@pytest.mark.usefixtures("spark_takes_its_time")
 def test_a_checkpoint_that_is_damaged_or_of_another_program_is_refused_in_one_line(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -183,6 +183,7 @@ def times(rows: DataFrame) -> list[tuple[float, int]]:
     return sorted(found)
 
 
+@pytest.mark.usefixtures("spark_takes_its_time")
 def test_matches_late_events_and_rejects_come_apart(readings: Folder) -> None:
     found = readings.run(crashes(readings, "Crash"))
     assert found.columns == ["@time", "@kind", "bike"]
