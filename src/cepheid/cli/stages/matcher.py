@@ -13,23 +13,10 @@ from cepheid.errors import ProgramError
 from cepheid.matcher.compiling.listing import Code, ListedNode, ListedStatement, list_form
 from cepheid.matcher.compiling.machine_program import MachineProgram
 from cepheid.matcher.gaps import NotCompiled, left_to_reference
-from cepheid.matcher.lanes.chain_plan import Chain
-from cepheid.matcher.lanes.machine_plan import OnMachine
-from cepheid.matcher.lanes.plan import LanePlan, lanes_of, uncompiled
-from cepheid.matcher.lanes.single_plan import Single
-from cepheid.matcher.lanes.token_plan import Tokens
-from cepheid.matcher.lanes.window_plan import Window
+from cepheid.matcher.lanes.plan import EACH, uncompiled, ways_of
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import Program
 from cepheid.verbs.pipeline import lower
-
-_KINDS: dict[type[LanePlan], str] = {
-    Single: "filter",
-    Chain: "chain",
-    Tokens: "token automaton",
-    Window: "window",
-    OnMachine: "statement of the machine",
-}
 
 
 def text(program: Program) -> Iterator[RenderableType]:
@@ -74,9 +61,8 @@ def machine_program(program: ResolvedProgram) -> MachineProgram | None:
 
 def _lanes(program: ResolvedProgram) -> dict[str, str]:
     """As what each statement takes whole batches; nothing if one of them cannot."""
-    plan = lanes_of(program) if _can_run(program) else None
-    found = plan.statements if plan is not None else ()
-    return {one.statement.name: _KINDS[type(one)] for one in found}
+    ways = ways_of(program) if _can_run(program) else {}
+    return {name: way.kind for name, way in ways.items() if way.kind != EACH}
 
 
 def _uncompiled(program: ResolvedProgram) -> dict[str, NotCompiled]:

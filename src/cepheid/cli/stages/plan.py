@@ -12,7 +12,10 @@ from cepheid.analysis.stages import Stage, stages
 from cepheid.cli.stages import class_plan
 from cepheid.cli.terminal.text_table import Column, TextTable
 from cepheid.core.time import Period
+from cepheid.engines.common.intake import runnable, with_schemas
+from cepheid.errors import ProgramError
 from cepheid.expr.printing import print_expr
+from cepheid.matcher.lanes.plan import EACH, Way, ways_of
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import Program
 from cepheid.verbs.pipeline import plan as plan_of
@@ -31,6 +34,9 @@ def text(program: Program) -> Iterator[RenderableType]:
     yield ""
     yield _kept(plans)
     yield ""
+    if ways := _ways(resolved):
+        yield _batches(ways)
+        yield ""
     yield _stages(together)
     yield ""
     yield _travel(together)
@@ -49,6 +55,21 @@ def _kept(plans: tuple[StatementPlan, ...]) -> TextTable:
     table = TextTable([Column(name) for name in names])
     for plan in plans:
         table.add(plan.statement.name, span_words(plan), state_words(plan), plan.runs_on)
+    return table
+
+
+def _ways(program: ResolvedProgram) -> dict[str, Way]:
+    """Nothing where types are unknown: only the events say what they look like."""
+    try:
+        return ways_of(with_schemas(runnable(program)))
+    except ProgramError:
+        return {}
+
+
+def _batches(ways: dict[str, Way]) -> TextTable:
+    table = TextTable([Column("statement"), Column("takes batches"), Column("because")])
+    for name, way in ways.items():
+        table.add(name, way.kind if way.kind == EACH else f"whole, as a {way.kind}", way.because)
     return table
 
 
@@ -99,11 +120,12 @@ def _source(name: str, stage: Stage) -> str:
 
 def data(program: Program) -> list[dict[str, object]]:
     resolved = program.resolve()
-    statements = [_described(plan) for plan in plan_of(resolved)]
+    ways = _ways(resolved)
+    statements = [_described(plan, ways) for plan in plan_of(resolved)]
     return [*statements, *class_plan.data(resolved.classes)] if resolved.can_run else statements
 
 
-def _described(plan: StatementPlan) -> dict[str, object]:
+def _described(plan: StatementPlan, ways: dict[str, Way]) -> dict[str, object]:
     """A span is a period, `0 seconds` within the event's instant, or null without bound."""
     by, statement, kept = plan.split.by, plan.statement, plan.retention
     key = None
@@ -119,5 +141,6 @@ def _described(plan: StatementPlan) -> dict[str, object]:
         "retention": spans,
         "state": "bounded" if kept.is_bounded else "unbounded",
         "runs_on": plan.runs_on,
+        "batches": ways[statement.name].kind if statement.name in ways else None,
         "columns": {name: list(columns) for name, columns in plan.columns.items()},
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cepheid.core.once import once
 from cepheid.core.time import Period
@@ -12,8 +12,9 @@ from cepheid.core.types import lineage
 from cepheid.matcher.columns.lookup import ColumnLookup, lookup_of
 from cepheid.matcher.gaps import COMPLEX_EVENT, NotCompiled, left_to_reference
 from cepheid.matcher.lanes.chain_plan import Chain, chain_of
+from cepheid.matcher.lanes.eligibility import tells_at_once
 from cepheid.matcher.lanes.machine_plan import OnMachine, on_machine_of
-from cepheid.matcher.lanes.single_plan import Single, single_of
+from cepheid.matcher.lanes.single_plan import Single, event_of, single_of
 from cepheid.matcher.lanes.token_plan import Tokens, tokens_of
 from cepheid.matcher.lanes.window_plan import Window, window_of
 from cepheid.pattern.algebra import Occurrence
@@ -23,6 +24,22 @@ from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 from cepheid.program.tree import TimeBatch, TimeWindow
 
 LanePlan: TypeAlias = Single | Chain | Tokens | Window | OnMachine
+
+
+EACH = "event by event"
+_KINDS: dict[type[LanePlan], str] = {
+    Single: "filter",
+    Chain: "chain",
+    Tokens: "token automaton",
+    Window: "window",
+}
+
+
+class Way(NamedTuple):
+    """As what a statement takes whole batches, or that it takes each event by itself, and why."""
+
+    kind: str
+    because: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,33 +59,67 @@ class LanesPlan:
 
 @once
 def lanes_of(program: ResolvedProgram) -> LanesPlan | None:
-    """The statements as what can take whole batches; None if one of them cannot.
+    """The statements as what can take whole batches; None if one of them cannot."""
+    return _decided(program).plan
 
-    What the machine leaves to the reference semantics is left by lanes, too, but for complex events.
-    """
+
+@once
+def ways_of(program: ResolvedProgram) -> dict[str, Way]:
+    """How each statement takes the events of a batch, by its name."""
+    decided = _decided(program)
+    if decided.plan is None:
+        return {s.name: Way(EACH, decided.obstacle) for s in program.statements}
+    normal = {statement.resolved.name: statement for statement in normalize(program).statements}
+    return {
+        one.statement.name: Way(EACH, _why_on_machine(normal[one.statement.name]))
+        if isinstance(one, OnMachine)
+        else Way(_KINDS[type(one)])
+        for one in decided.plan.statements
+    }
+
+
+class _Decided(NamedTuple):
+    """A plan, or why there is none."""
+
+    plan: LanesPlan | None
+    obstacle: str = ""
+
+
+def _decided(program: ResolvedProgram) -> _Decided:
+    """What the machine leaves to the reference semantics is left by lanes, too, but for complex events."""
     graph = graph_of(program)
     if graph.cycles:
-        return None
+        return _Decided(None, "statements take what comes of their own rows")
     left = left_to_reference(program)
-    places = lookup_of(program)
     found: list[LanePlan] = []
     for statement in normalize(program).statements:
         name = statement.resolved.name
-        plan = (
-            None if left.get(name, []) not in ([], [COMPLEX_EVENT]) else _plan(statement, program)
-        )
-        if plan is None and name not in left:
-            plan = on_machine_of(statement.resolved, program, places)
+        can_be_lane = left.get(name, []) in ([], [COMPLEX_EVENT])
+        plan = _plan(statement, program) if can_be_lane else None
+        if plan is None and name in left:
+            return _Decided(None, f"'{name}' is left to the reference semantics")
+        plan = plan or on_machine_of(statement.resolved, program, lookup_of(program))
         if plan is None:
-            return None
+            return _Decided(None, f"'{name}' gives rows that are not new, or no plain values")
         found.append(plan)
     if all(isinstance(plan, OnMachine) for plan in found):
-        return None  # it runs them together
-    if not all(_can_be_fed(found[n]) for n, makers in enumerate(graph.producers) if makers):
-        return None
+        return _Decided(None, "no statement is a filter, a chain or a window")
+    for number, makers in enumerate(graph.producers):
+        if makers and not _can_be_fed(found[number]):
+            name = found[number].statement.name
+            return _Decided(None, f"'{name}' may have timers at the instant of what it takes")
     in_order = (found[number] for component in graph.components for number in component)
     levels = max(_depths(graph), default=1)
-    return LanesPlan(tuple(in_order), levels, _forwarded(program))
+    return _Decided(LanesPlan(tuple(in_order), levels, _forwarded(program)))
+
+
+def _why_on_machine(normal: NormalStatement) -> str:
+    statement = normal.resolved
+    if not tells_at_once(statement):
+        return "its clauses choose, order or hold back rows"
+    if statement.pattern is not None and event_of(normal) is None:
+        return "its pattern is no chain of events with one key and alternatives"
+    return "its window, or what it computes, is not for whole batches"
 
 
 def _plan(statement: NormalStatement, program: ResolvedProgram) -> LanePlan | None:

@@ -1,0 +1,151 @@
+"""Statements that take what others derive, batch by batch: what is shared, and what ends a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import cepheid as cep
+from cepheid.matcher.lanes.operator import LanesOperator
+from cepheid.matcher.lanes.plan import EACH, lanes_of, ways_of
+from cepheid.matcher.lanes.window_lane import WindowLane
+from cepheid.program.resolved import ResolvedProgram
+from cepheid.semantics import limits
+
+SCHEMA = "create schema A(id int, k string, v int, w double);\n"
+
+
+def program(text: str) -> ResolvedProgram:
+    found = cep.parse(SCHEMA + text).resolve()
+    assert found.can_run, found.problems
+    return found
+
+
+def lanes(text: str) -> LanesOperator:
+    found = program(text)
+    plan = lanes_of(found)
+    assert plan is not None
+    return LanesOperator(found, plan, keyed=False)
+
+
+def readings(count: int, **columns: Any) -> pa.Table:
+    numbers = list(range(count))
+    given = {"id": numbers, "k": ["x"] * count, "v": numbers, "w": [0.5] * count, **columns}
+    return pa.table({"@type": ["A"] * count, "@time": numbers, **given})
+
+
+# What is shared.
+
+
+def test_statements_over_one_window_share_it() -> None:
+    operator = lanes(
+        "insert into One select k, avg(w) as w from A(v > 1)#time(1 sec) group by k;"
+        "insert into Two select k, sum(v) as v, max(w) as m from A(v > 1)#time(1 sec) group by k;"
+        "insert into Three select k, avg(w) as w from A(v > 2)#time(1 sec) group by k;"
+        "insert into Four select k, avg(w) as w from A(v > 1)#time(2 sec) group by k;"
+    )
+    windows = [lane for lane in operator._lanes if isinstance(lane, WindowLane)]
+    assert [len(window._statements) for window in windows] == [2, 1, 1]
+
+
+# What runs how, and why.
+
+WAYS = {
+    "select k from A(v > 1)": ("filter", ""),
+    "select a.k as k from pattern [every a=A -> b=A(k = a.k)]": ("chain", ""),
+    "select count(*) as n from pattern [every a=A(v > 1)]#length(3)": ("window", ""),
+    "select k from A output every 2 events": (EACH, "its clauses choose, order or hold back rows"),
+    "select a.k as k from pattern [every a=A -> b=A(v > a.v)]": (
+        EACH,
+        "its pattern is no chain of events with one key and alternatives",
+    ),
+    "select sum(v + 1) as n from A#length(3)": (
+        EACH,
+        "its window, or what it computes, is not for whole batches",
+    ),
+}
+
+
+@pytest.mark.parametrize("text", WAYS)
+def test_each_statement_says_how_it_runs_and_why(text: str) -> None:
+    found = ways_of(program(f"@Name('Plain') select id from A;\n@Name('Q') {text};"))
+    assert found["Q"] == WAYS[text]
+
+
+ALL_ALONE = {
+    "insert into S select k from A output every 2 events; select k from S output every 2 events": (
+        "no statement is a filter, a chain or a window"
+    ),
+    "create schema S(k string, v long); insert into S select k, v + 1L as v from S(v < 3);"
+    "insert into S select k, 1L as v from A": "statements take what comes of their own rows",
+    "@Name('Q') select irstream k from A#length(2)": (
+        "'Q' gives rows that are not new, or no plain values"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", ALL_ALONE)
+def test_a_program_that_the_machine_runs_as_a_whole_says_why(text: str) -> None:
+    found = program(text)
+    assert lanes_of(found) is None
+    assert {tuple(way) for way in ways_of(found).values()} == {(EACH, ALL_ALONE[text])}
+
+
+# What ends a run.
+
+DERIVED = "insert into Y select k from X(k = 'x');"
+RUNAWAYS = {
+    "an event": "insert into X select a.k as k from pattern [every a=A(v < 9) -> b=A(v = 9)];",
+    "a window's timer": "insert into X select k from A#time_batch(1 hour);",
+}
+
+
+@pytest.mark.parametrize("name", RUNAWAYS)
+@pytest.mark.parametrize("most", [4, 8, 9, 10])
+def test_one_cause_that_derives_too_much_ends_the_run(
+    name: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "RUNAWAY", most)
+    text = RUNAWAYS[name] + DERIVED
+    time = pa.table({"@type": pa.array([None], pa.string()), "@time": [7200]})
+    events = pa.concat_tables([readings(10), time], promote_options="default")
+    told = []
+    for engine in ("reference", "local"):
+        try:
+            told.append(str(cep.run(cep.parse(SCHEMA + text), events, engine=engine).counts()))
+        except cep.RunError as problem:
+            [found] = problem.diagnostics
+            told.append(f"{found.code} {found.hint}")
+    assert told[0] == told[1]
+
+
+def test_each_absence_is_a_cause_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "RUNAWAY", 2)
+    text = (
+        "insert into X select a.k as k from pattern"
+        " [every a=A -> (timer:interval(1 hour) and not A(v = 100))];"
+    )
+    time = pa.table({"@type": pa.array([None], pa.string()), "@time": [7200]})
+    events = pa.concat_tables(
+        [readings(10).set_column(1, "@time", pa.array([0] * 10)), time], promote_options="default"
+    )
+    found = cep.run(cep.parse(SCHEMA + text + DERIVED), events)
+    assert found.counts() == {"X": 10, "Y": 10}
+
+
+# Sizes of batches.
+
+
+def test_batches_are_small_where_events_bring_many_rows() -> None:
+    many = "".join(f"insert into X{n} select k from A; select k from X{n};" for n in range(3))
+    few = "insert into X select k from A(v < 0); select k from X;"
+    events = readings(40_000)
+    sizes = []
+    for text in (many, few):
+        operator = lanes(text)
+        columns = events.append_column("@sequence", events["id"])
+        operator.take(columns.set_column(1, "@time", columns["id"].cast(pa.int64())))
+        sizes.append(operator._size)
+    assert sizes[0] < sizes[1]
