@@ -1,10 +1,11 @@
-"""The compiled machine over Python events: no Arrow on the way in or out."""
+"""The compiled machine as sessions drive it: Python events in and out, or columns in and out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -12,8 +13,9 @@ from cepheid.core.event import Event, SortKey, Value
 from cepheid.core.time import Instant
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
 from cepheid.errors import LateEvent, RunError
+from cepheid.io.rows import RANK
 from cepheid.matcher.columns.interning import bits_double
-from cepheid.matcher.machine.operator import MachineOperator
+from cepheid.matcher.machine.operator import Array, MachineOperator
 from cepheid.matcher.operator import columns_of, derived_types
 from cepheid.matcher.vm.memory.access import (
     RECORD_HEAD,
@@ -25,9 +27,12 @@ from cepheid.matcher.vm.memory.access import (
 )
 from cepheid.matcher.vm.memory.free_lists import EVENT
 from cepheid.matcher.vm.memory.layout import NONE, TABLE, USED, WIDTH, EventRow, Head, Region
-from cepheid.matcher.vm.memory.tables import NEVER, NodeRow, ResultKind, StepKind
+from cepheid.matcher.vm.memory.tables import NEVER, NodeRow, ResultKind, ResultRow, StepKind
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics.machine import late_event
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _CLOCK = int(Head.CLOCK)
 _ROWS = TABLE + 4 * int(Region.ROW) + USED
@@ -52,6 +57,8 @@ class Matcher(MachineOperator):
     """A running program that takes events one by one or many at once, and gives rows as events."""
 
     def __init__(self, program: ResolvedProgram) -> None:
+        import pyarrow as pa
+
         super().__init__(program)
         form = self._form
         self._first_slot = int(self._memory[Head.SLOTS])
@@ -71,7 +78,10 @@ class Matcher(MachineOperator):
             )
             for s in form.statements
         )
+        self._ranks = np.array([s.rank for s in form.statements], dtype=np.int64)
+        self._schema = self._schema.append(pa.field(RANK, pa.int64()))
         self._found: list[Event] = []  # rows that had to leave the memory before they were taken
+        self._in_columns = False  # whether rows leave it as columns
         self._make_records(1)
         self._taken = np.empty(0, dtype=np.int64)  # room for the words of rows
 
@@ -153,7 +163,37 @@ class Matcher(MachineOperator):
         return found
 
     def _set_aside(self) -> None:
-        self._found += self._take_events()
+        if self._in_columns:
+            super()._set_aside()
+        else:
+            self._found += self._take_events()
+
+    # -- columns --
+
+    def take(self, events: pa.RecordBatch | pa.Table) -> pa.Table:
+        self._check_running()
+        with self._columns_out():
+            return super().take(events)
+
+    def advance(self, instant: Instant) -> pa.Table:
+        self._check_running()
+        with self._columns_out():
+            return super().advance(instant)
+
+    @contextmanager
+    def _columns_out(self) -> Iterator[None]:
+        self._in_columns = True
+        try:
+            yield
+        finally:
+            self._in_columns = False
+
+    def _row_columns(self, rows: Any) -> list[Array]:
+        """With the rank of the statement of each row, which not every key tells."""
+        import pyarrow as pa
+
+        ranks: Array = pa.array(self._ranks[rows[:, ResultRow.STATEMENT]])
+        return [*super()._row_columns(rows), ranks]
 
     # -- records --
 
