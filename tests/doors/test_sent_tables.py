@@ -70,6 +70,22 @@ def test_a_table_gives_the_rows_of_its_events(engine: str, form: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_tables_and_single_events_are_numbered_as_they_come(engine: str) -> None:
+    """Rows have the keys that single events give them, also behind rows that are no events."""
+    events = [{"@type": "Ride", "@time": t // 3, "bike": t % 4, "speed": 60} for t in range(60)]
+    single, session = cep.open(PROGRAM, engine=engine), cep.open(PROGRAM, engine=engine)
+    expected = [row for event in events for row in single.send(event)]
+    found: list[cep.Event] = []
+    for begin in range(0, 60, 12):
+        found += session.send(events[begin])
+        pause = {"@time": events[begin + 1]["@time"]}
+        found += session.send_table(pa.Table.from_pylist([*events[begin + 1 : begin + 12], pause]))
+        session = cep.open(PROGRAM, engine=engine, state=session.save())
+    assert told(found) == told(expected)
+    assert session.sent == single.sent == 60
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("table", "code"),
     [
