@@ -131,4 +131,4 @@ def test_most_programs_made_for_tokens_are_compiled_and_many_of_them_match() -> 
 
 
 def test_every_engine_gets_generated_programs() -> None:
-    assert {*COUNTS, *IN_LANES} == ENGINES.keys() - {REFERENCE.name}
+    assert {*COUNTS, *IN_LANES, *IN_A_ROW} == ENGINES.keys() - {REFERENCE.name}
