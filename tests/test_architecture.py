@@ -24,9 +24,10 @@ LAYERS = (
     {"semantics"},
     {"matcher"},
     {"formal"},
+    {"result"},
     {"engines"},
     {"simulation", "bitemporal", "actions"},
-    {"result", "verbs", "build", "spark"},
+    {"verbs", "build", "spark"},
     {"live", "pipelines", "realtime"},
     {"cli", "__main__", "notebook"},
 )

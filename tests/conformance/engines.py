@@ -162,6 +162,31 @@ def with_restarts(engine: str) -> Callable[[Example], Sequence[Event]]:
     return run
 
 
+def in_tables(sizes: Sequence[int]) -> Callable[[Example], Sequence[Event]]:
+    """Tables of some sizes, one after the other, those of one event sent alone; a new session goes on after each."""
+
+    def run(example: Example) -> Sequence[Event]:
+        program, rest = example.program, example.items()
+        session = cep.open(program, start=example.start / 1000)
+        rows: list[Event] = []
+        scale = 1 + len(rest) // 50
+        for size in cycle(sizes):
+            if not rest:
+                break
+            items, rest = rest[: scale * size], rest[scale * size :]
+            if len(items) > 1:
+                table = table_of_items(items, program.resolve().types)
+                rows += session.send_table(table, optional=attributes_of(program.resolve()))
+            elif isinstance(items[0], Event):
+                rows += session.take(items[0])
+            else:
+                rows += session.advance(items[0] / 1_000_000)
+            session = cep.open(program, state=session.save())
+        return rows
+
+    return run
+
+
 def operator_table(program: ResolvedProgram, events: Sequence[Event]) -> pa.Table:
     """Events as an operator takes them; null where a column is none of an event's type."""
     columns: dict[str, Any] = {
@@ -282,6 +307,7 @@ ENGINES = {
         Engine("local, records", by_records("local")),
         Engine("local, columns", by_columns),
         Engine("local, restarted", with_restarts("local")),
+        Engine("local, tables", in_tables((3, 1, 5, 1, 1, 2))),
         Engine("compiled", by_operator(compiled), names_statements=False),
         Engine("compiled, in batches", by_operator(compiled, (2, 1, 5)), names_statements=False),
         Engine("lanes", by_operator(in_lanes), names_statements=False),

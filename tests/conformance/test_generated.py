@@ -26,6 +26,7 @@ COUNTS = {
     "local, records": 300,
     "local, columns": 150,
     "local, restarted": 60,
+    "local, tables": 150,
     "compiled": 80,
     "compiled, in batches": 120,
     "automaton": 20,  # what is no complex event runs on the reference
@@ -74,6 +75,7 @@ OCCURRENCES = {
     "local, records": 60,
     "local, columns": 60,
     "local, restarted": 30,
+    "local, tables": 30,
     "automaton": 300,
     "automaton, restarted": 100,
 }

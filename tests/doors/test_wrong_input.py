@@ -40,6 +40,11 @@ def send(*arguments: Any, **options: Any) -> list[str]:
     return [*map(str, session.send(*arguments)), *map(str, session.notes)]
 
 
+def send_table(given: Any, optional: Any = (), **options: Any) -> list[str]:
+    found = cep.open(cep.parse(ONE), start=5, **options).send_table(given, optional=optional)
+    return [*(f"{dict(row)}" for row in found), *map(str, found.notes)]
+
+
 def command(line: str, /, **files: str) -> list[str]:
     """What a command prints, in a folder with the program p.epl and some files."""
     Path("p.epl").write_text(TEXT)
@@ -80,6 +85,7 @@ def e(type: str = "P", time: Any = 1, **attributes: Any) -> dict[str, Any]:
 NAMES = {
     "run": run,
     "send": send,
+    "send_table": send_table,
     "command": command,
     "frame": frame,
     "table": table,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 # Where the key of a row that nothing else was derived from has the rank of its statement.
 _RANK = 4
+RANK = "@rank"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,8 @@ class ColumnarRows(Sequence[Event]):
 class RowTable(ColumnarRows):
     """Rows in the columns of the matcher's operators, with the statements by rank.
 
-    Their keys are not among them: `keys` finds these as a column, when events are made.
+    Their keys need not be among them: `keys` finds these as a column, when events are made. They say
+    which statement a row comes from, unless a column '@rank' does.
     """
 
     def __init__(
@@ -229,15 +231,26 @@ class RowTable(ColumnarRows):
         targets = {shape.target for shape in self._shapes.values() if shape.columns}
         columns: dict[str, list[Any]] = {t: self.table[t].to_pylist() for t in targets}
         nothing: list[Any] = [{}] * len(self)
-        return [
-            self._event(type, to_instant(time), kind, tuple(key), columns.get(type, nothing)[place])
-            for place, (type, time, kind, key) in enumerate(zip(*heads, strict=True))
-        ]
+        has_ranks = RANK in self.table.column_names
+        ranks: Sequence[Any] = self.table[RANK].to_pylist() if has_ranks else ()
+        found: list[Event] = []
+        for place, (type, time, kind, key) in enumerate(zip(*heads, strict=True)):
+            shape = self._by_target.get(type)
+            if shape is None:
+                shape = self._shapes[ranks[place] if has_ranks else key[_RANK]]
+            stored = columns.get(type, nothing)[place]
+            found.append(self._event(shape, type, to_instant(time), kind, tuple(key), stored))
+        return found
 
     def _event(
-        self, type: str, instant: int, kind: str, key: tuple[int, ...], stored: dict[str, Any]
+        self,
+        shape: RowColumns,
+        type: str,
+        instant: int,
+        kind: str,
+        key: tuple[int, ...],
+        stored: dict[str, Any],
     ) -> Event:
-        shape = self._by_target.get(type) or self._shapes[key[_RANK]]
         return Event(
             type,
             instant,

@@ -135,7 +135,7 @@ def source(
     columns: Mapping[str, str] | None = None,
     zone: str | None = None,
 ) -> Source:
-    """Events whose columns have names of their own, for `cep.run` and `cep.spark.detect`.
+    """Events whose columns have names of their own, for `cep.run`, `session.send_table` and `cep.spark.detect`.
 
     `time` names the column with the time, whose numbers count a `unit` (seconds); `type` the one
     with the event type, `sequence` the one that orders events of one time. `columns` says what columns are

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from cepheid.core.once import once
 from cepheid.core.types import lineage
 from cepheid.errors import Span
 from cepheid.expr.tree import Cast, Column, Expr
@@ -28,6 +29,7 @@ class Use:
 Path = tuple[str, ...]
 
 
+@once
 def uses_of(program: ResolvedProgram) -> dict[str, dict[str, Use]]:
     """For each type, the attributes that statements use of its events, with the first use of each.
 
@@ -49,6 +51,7 @@ def uses_of(program: ResolvedProgram) -> dict[str, dict[str, Use]]:
     return {name: _inherited(name, program, named) for name in program.types}
 
 
+@once
 def keys_of(program: ResolvedProgram) -> dict[str, dict[str, Use]]:
     """For each type, the attributes that make a key of its events in some context."""
     named: dict[str, dict[str, Use]] = {}

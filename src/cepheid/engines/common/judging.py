@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from cepheid.core.event import Event
+from cepheid.core.once import once
 from cepheid.core.types import lineage
 from cepheid.core.values import shown
 from cepheid.engines.common.notes import emit
@@ -133,8 +134,13 @@ class IgnoredColumns:
         ignored = self._ignored.get(type)
         if ignored and type not in self._types:
             self._types.add(type)
-            self.notes.append(ignored_columns(type, ignored))
-            emit(self.notes[-1:])
+            self.hear([ignored_columns(type, ignored)])
+
+    def hear(self, notes: Iterable[Diagnostic]) -> None:
+        """What there is to say of many events at once, unless it was said before."""
+        new = [note for note in notes if note not in self.notes]
+        self.notes += new
+        emit(new)
 
 
 def unfed_types(program: ResolvedProgram, provided: Collection[str]) -> Iterator[Diagnostic]:
@@ -150,6 +156,7 @@ def unfed_types(program: ResolvedProgram, provided: Collection[str]) -> Iterator
                 yield warning("unfed-type", fact, span_of_type(statement.tree, name))
 
 
+@once
 def only_input(program: ResolvedProgram) -> str | None:
     """The type of events that do not say theirs, where statements take one type from outside."""
     used = {name for statement in program.statements for name in statement.inputs}

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Protocol
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
-from cepheid.engines.common.intake import Intake
+from cepheid.engines.common.intake import Intake, take_in
 from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.engines.common.request import Outcome, Reached, RunRequest
+from cepheid.errors import LateEvent
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.seal import forged
 from cepheid.semantics import state
 from cepheid.semantics.contexts import Follow
-from cepheid.semantics.machine import Machine
+from cepheid.semantics.machine import Machine, late_event
 from cepheid.semantics.residuals import Residuals
 
 
@@ -36,6 +38,12 @@ class Runner(Protocol):
 
     def send_all(self, events: Sequence[Event]) -> list[Event]:
         """The same for events in the order of their times."""
+
+    def send_sources(self, request: RunRequest, number: int) -> Outcome:
+        """The same for all events of sources, numbered from `number` on in that order.
+
+        If one of them cannot be taken, none is.
+        """
 
     def pass_time(self, instant: Instant) -> list[Event]:
         """Time passes, up to and including an instant; gives the rows that time brings."""
@@ -88,6 +96,9 @@ class Reference:
         with self._use():
             return [row for event in events for row in self.machine.take(event)]
 
+    def send_sources(self, request: RunRequest, number: int) -> Outcome:
+        return send_records(self, request, number)
+
     def pass_time(self, instant: Instant) -> list[Event]:
         with self._use():
             return self.machine.advance(instant)
@@ -117,13 +128,17 @@ def drive(runner: Runner, intake: Intake, progress: Progress = no_progress) -> I
     if intake.first is None:
         return
     runner.start(intake.first)
-    total = len(intake.events)
-    for begin in range(0, total, CHUNK):
-        chunk = intake.events[begin : begin + CHUNK]
-        yield from runner.send_all(chunk)
-        progress(begin + len(chunk), total)
+    yield from _sent(runner, intake.events, progress)
     if intake.last is not None:
         yield from runner.pass_time(intake.last)
+
+
+def _sent(runner: Runner, events: Sequence[Event], progress: Progress) -> Iterator[Event]:
+    total = len(events)
+    for begin in range(0, total, CHUNK):
+        chunk = events[begin : begin + CHUNK]
+        yield from runner.send_all(chunk)
+        progress(begin + len(chunk), total)
 
 
 def run_through(open_runner: OpenRunner, request: RunRequest) -> Outcome:
@@ -138,4 +153,28 @@ def run_through(open_runner: OpenRunner, request: RunRequest) -> Outcome:
         moved=intake.moved,
         notes=intake.notes,
         reached=runner.reached,
+    )
+
+
+def send_records(runner: Runner, request: RunRequest, number: int) -> Outcome:
+    """All events of a request into a program that runs, record by record."""
+    intake = take_in(request.program, request.records(), request.on_problem, request.rules)
+    clock = runner.clock
+    if intake.first is not None and clock is not None and intake.first < clock:
+        raise LateEvent(replace(late_event(intake.first, clock), span=intake.first_place))
+    if intake.first is not None and clock is None:
+        runner.start(intake.first)
+    events = [
+        Event(event.type, event.instant, event.values_, place)
+        for place, event in enumerate(intake.events, number)
+    ]
+    rows = list(_sent(runner, events, request.progress))
+    if intake.last is not None and runner.clock is not None and intake.last > runner.clock:
+        rows += runner.pass_time(intake.last)
+    return Outcome(
+        program=intake.program,
+        rows=rows,
+        taken=len(events),
+        moved=intake.moved,
+        notes=intake.notes,
     )

@@ -1,8 +1,8 @@
-"""Events pushed one at a time."""
+"""Events pushed one at a time, or as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -12,12 +12,21 @@ from cepheid.core.time import Instant, format_instant, to_datetime
 from cepheid.core.values import shown
 from cepheid.engines.common.clock import Time, instant_of
 from cepheid.engines.common.intake import happens
-from cepheid.engines.common.judging import Extra, IgnoredColumns, input_keys, null_key_of
+from cepheid.engines.common.judging import (
+    Extra,
+    IgnoredColumns,
+    input_keys,
+    null_derived_keys,
+    null_key_of,
+    rules_for,
+)
+from cepheid.engines.common.request import RunRequest
 from cepheid.engines.common.runners import Runner
 from cepheid.errors import Diagnostic, InputError, LateEvent, UsageError, error
 from cepheid.io import Decoder, Record
 from cepheid.io.records import record_from
 from cepheid.program.seal import Seal
+from cepheid.result import Result
 
 _COUNT = 8  # bytes of how many events were sent
 
@@ -36,6 +45,7 @@ class Session:
         extra: Extra = "ignore",
     ) -> None:
         self._runner = runner
+        self._extra = extra
         self._decoder = Decoder(runner.program.types, extra)
         self._ignored = IgnoredColumns(self._decoder.ignored)
         self._keys = input_keys(runner.program)
@@ -82,6 +92,29 @@ class Session:
         if isinstance(type, Event):
             return self.take(type)
         return self.feed(_record(type, values, time))
+
+    def send_table(self, table: object, *, optional: Collection[str] = ()) -> Result:
+        """Many events happen: an Arrow table, a pandas frame, a dictionary of them by type, as for `run`.
+
+        They are taken in the order of their times, and give the rows that sending them one by one
+        gives. If one of them cannot be taken, or comes before the clock, nothing changes. An attribute
+        that the program uses and the table does not have is an error unless it is `optional`.
+        """
+        program = self._runner.program
+        rules = rules_for(program, optional, self._extra)
+        request = RunRequest(program=program, sources=(table,), rules=rules)
+        outcome = self._runner.send_sources(request, self._sent)
+        self._sent += outcome.taken
+        notes = [*outcome.notes, *null_derived_keys(program, outcome.rows)]
+        self._ignored.hear(notes)
+        return Result(
+            outcome.rows,
+            program.types,
+            derived=list(dict.fromkeys(s.target for s in program.statements)),
+            taken=outcome.taken,
+            moved=outcome.moved,
+            notes=notes,
+        )
 
     def take(self, event: Event) -> list[Event]:
         """A typed event happens."""

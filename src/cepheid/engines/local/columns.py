@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from cepheid.core.once import once
 from cepheid.core.time import Instant
 from cepheid.core.types import EventType
 from cepheid.engines.common.judging import (
@@ -21,7 +22,6 @@ from cepheid.engines.common.judging import (
     unfed_types,
 )
 from cepheid.engines.common.progress import Progress, no_progress
-from cepheid.engines.common.runners import Runner
 from cepheid.engines.common.table_types import typed_by_tables
 from cepheid.errors import Diagnostic, InputError, Severity
 from cepheid.io.arrow import arrow_type, is_stored
@@ -54,6 +54,9 @@ from cepheid.matcher.operator import (
 )
 from cepheid.program.resolved import ResolvedProgram
 
+if TYPE_CHECKING:
+    from cepheid.matcher.machine.push import Matcher
+
 T_co = TypeVar("T_co", covariant=True)
 _CHUNK = 1 << 17  # events between two reports of progress
 _Read: TypeAlias = Callable[[], Iterator[pa.RecordBatch]]
@@ -74,9 +77,7 @@ class ColumnIntake:
 
 def _can_run(program: ResolvedProgram) -> bool:
     """Whether columns are all that a program needs: for its input, its statements and its rows."""
-    is_wrong = any(problem.severity is Severity.ERROR for problem in program.problems)
-    has_open_types = any(type.is_open for type in program.types.values())
-    if is_wrong or has_open_types:
+    if not _fits_columns(program):
         return False
     if lanes_of(program) is None:
         targets = [statement.target for statement in program.statements]
@@ -84,6 +85,16 @@ def _can_run(program: ResolvedProgram) -> bool:
             return False  # the keys of such rows do not say which statement they come from
         if left_to_reference(program):
             return False
+    return True
+
+
+@once
+def _fits_columns(program: ResolvedProgram) -> bool:
+    """Whether its events and its rows can be columns."""
+    is_wrong = any(problem.severity is Severity.ERROR for problem in program.problems)
+    has_open_types = any(type.is_open for type in program.types.values())
+    if is_wrong or has_open_types:
+        return False
     held = (t for attributes in derived_types(program).values() for t in attributes.values())
     return all(is_stored(type, program.types) for type in held)
 
@@ -99,21 +110,49 @@ def take_in_columns(
     provided: Collection[str] = (),
 ) -> ColumnIntake | None:
     """All events of files and tables; None where the program or some of them needs records."""
-    batches: list[pa.RecordBatch] = []
-    count = 0
     try:
         program = typed_by_tables(program, sources)
-        if not _can_run(program):
-            return None
-        layout = _Layout(program, sources)
-        rule = ColumnRules(keys=input_keys(program), extra=rules.extra)
-        for batch in _read_all(sources, layout, rule):
-            batches.append(batch)
-            count += len(batch)
-            progress(count, None)
-        notes = _judged(program, rule.facts, rules, provided)
+        if _can_run(program):
+            return _read_in(program, sources, rules, progress, provided)
+    except NeedsRecords:
+        pass
+    return None
+
+
+def take_in_sent(
+    program: ResolvedProgram, sources: Sequence[Table], rules: Rules, number: int
+) -> ColumnIntake | None:
+    """The same for a program that runs: its events are numbered from `number` on in their order.
+
+    There may be events of its other types in what is sent later.
+    """
+    if not _fits_columns(program):
+        return None
+    try:
+        intake = _read_in(program, sources, rules, no_progress, program.types)
     except NeedsRecords:
         return None
+    numbers: Array = pa.array(np.arange(number, number + intake.events.num_rows))
+    place = intake.events.schema.get_field_index(SEQUENCE)
+    return replace(intake, events=intake.events.set_column(place, SEQUENCE, numbers))
+
+
+def _read_in(
+    program: ResolvedProgram,
+    sources: Sequence[Table],
+    rules: Rules,
+    progress: Progress,
+    provided: Collection[str],
+) -> ColumnIntake:
+    batches: list[pa.RecordBatch] = []
+    count = 0
+    layout = _Layout(program, sources)
+    rule = ColumnRules(keys=input_keys(program), extra=rules.extra)
+    for batch in _read_all(sources, layout, rule):
+        batches.append(batch)
+        count += len(batch)
+        progress(count, None)
+    notes = _judged(program, rule.facts, rules, provided)
     events = pa.Table.from_batches(batches, layout.schema).unify_dictionaries()
     return replace(_sorted(program, events), notes=notes)
 
@@ -250,6 +289,17 @@ def _keys(intake: ColumnIntake) -> Array:
     return _table(intake.program, _drive(operator, intake, no_progress))["@key"]
 
 
+def send_columns(matcher: Matcher, intake: ColumnIntake) -> ColumnarRows:
+    """The rows that a running matcher gives for events that are not before its clock."""
+    program = intake.program
+    if matcher.clock is None and intake.first is not None:
+        matcher.start(intake.first)
+    found = matcher.take(intake.events)
+    if intake.last is not None and matcher.clock is not None and intake.last > matcher.clock:
+        found = pa.concat_tables([found, matcher.advance(intake.last)])
+    return RowTable(found, row_shapes(program), program.types, lambda: found["@key"])
+
+
 def _table(program: ResolvedProgram, tables: Iterable[pa.Table]) -> pa.Table:
     return pa.concat_tables([rows_schema(program).empty_table(), *tables])
 
@@ -266,7 +316,7 @@ class _Lanes:
         return [self._operator.advance_chunk(instant)]
 
 
-def counted(intake: ColumnIntake) -> Runner:
+def counted(intake: ColumnIntake) -> Matcher:
     """A matcher that has counted the steps of all patterns on the way."""
     from cepheid.matcher.machine.push import (
         Matcher,  # which is slow to load, and seldom asked for this

@@ -26,9 +26,9 @@ def open_runner(program: ResolvedProgram, *, timed_out: bool = False, why: bool 
     """
     if timed_out or why or left_to_reference(program):
         return Reference(program, timed_out=timed_out, why=why)
-    from cepheid.matcher.machine.push import Matcher
+    from cepheid.engines.local.runner import LocalRunner
 
-    return Matcher(program)
+    return LocalRunner(program)
 
 
 def run(request: RunRequest) -> Outcome:

@@ -380,15 +380,20 @@ class MachineOperator(Operator):
         rows = rows_of(self._memory, Region.ROW)
         if not len(rows):
             return self._schema.empty_table()
-        columns = [
+        columns = self._row_columns(rows)
+        self._memory[TABLE + 4 * Region.ROW + USED] = 0
+        return pa.Table.from_arrays(columns, schema=self._schema)
+
+    def _row_columns(self, rows: Any) -> list[Array]:
+        import pyarrow as pa
+
+        return [
             self._chosen(self._form.types, self._row_words(EventRow.TYPE)),
             pa.array(self._row_words(EventRow.INSTANT)).cast(pa.timestamp("us", "UTC")),
             self._chosen(KINDS, rows[:, ResultRow.KIND]),
             self._keys(np.ascontiguousarray(rows[:, ResultRow.KEY])),
             *self._structs(self._row_words(EventRow.TYPE)),
         ]
-        self._memory[TABLE + 4 * Region.ROW + USED] = 0
-        return pa.Table.from_arrays(columns, schema=self._schema)
 
     def _row_words(self, word: int) -> Words:
         """One word of the event of each row."""

@@ -1,19 +1,20 @@
-"""The compiled machine over Python events: no Arrow on the way in or out."""
+"""The compiled machine as sessions drive it: Python events in and out, or columns in and out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from cepheid.core.event import Event, SortKey, Value
+from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
 from cepheid.errors import LateEvent, RunError
-from cepheid.matcher.columns.interning import bits_double
-from cepheid.matcher.machine.operator import MachineOperator
+from cepheid.io.rows import RANK
+from cepheid.matcher.machine.operator import Array, MachineOperator
 from cepheid.matcher.operator import columns_of, derived_types
 from cepheid.matcher.vm.memory.access import (
     RECORD_HEAD,
@@ -25,15 +26,19 @@ from cepheid.matcher.vm.memory.access import (
 )
 from cepheid.matcher.vm.memory.free_lists import EVENT
 from cepheid.matcher.vm.memory.layout import NONE, TABLE, USED, WIDTH, EventRow, Head, Region
-from cepheid.matcher.vm.memory.tables import NEVER, NodeRow, ResultKind, StepKind
+from cepheid.matcher.vm.memory.tables import NEVER, NodeRow, ResultKind, ResultRow, StepKind
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics.machine import late_event
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _CLOCK = int(Head.CLOCK)
 _ROWS = TABLE + 4 * int(Region.ROW) + USED
 _NULLS, _INSTANT = int(EventRow.NULLS), int(EventRow.INSTANT)
 _EVENT_WIDTH = TABLE + 4 * EVENT + WIDTH
 _MATCH, _OLD = int(ResultKind.MATCH), int(ResultKind.OLD)
+_FEW = 1024
 _INTEGRAL, _TRUTH, _REAL, _TEXT, _NESTED = range(5)
 # Where an attribute lies in the record of an event, and as what.
 _Place: TypeAlias = tuple[str, int, int, DataType]
@@ -41,17 +46,22 @@ _Place: TypeAlias = tuple[str, int, int, DataType]
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """How the rows of a statement are read: of each column its name, slot, kind and type."""
+    """How the rows of a statement are read.
+
+    Of each column: its name, the word of its null bit, this bit, its own word, its kind and type.
+    """
 
     statement: str
     target: str
-    columns: tuple[tuple[str, int, int, DataType], ...]
+    columns: tuple[tuple[str, int, int, int, int, DataType], ...]
 
 
 class Matcher(MachineOperator):
     """A running program that takes events one by one or many at once, and gives rows as events."""
 
     def __init__(self, program: ResolvedProgram) -> None:
+        import pyarrow as pa
+
         super().__init__(program)
         form = self._form
         self._first_slot = int(self._memory[Head.SLOTS])
@@ -64,16 +74,18 @@ class Matcher(MachineOperator):
                 s.name,
                 s.target,
                 tuple(
-                    (c.name, form.slots[c.name, t], _kind(t), t)
-                    for c in s.columns
-                    for t in (targets[s.target][c.name],)
+                    self._read_as(name, targets[s.target][name])
+                    for name in (c.name for c in s.columns)
                 ),
             )
             for s in form.statements
         )
+        self._ranks = np.array([s.rank for s in form.statements], dtype=np.int64)
+        self._schema = self._schema.append(pa.field(RANK, pa.int64()))
         self._found: list[Event] = []  # rows that had to leave the memory before they were taken
+        self._in_columns = False  # whether rows leave it as columns
         self._make_records(1)
-        self._taken = np.empty(0, dtype=np.int64)  # room for the words of rows
+        self._make_taken(_FEW)  # room for the words of rows
 
     def _places_of_types(self) -> Mapping[str, tuple[_Place, ...]]:
         places: dict[str, list[_Place]] = {}
@@ -84,6 +96,11 @@ class Matcher(MachineOperator):
             for name in column.types:
                 places.setdefault(name, []).append(place)
         return {name: tuple(found) for name, found in places.items()}
+
+    def _read_as(self, name: str, type: DataType) -> tuple[str, int, int, int, int, DataType]:
+        slot = self._form.slots[name, type]
+        word, bit = _NULLS + slot // 64, _BITS[slot % 64]
+        return name, word, bit, self._first_slot + slot, _kind(type), type
 
     def _absent_of_types(self) -> Mapping[str, tuple[int, ...]]:
         """The null bits of an event of each type that has all its attributes."""
@@ -153,7 +170,37 @@ class Matcher(MachineOperator):
         return found
 
     def _set_aside(self) -> None:
-        self._found += self._take_events()
+        if self._in_columns:
+            super()._set_aside()
+        else:
+            self._found += self._take_events()
+
+    # -- columns --
+
+    def take(self, events: pa.RecordBatch | pa.Table) -> pa.Table:
+        self._check_running()
+        with self._columns_out():
+            return super().take(events)
+
+    def advance(self, instant: Instant) -> pa.Table:
+        self._check_running()
+        with self._columns_out():
+            return super().advance(instant)
+
+    @contextmanager
+    def _columns_out(self) -> Iterator[None]:
+        self._in_columns = True
+        try:
+            yield
+        finally:
+            self._in_columns = False
+
+    def _row_columns(self, rows: Any) -> list[Array]:
+        """With the rank of the statement of each row, which not every key tells."""
+        import pyarrow as pa
+
+        ranks: Array = pa.array(self._ranks[rows[:, ResultRow.STATEMENT]])
+        return [*super()._row_columns(rows), ranks]
 
     # -- records --
 
@@ -189,10 +236,14 @@ class Matcher(MachineOperator):
 
     # -- rows --
 
+    def _make_taken(self, count: int) -> None:
+        self._taken = np.empty(count, dtype=np.int64)
+        self._reals = self._taken.data.cast("B").cast("d")
+
     def _take_events(self) -> list[Event]:
         count = int(take_results(self._memory, self._taken))
         if count > len(self._taken):
-            self._taken = np.empty(2 * count, dtype=np.int64)
+            self._make_taken(2 * count)
             take_results(self._memory, self._taken)
         words = self._taken[:count].tolist()
         width = int(self._memory[_EVENT_WIDTH])
@@ -200,43 +251,42 @@ class Matcher(MachineOperator):
         while place < count:
             statement, kind, length = words[place : place + RESULT_HEAD]
             key = place + RESULT_HEAD
-            place = key + length + width
+            event = key + length
+            result = self._results[statement]
             found.append(
-                self._result(
-                    self._results[statement],
-                    kind,
-                    tuple(words[key : key + length]),
-                    words[key + length : place],
+                Event(
+                    result.target,
+                    words[event + _INSTANT],
+                    self._columns_at(event, words, result),
+                    0,
+                    result.statement,
+                    (),
+                    kind == _OLD,
+                    kind not in (_MATCH, _OLD),
+                    tuple(words[key:event]),
                 )
             )
+            place = event + width
         return found
 
-    def _result(self, result: _Result, kind: int, key: SortKey, words: list[int]) -> Event:
-        values = {n: self._column(words, slot, k, t) for n, slot, k, t in result.columns}
-        return Event(
-            result.target,
-            words[_INSTANT],
-            values,
-            0,
-            result.statement,
-            is_old=kind == _OLD,
-            is_timeout=kind not in (_MATCH, _OLD),
-            key=key,
-        )
-
-    def _column(self, words: list[int], slot: int, kind: int, type: DataType) -> Value:
-        if (words[_NULLS + slot // 64] >> (slot % 64)) & 1:
-            return None
-        bits = words[self._first_slot + slot]
-        if kind == _INTEGRAL:
-            return bits
-        if kind == _TRUTH:
-            return bits != 0
-        if kind == _TEXT:
-            return self._pool.value(bits)
-        if kind == _REAL:
-            return bits_double(bits)
-        return self._pool.decode(bits, type, self._rows)
+    def _columns_at(self, event: int, words: list[int], result: _Result) -> dict[str, Value]:
+        """The attributes of a row, in one loop: a call for each would take most of the time of a push."""
+        reals, value_of = self._reals, self._pool.value
+        values: dict[str, Value] = {}
+        for name, nulls, bit, place, kind, type in result.columns:
+            if words[event + nulls] & bit:
+                values[name] = None
+            elif kind == _REAL:
+                values[name] = reals[event + place]
+            elif kind == _TEXT:
+                values[name] = value_of(words[event + place])
+            elif kind == _INTEGRAL:
+                values[name] = words[event + place]
+            elif kind == _TRUTH:
+                values[name] = words[event + place] != 0
+            else:
+                values[name] = self._pool.decode(words[event + place], type, self._rows)
+        return values
 
     # -- what was reached --
 
