@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from cepheid.core.event import Event
-from cepheid.core.types import DataType, EventType
+from cepheid.core.types import TIMESTAMP, DataType, EventType
 from cepheid.io.arrow import arrow_type
-from cepheid.io.rows import ColumnarRows, RowColumns, RowDecoder
+from cepheid.io.rows import ColumnarRows, RowColumns, RowDecoder, RowPart
 from cepheid.matcher.columns.batches import as_arrow
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.typed_columns import Array
@@ -88,6 +88,26 @@ class RowChunk:
             _put(nulls, places, False if values.nulls is None else values.nulls)
         return Values(words, nulls if nulls.any() else None)
 
+    def parts(self, begin: int, end: int) -> Iterator[RowPart]:
+        """The rows at some places."""
+        for block in self.blocks:
+            first, last, places = begin, end, block.places
+            if places is not None:
+                first, last = np.searchsorted(places, [begin, end]).tolist()
+                places = places[first:last] - begin
+            if first < last:
+                yield self._part(block, slice(first, last), places)
+
+    def _part(self, block: RowBlock, own: slice, places: Words | None) -> RowPart:
+        columns = [
+            as_arrow(
+                Values(v.words[own], v.nulls if v.nulls is None else v.nulls[own]), type, self.pool
+            )
+            for type, v in zip(block.shape.columns.values(), block.values, strict=True)
+        ]
+        times = as_arrow(Values(block.instants[own], None), TIMESTAMP, self.pool)
+        return RowPart(block.shape, places, times, columns)
+
     def events(self, decoder: RowDecoder, keys: Sequence[tuple[int, ...]]) -> list[Event]:
         found: list[Any] = [None] * self.count
         for block in self.blocks:
@@ -123,7 +143,7 @@ class LaneRows(ColumnarRows):
     ) -> None:
         self._chunks = chunks
         self._shapes = shapes
-        self._decoder = RowDecoder(types)
+        self.decoder = RowDecoder(types)
         self._keys = keys
 
     def __len__(self) -> int:
@@ -177,6 +197,11 @@ class LaneRows(ColumnarRows):
         del mark  # lanes tell of new rows only
         return None
 
+    def parts(self, size: int) -> Iterator[list[RowPart]]:
+        for chunk in self._chunks:
+            for begin in range(0, chunk.count, size):
+                yield list(chunk.parts(begin, min(begin + size, chunk.count)))
+
     @cached_property
     def events(self) -> list[Event]:
         keys = [tuple(key) for key in self._keys().to_pylist()]
@@ -185,5 +210,5 @@ class LaneRows(ColumnarRows):
     def _events(self, keys: Sequence[tuple[int, ...]]) -> Iterator[Event]:
         begin = 0
         for chunk in self._chunks:
-            yield from chunk.events(self._decoder, keys[begin : begin + chunk.count])
+            yield from chunk.events(self.decoder, keys[begin : begin + chunk.count])
             begin += chunk.count
