@@ -155,6 +155,7 @@ def _owners(
 ) -> dict[str, set[DataType]]:
     """What attributes are to the types that have them; notes what there is and what is ignored."""
     owners: dict[str, set[DataType]] = {}
+    marks = (TYPE, TIME) if placement.sequence is None else (TYPE, TIME, SEQUENCE)
     for name, keys in table.keys:
         if name is None:
             _check_pause(keys, placement)
@@ -165,7 +166,9 @@ def _owners(
             type = known.find(key)
             if type is not None:
                 owners.setdefault(key, set()).add(type)
-            elif key not in (TYPE, TIME, SEQUENCE):
+            elif key.startswith("@") and key not in marks:
+                refuse("what may be a mark")
+            elif key not in marks:
                 rules.facts.ignore(name, key, rules)
     return owners
 
