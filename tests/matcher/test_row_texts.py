@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 from typing import Any
@@ -33,10 +34,11 @@ from cepheid.core.types import (
     EventType,
     RecordType,
 )
-from cepheid.io import write_jsonl
+from cepheid.io import encode, write_jsonl
 from cepheid.io.arrow import arrow_type, to_column
 from cepheid.io.columns import row_lines
-from cepheid.io.rows import ColumnarRows, RowColumns, RowTable
+from cepheid.io.encode import to_json
+from cepheid.io.rows import ColumnarRows, RowColumns, RowTable, of_types
 from cepheid.matcher.columns.batches import values_in
 from cepheid.matcher.columns.interning import Pool
 from cepheid.matcher.lanes.lane_rows import LaneRows, RowBlock, RowChunk
@@ -147,9 +149,11 @@ def row_tables(draw: DrawFn) -> RowTable:
 
 
 def by_events(rows: ColumnarRows) -> str:
-    text = io.StringIO()
-    write_jsonl(rows.events, text)
-    return text.getvalue()
+    return "".join(map(line, rows.events))
+
+
+def line(row: Event) -> str:
+    return to_json(encode(row)) + "\n"
 
 
 @given(lane_rows() | row_tables(), st.integers(1, 9))
@@ -158,9 +162,24 @@ def test_rows_in_columns_are_written_as_their_events_are(rows: ColumnarRows, siz
     assert "".join(row_lines.line_texts(rows, size)) == by_events(rows)
 
 
+@given(lane_rows() | row_tables(), st.sets(st.sampled_from(["A", "Bé", "B", "Z"])))
+@examples(100)
+def test_the_rows_of_some_types_stay_in_columns(rows: ColumnarRows, targets: set[str]) -> None:
+    found = of_types(rows, targets)
+    expected = of_types(rows.events, targets)
+    assert isinstance(found, ColumnarRows)
+    assert found.targets == rows.targets & targets
+    assert "".join(row_lines.line_texts(found)) == "".join(map(line, expected)) == by_events(found)
+    assert [row.key for row in found] == [row.key for row in expected]
+    assert found.counts() == dict(Counter(row.type for row in expected))
+
+
 def test_rows_of_one_type_come_from_statements_that_hold_other_columns() -> None:
     held = pa.StructArray.from_arrays([pa.array([1, 2]), pa.array(["x", None])], ["x", "y"])
-    head = {"@type": ["A", "A"], "@time": pa.array([0, 1], pa.timestamp("us", "UTC"))}
+    head: dict[str, Any] = {
+        "@type": ["A", "A"],
+        "@time": pa.array([0, 1], pa.timestamp("us", "UTC")),
+    }
     table = pa.table({**head, "@kind": ["match", "old"], "A": held})
     by_rank = {
         1: RowColumns("S", "A", {"x": LONG, "y": STRING}),

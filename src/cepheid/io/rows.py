@@ -4,7 +4,7 @@ who look at one."""
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -164,12 +164,23 @@ class ColumnarRows(Sequence[Event]):
         """Whether an attribute is null in some event of a type."""
 
     @abstractmethod
+    def only(self, targets: Collection[str]) -> ColumnarRows:
+        """The rows of some types."""
+
+    @abstractmethod
     def parts(self, size: int) -> Iterator[list[RowPart]]:
         """All rows in columns, at most so many together."""
 
     @abstractmethod
     def marked(self, mark: str) -> Any:
         """Which rows have a mark, such as '@old'; None where there is none."""
+
+
+def of_types(rows: Sequence[Event], targets: Collection[str]) -> Sequence[Event]:
+    """The rows of some types, in columns where they are."""
+    if isinstance(rows, ColumnarRows):
+        return rows.only(targets)
+    return [row for row in rows if row.type in targets]
 
 
 class RowTable(ColumnarRows):
@@ -234,6 +245,15 @@ class RowTable(ColumnarRows):
         kinds: Any = self.table["@kind"]
         found: Any = pc.equal(kinds, pa.scalar(mark.removeprefix("@")))
         return found if pc.any(found).as_py() else None
+
+    def only(self, targets: Collection[str]) -> RowTable:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        is_own: Any = pc.is_in(self.table["@type"], pa.array([*targets], pa.string()))
+        shapes = {rank: s for rank, s in self._shapes.items() if s.target in targets}
+        found = self.table.filter(is_own)
+        return RowTable(found, shapes, self.decoder.types, lambda: self._keys().filter(is_own))
 
     def parts(self, size: int) -> Iterator[list[RowPart]]:
         ranks = self._ranks

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -87,6 +87,19 @@ class RowChunk:
             _put(words, places, values.words)
             _put(nulls, places, False if values.nulls is None else values.nulls)
         return Values(words, nulls if nulls.any() else None)
+
+    def only(self, targets: Collection[str]) -> RowChunk:
+        """The rows of some types; their places are counted anew."""
+        own = [block for block in self.blocks if block.shape.target in targets]
+        is_own = np.zeros(self.count, dtype=bool)
+        for block in own:
+            _put(is_own, block.places, some=True)
+        numbers = np.cumsum(is_own) - 1
+        blocks = (
+            block if block.places is None else replace(block, places=numbers[block.places])
+            for block in own
+        )
+        return RowChunk(int(is_own.sum()), tuple(blocks), self.pool)
 
     def parts(self, begin: int, end: int) -> Iterator[RowPart]:
         """The rows at some places."""
@@ -196,6 +209,17 @@ class LaneRows(ColumnarRows):
     def marked(self, mark: str) -> Any:
         del mark  # lanes tell of new rows only
         return None
+
+    def only(self, targets: Collection[str]) -> LaneRows:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        def keys() -> Any:
+            return self._keys().filter(pc.is_in(self.names(), pa.array([*targets], pa.string())))
+
+        shapes = [shape for shape in self._shapes if shape.target in targets]
+        chunks = [chunk.only(targets) for chunk in self._chunks]
+        return LaneRows(chunks, shapes, self.decoder.types, keys)
 
     def parts(self, size: int) -> Iterator[list[RowPart]]:
         for chunk in self._chunks:
