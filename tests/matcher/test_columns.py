@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,9 @@ import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.core.types import EventType
 from cepheid.engines.common import intake
-from cepheid.io import to_arrow, write_file
+from cepheid.io import encode, to_arrow, write_file, write_jsonl
 from cepheid.io.columns import reading as columnar
+from cepheid.io.encode import to_json
 from cepheid.io.rows import ColumnarRows
 from cepheid.io.source import NOWHERE
 from cepheid.matcher.gaps import left_to_reference
@@ -66,7 +69,15 @@ def compare(columns: Result, records: Result) -> None:
     found, expected = columns.to_arrow(), records.to_arrow()
     assert found.schema == expected.schema
     assert repr(found.to_pylist()) == repr(expected.to_pylist())  # NaN is like NaN
+    lines = "".join(to_json(encode(row)) + "\n" for row in records)
+    assert written(columns) == written(records) == lines  # before anyone looks at an event
     assert told(columns) == told(records)
+
+
+def written(result: Result) -> str:
+    text = StringIO()
+    write_jsonl(result.events, text)
+    return text.getvalue()
 
 
 # Programs and events of all kinds.
@@ -144,6 +155,12 @@ def csv_file(folder: Path) -> str:
     return str(folder / "Ride.csv")
 
 
+def lines_file(folder: Path) -> Path:
+    rows = [{"@type": "Ride", **row} for row in RIDES.to_pylist()]
+    (folder / "rides.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder / "rides.jsonl"
+
+
 def parquet_file(folder: Path) -> Path:
     pq.write_table(RIDES, folder / "Ride.parquet")
     return folder / "Ride.parquet"
@@ -159,13 +176,14 @@ def file_with_types(folder: Path) -> Path:
 
 SOURCES: dict[str, Callable[[Path], Any]] = {
     "CSV": csv_file,
+    "JSON Lines": lines_file,
     "Parquet": parquet_file,
     "types": file_with_types,
     "Arrow": lambda _: {"Ride": RIDES},
     "a batch": lambda _: {"Ride": RIDES.to_batches()[0]},
     "pandas": lambda _: {"Ride": frame()},
     "gaps": lambda _: {"Ride": frame().assign(speed=frame()["speed"].where(frame()["bike"] < 8))},
-    "several": lambda folder: [csv_file(folder), parquet_file(folder)],
+    "several": lambda folder: [csv_file(folder), parquet_file(folder), lines_file(folder)],
     "several of a type": lambda _: {"Ride": [RIDES, RIDES, frame()]},
     "no rows": lambda _: {"Ride": RIDES.slice(0, 0)},
 }
@@ -284,6 +302,7 @@ def test_columns_say_what_a_type_looks_like(name: str, tmp_path: Path) -> None:
     "source",
     [
         file_with_types,
+        lines_file,
         lambda _: RIDES.append_column("@type", [["Ride"] * 4]),
         lambda _: {"Ride": [RIDES, OTHER]},
         lambda _: {"Ride": RIDES.append_column("note", pa.nulls(4))},

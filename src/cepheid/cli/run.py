@@ -453,10 +453,10 @@ def _report(result: Result, chosen: Sequence[str], output: Output) -> None:
 
 def rows_of(result: Result, chosen: Sequence[str]) -> Sequence[Event]:
     """The rows of the chosen types, in their order."""
-    if set(chosen) >= set(result.derived):
-        rows = result.events
-    else:
-        rows = [row for row in result if row.type in chosen]
+    from cepheid.io.rows import of_types
+
+    is_all = set(chosen) >= set(result.derived)
+    rows = result.events if is_all else of_types(result.events, chosen)
     classes = [name for name in chosen if name not in result.derived]
     if not classes:
         return rows

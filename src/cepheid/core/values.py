@@ -487,7 +487,8 @@ _TEXT_READERS: dict[DataType, Callable[[str], object]] = {
 }
 
 
-def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """A JSON object; ValueError where a key appears twice."""
     fields = dict(pairs)
     if len(fields) != len(pairs):
         names = [name for name, _ in pairs]
@@ -497,7 +498,7 @@ def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique_keys,
+    object_pairs_hook=unique_keys,
     parse_int=_printable,
     parse_float=_finite,
     parse_constant=NOT_FINITE.__getitem__,

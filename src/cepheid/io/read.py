@@ -168,5 +168,6 @@ READERS = {
     ".events": _read_scenario,
     ".txt": _read_scenario,
 }
-# Of these, the files that can also be read in columns.
+# Of these, the files that can also be read in columns: those that have some, and those of one object a line.
 COLUMNAR = (".csv", ".parquet")
+LINES = (".jsonl", ".ndjson", ".json")

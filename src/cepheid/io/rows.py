@@ -4,7 +4,7 @@ who look at one."""
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -108,8 +108,21 @@ def _parsed(stored: Any) -> Any:
     return stored
 
 
+@dataclass(frozen=True, slots=True)
+class RowPart:
+    """Rows of one statement with one mark, and their places among some rows; None: they are all."""
+
+    shape: RowColumns
+    places: Any | None  # whole numbers of NumPy
+    times: Any
+    columns: Sequence[Any]  # in the order of the shape
+    mark: str | None = None
+
+
 class ColumnarRows(Sequence[Event]):
     """Rows in columns, of which events are made as soon as someone looks at one."""
+
+    decoder: RowDecoder
 
     @overload
     def __getitem__(self, index: int) -> Event: ...
@@ -152,8 +165,23 @@ class ColumnarRows(Sequence[Event]):
         """Whether an attribute is null in some event of a type."""
 
     @abstractmethod
+    def only(self, targets: Collection[str]) -> ColumnarRows:
+        """The rows of some types."""
+
+    @abstractmethod
+    def parts(self, size: int) -> Iterator[list[RowPart]]:
+        """All rows in columns, at most so many together."""
+
+    @abstractmethod
     def marked(self, mark: str) -> Any:
         """Which rows have a mark, such as '@old'; None where there is none."""
+
+
+def of_types(rows: Sequence[Event], targets: Collection[str]) -> Sequence[Event]:
+    """The rows of some types, in columns where they are."""
+    if isinstance(rows, ColumnarRows):
+        return rows.only(targets)
+    return [row for row in rows if row.type in targets]
 
 
 class RowTable(ColumnarRows):
@@ -172,7 +200,7 @@ class RowTable(ColumnarRows):
     ) -> None:
         self.table = table
         self._shapes = shapes
-        self._decoder = RowDecoder(types)
+        self.decoder = RowDecoder(types)
         self._keys = keys
 
     def __len__(self) -> int:
@@ -220,6 +248,60 @@ class RowTable(ColumnarRows):
         found: Any = pc.equal(kinds, pa.scalar(mark.removeprefix("@")))
         return found if pc.any(found).as_py() else None
 
+    def only(self, targets: Collection[str]) -> RowTable:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        is_own: Any = pc.is_in(self.table["@type"], pa.array([*targets], pa.string()))
+        shapes = {rank: s for rank, s in self._shapes.items() if s.target in targets}
+        found = self.table.filter(is_own)
+        return RowTable(found, shapes, self.decoder.types, lambda: self._keys().filter(is_own))
+
+    def parts(self, size: int) -> Iterator[list[RowPart]]:
+        ranks = self._ranks
+        for begin in range(0, len(self), size):
+            rows = self.table.slice(begin, size).combine_chunks()
+            yield list(self._parts(rows, None if ranks is None else ranks[begin : begin + size]))
+
+    def _parts(self, rows: pa.Table, ranks: Any) -> Iterator[RowPart]:
+        import numpy as np
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        heads = [rows["@type"].to_pylist(), rows["@kind"].to_pylist()]
+        heads.append([None] * len(rows) if ranks is None else ranks.tolist())
+        places: dict[tuple[str, str, int | None], list[int]] = {}
+        for place, head in enumerate(zip(*heads, strict=True)):
+            places.setdefault(head, []).append(place)
+        for (type, kind, rank), own in places.items():
+            shape = self._shapes[rank] if rank is not None else self._by_columns[type]
+            found = rows.take(pa.array(own, pa.int64()))
+            columns = [
+                pc.struct_field(found[type].combine_chunks(), name) for name in shape.columns
+            ]
+            times: Any = found["@time"].combine_chunks()
+            mark = f"@{kind}" if kind in ("old", "timeout") else None
+            yield RowPart(shape, np.array(own), times, columns, mark)
+
+    @cached_property
+    def _by_columns(self) -> dict[str, RowColumns]:
+        """The shapes of types whose rows hold the same, whatever statement derives them."""
+        found: dict[str, list[RowColumns]] = {}
+        for shape in self._shapes.values():
+            found.setdefault(shape.target, []).append(shape)
+        held = {t: {tuple(s.columns.items()) for s in shapes} for t, shapes in found.items()}
+        return {target: shapes[0] for target, shapes in found.items() if len(held[target]) == 1}
+
+    @cached_property
+    def _ranks(self) -> Any:
+        """The ranks of the statements of all rows; None where types say what these hold."""
+        import pyarrow.compute as pc
+
+        if self.targets <= self._by_columns.keys():
+            return None
+        ranks: Any = pc.list_element(self._keys(), _RANK)
+        return ranks.to_numpy()
+
     # -- events --
 
     @cached_property
@@ -254,7 +336,7 @@ class RowTable(ColumnarRows):
         return Event(
             type,
             instant,
-            self._decoder.values(stored, shape.columns),
+            self.decoder.values(stored, shape.columns),
             statement=shape.statement,
             is_old=kind == "old",
             is_timeout=kind == "timeout",

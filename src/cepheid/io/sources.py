@@ -15,7 +15,7 @@ from cepheid.core.values import shown
 from cepheid.errors import InputError, Span, UsageError, error
 from cepheid.io.arrow import batch_records, frame_records
 from cepheid.io.jsonl import OnProblem
-from cepheid.io.read import COLUMNAR, expand, fail, read_records
+from cepheid.io.read import COLUMNAR, LINES, expand, fail, read_records
 from cepheid.io.records import Record, record_from
 from cepheid.io.source import NOWHERE, Placement, Source
 
@@ -134,7 +134,7 @@ class Table:
 def tables_of(
     sources: Iterable[object], placement: Placement = NOWHERE, default_type: str | None = None
 ) -> list[Table] | None:
-    """The files with columns, tables and frames that sources consist of.
+    """The files that can be read in columns, tables and frames that sources consist of.
 
     None where there is anything else among them, such as an event, a stream or a missing file.
     """
@@ -167,7 +167,8 @@ def provided_by(sources: Iterable[object], default_type: str | None = None) -> s
         data = source.data if isinstance(source, Source) else source
         if isinstance(data, str | os.PathLike):
             files = _files(os.fsdecode(data), NOWHERE) or ()
-            found.update(Path(file.data).stem for file in files)
+            named = (Path(file.data) for file in files)  # their names are those of types
+            found.update(path.stem for path in named if path.suffix.lower() in COLUMNAR)
         elif isinstance(data, list | tuple):
             found |= provided_by(data, default_type)
         elif isinstance(data, Mapping) and not isinstance(data, Event):
@@ -185,7 +186,7 @@ def _files(path: str, place: Placement) -> list[Table] | None:
         files = expand([path])
     except InputError:
         return None
-    has_columns = all(Path(file).suffix.lower() in COLUMNAR for file in files)
+    has_columns = all(Path(file).suffix.lower() in (*COLUMNAR, *LINES) for file in files)
     return [Table(file, None, place) for file in files] if has_columns else None
 
 

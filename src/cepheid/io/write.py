@@ -14,6 +14,7 @@ from cepheid.core.whole_file import whole_file
 from cepheid.errors import UsageError, error, reason_of
 from cepheid.io.arrow import attribute_types, to_arrow
 from cepheid.io.encode import MARKS, encode, to_cell, to_json
+from cepheid.io.rows import ColumnarRows
 
 Format: TypeAlias = Literal["jsonl", "csv", "parquet"]
 
@@ -37,7 +38,13 @@ def write_file(
 
 
 def write_jsonl(events: Iterable[Event], stream: TextIO) -> None:
-    """One line per event, written as the events come."""
+    """One line per event, written as the events come; of rows in columns, many at once."""
+    if isinstance(events, ColumnarRows):
+        from cepheid.io.columns.row_lines import line_texts
+
+        for text in line_texts(events):
+            stream.write(text)
+        return
     for event in events:
         stream.write(to_json(encode(event)) + "\n")
 

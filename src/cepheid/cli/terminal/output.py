@@ -16,8 +16,9 @@ from cepheid.core.event import Event
 from cepheid.core.types import EventType
 from cepheid.core.whole_file import whole_file
 from cepheid.errors import UsageError, error, reason_of
-from cepheid.io import Format, encode, write_csv, write_file
+from cepheid.io import Format, encode, write_csv, write_file, write_jsonl
 from cepheid.io.encode import to_json
+from cepheid.io.rows import of_types
 
 STANDARD_OUTPUT = "-"
 
@@ -130,14 +131,10 @@ def write(
         _print_table(rows, chosen, output)
     elif output.format == "csv":
         write_csv(rows, sys.stdout)
+    elif output.why:
+        sys.stdout.writelines(line_of(row, output) + "\n" for row in rows)
     else:
-        print_lines(rows, output)
-
-
-def print_lines(rows: Iterable[Event], output: Output) -> None:
-    """JSON Lines on standard output."""
-    for row in rows:
-        sys.stdout.write(line_of(row, output) + "\n")
+        write_jsonl(rows, sys.stdout)
 
 
 def line_of(row: Event, output: Output) -> str:
@@ -163,8 +160,7 @@ def _write_folder(
     except OSError as problem:
         raise _unwritable(folder, problem) from None
     for type in chosen:
-        own = [row for row in rows if row.type == type]
-        _write_path(own, output.file_of(type), types, output)
+        _write_path(of_types(rows, [type]), output.file_of(type), types, output)
 
 
 def _write_path(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -26,6 +27,7 @@ from cepheid.engines.common.table_types import typed_by_tables
 from cepheid.errors import Diagnostic, InputError, Severity
 from cepheid.io.arrow import arrow_type, is_stored
 from cepheid.io.columns.exact import Array, NeedsRecords, Words
+from cepheid.io.columns.lines import line_pieces, read_lines
 from cepheid.io.columns.reading import (
     ColumnRules,
     Facts,
@@ -35,6 +37,7 @@ from cepheid.io.columns.reading import (
     pieces_of,
     read_piece,
 )
+from cepheid.io.read import LINES
 from cepheid.io.rows import ColumnarRows, RowTable
 from cepheid.io.source import SEQUENCE
 from cepheid.io.sources import Table
@@ -59,7 +62,7 @@ if TYPE_CHECKING:
 
 T_co = TypeVar("T_co", covariant=True)
 _CHUNK = 1 << 17  # events between two reports of progress
-_Read: TypeAlias = Callable[[], Iterator[pa.RecordBatch]]
+_Read: TypeAlias = Callable[[ColumnRules], Iterator[pa.RecordBatch]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,41 +169,52 @@ def _judged(
     for type, keys in input_keys(program).items():
         if not facts.names.get(type, keys.keys()) >= keys.keys():
             raise NeedsRecords("events without a key")
-    notes = [ignored_columns(type, names) for type, names in facts.ignored.items()]
+    ignored = ((type, facts.ignored.get(type)) for type in facts.names)
+    notes = [ignored_columns(type, names) for type, names in ignored if names]
     return [*notes, *unfed_types(program, {*facts.names, *provided})]
 
 
 def _read_all(
     sources: Sequence[Table], layout: _Layout, rules: ColumnRules
 ) -> Iterator[pa.RecordBatch]:
-    """The batches of all parts in their order; several parts of files are read at once."""
-    reads = [read for source in sources for read in _reads(source, layout.program.types, rules)]
+    """The batches of all parts in their order; several parts of files that Arrow reads at once."""
+    reads = [read for source in sources for read in _reads(source, layout.program.types)]
 
-    def arranged(read: _Read) -> list[pa.RecordBatch]:
-        return list(map(layout.arrange, read()))
+    def arranged(read: _Read) -> tuple[list[pa.RecordBatch], Facts]:
+        own = replace(rules, facts=Facts())
+        return list(map(layout.arrange, read(own))), own.facts
 
-    has_files = any(isinstance(source.data, str) for source in sources)
-    found = at_once([partial(arranged, r) for r in reads]) if has_files else map(arranged, reads)
-    for batches in found:
+    is_slow = any(isinstance(source.data, str) and not _is_lines(source) for source in sources)
+    found = at_once([partial(arranged, r) for r in reads]) if is_slow else map(arranged, reads)
+    for batches, facts in found:
+        rules.facts.add(facts)
         yield from batches
 
 
-def _reads(source: Table, types: Mapping[str, EventType], rules: ColumnRules) -> Iterator[_Read]:
+def _reads(source: Table, types: Mapping[str, EventType]) -> Iterator[_Read]:
     """What there is to do for a source, part by part."""
     place = source.placement
+    if _is_lines(source):
+        for piece in line_pieces(source.data, place):
+            yield partial(read_lines, piece, types)
+        return
     if isinstance(source.data, str):
         for piece in pieces_of(source.data, placement=place):
-            yield partial(read_piece, piece, types, rules)
+            yield partial(read_piece, piece, types)
         return
-    rules = replace(rules, placement=place)
     for batch in batches_of(source.data, place):
-        yield partial(_event_columns, batch, source.type, types, rules)
+        yield partial(_event_columns, batch, source, types)
+
+
+def _is_lines(source: Table) -> bool:
+    return isinstance(source.data, str) and Path(source.data).suffix.lower() in LINES
 
 
 def _event_columns(
-    batch: pa.RecordBatch, type: str | None, types: Mapping[str, EventType], rules: ColumnRules
+    batch: pa.RecordBatch, source: Table, types: Mapping[str, EventType], rules: ColumnRules
 ) -> Iterator[pa.RecordBatch]:
-    yield event_columns(batch, type, types, encode=encoded, rules=rules)
+    rules = replace(rules, placement=source.placement)
+    yield event_columns(batch, source.type, types, encode=encoded, rules=rules)
 
 
 class _Layout:

@@ -15,6 +15,7 @@ from cepheid.io.columns.csv import looks
 from cepheid.io.columns.exact import refuse
 from cepheid.io.columns.reading import META, Piece, arrow_table, bytes_of, pieces_of, reading
 from cepheid.io.infer import type_of_columns
+from cepheid.io.read import COLUMNAR
 from cepheid.io.source import NOWHERE, SEQUENCE, Placement
 
 
@@ -29,8 +30,11 @@ def found_type(
         whole = arrow_table(table, placement)
         return _stated(whole.schema, len(whole), name, unknown, placement)
     name = Path(table).stem
+    suffix = Path(table).suffix.lower()
+    if suffix not in COLUMNAR:
+        refuse("events of types that each line names")
     with reading():
-        if Path(table).suffix.lower() == ".csv":
+        if suffix == ".csv":
             return _seeming(pieces_of(table), name, unknown, placement)
         with pq.ParquetFile(table) as file:
             return _stated(file.schema_arrow, file.metadata.num_rows, name, unknown, placement)

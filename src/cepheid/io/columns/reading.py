@@ -59,7 +59,7 @@ class Piece:
 
     path: str
     number: int
-    begin: int  # of bytes in CSV, of row groups in Parquet
+    begin: int  # of bytes in CSV and JSON Lines, of row groups in Parquet
     end: int
     header: tuple[str, ...] | None = None  # the columns of CSV
     placement: Placement = NOWHERE
@@ -92,13 +92,13 @@ def read_piece(
         if piece.header is None:
             batches = _read_groups(piece)
         else:
-            header = _placed(piece.header, piece.placement, types)
+            header = placed_header(piece.header, piece.placement, types)
             batches = _read_text(bytes_of(piece), header, piece.type, types, piece.placement)
-            rules = replace(rules, placement=_known_by_mark(piece.placement))
+            rules = replace(rules, placement=known_by_mark(piece.placement))
         yield from _numbered(batches, piece.type, types, rules)
 
 
-def _known_by_mark(placement: Placement) -> Placement:
+def known_by_mark(placement: Placement) -> Placement:
     """The same of a table whose columns have the names that readers know."""
     return Placement(
         type=placement.type and TYPE,
@@ -107,7 +107,7 @@ def _known_by_mark(placement: Placement) -> Placement:
     )
 
 
-def _placed(
+def placed_header(
     header: Sequence[str], placement: Placement, types: Mapping[str, EventType]
 ) -> tuple[str, ...]:
     """The header by the names that readers know, where no column stands for two things."""
@@ -167,13 +167,20 @@ def _lines(path: str, size: int) -> list[Piece]:
     """The lines after the header; a piece takes those that begin in its share of the file."""
     with open(path, "rb") as file:
         header = _header(file)
-        begin, last = file.tell(), os.path.getsize(path)
-        pieces: list[Piece] = []
+        begin = file.tell()
+    return [replace(piece, header=header) for piece in whole_lines(path, begin, size)]
+
+
+def whole_lines(path: str, begin: int, size: int) -> list[Piece]:
+    """All lines from some byte on."""
+    last = os.path.getsize(path)
+    pieces: list[Piece] = []
+    with open(path, "rb") as file:
         while begin < last:
             file.seek(min(begin + size, last) - 1)
             file.readline()
             end = file.tell()
-            pieces.append(Piece(path, len(pieces), begin, end, header))
+            pieces.append(Piece(path, len(pieces), begin, end))
             begin = end
     return pieces
 
@@ -287,6 +294,19 @@ class Facts:
 
     names: dict[str, set[str]] = field(default_factory=dict)
     ignored: dict[str, dict[str, None]] = field(default_factory=dict)
+
+    def ignore(self, type: str, name: str, rules: ColumnRules) -> None:
+        """Keeps in mind a column that a type does not have, where the rules let it be."""
+        if rules.extra == "error":
+            refuse(f"values of {name} beside types without it")
+        self.ignored.setdefault(type, {})[name] = None
+
+    def add(self, others: Facts) -> None:
+        """What is known of the rows that come next."""
+        for type, names in others.names.items():
+            self.names.setdefault(type, set()).update(names)
+        for type, ignored in others.ignored.items():
+            self.ignored.setdefault(type, {}).update(ignored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,10 +439,10 @@ class _Rows:
         if self._has_types:
             given = self._codes[array.is_valid().to_numpy(zero_copy_only=False)]
             strangers = set(given[~np.isin(given, owners)].tolist())
-        if strangers and (self._rules.extra == "error" or _NO_TYPE in strangers):
-            refuse(f"values of {name} beside types without it")
+        if _NO_TYPE in strangers:
+            refuse(f"values of {name} beside no type")
         for number in sorted(strangers):
-            self._rules.facts.ignored.setdefault(self._types[number].name, {})[name] = None
+            self._rules.facts.ignore(self._types[number].name, name, self._rules)
 
     def check_keys(self, attributes: Mapping[str, Array]) -> None:
         """No event has a key that is null; where there is no such column at all, others say so."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from cepheid.core.event import Event
-from cepheid.core.types import DataType, EventType
+from cepheid.core.types import TIMESTAMP, DataType, EventType
 from cepheid.io.arrow import arrow_type
-from cepheid.io.rows import ColumnarRows, RowColumns, RowDecoder
+from cepheid.io.rows import ColumnarRows, RowColumns, RowDecoder, RowPart
 from cepheid.matcher.columns.batches import as_arrow
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.typed_columns import Array
@@ -92,6 +92,39 @@ class RowChunk:
             _put(nulls, places, False if values.nulls is None else values.nulls)
         return Values(words, nulls if nulls.any() else None)
 
+    def only(self, targets: Collection[str]) -> RowChunk:
+        """The rows of some types; their places are counted anew."""
+        own = [block for block in self.blocks if block.shape.target in targets]
+        is_own = np.zeros(self.count, dtype=bool)
+        for block in own:
+            _put(is_own, block.places, some=True)
+        numbers = np.cumsum(is_own) - 1
+        blocks = (
+            block if block.places is None else replace(block, places=numbers[block.places])
+            for block in own
+        )
+        return RowChunk(int(is_own.sum()), tuple(blocks), self.pool)
+
+    def parts(self, begin: int, end: int) -> Iterator[RowPart]:
+        """The rows at some places."""
+        for block in self.blocks:
+            first, last, places = begin, end, block.places
+            if places is not None:
+                first, last = np.searchsorted(places, [begin, end]).tolist()
+                places = places[first:last] - begin
+            if first < last:
+                yield self._part(block, slice(first, last), places)
+
+    def _part(self, block: RowBlock, own: slice, places: Words | None) -> RowPart:
+        columns = [
+            as_arrow(
+                Values(v.words[own], v.nulls if v.nulls is None else v.nulls[own]), type, self.pool
+            )
+            for type, v in zip(block.shape.columns.values(), block.values, strict=True)
+        ]
+        times = as_arrow(Values(block.instants[own], None), TIMESTAMP, self.pool)
+        return RowPart(block.shape, places, times, columns)
+
     def events(self, decoder: RowDecoder, keys: Sequence[tuple[int, ...]]) -> list[Event]:
         found: list[Any] = [None] * self.count
         for block in self.blocks:
@@ -127,7 +160,7 @@ class LaneRows(ColumnarRows):
     ) -> None:
         self._chunks = chunks
         self._shapes = shapes
-        self._decoder = RowDecoder(types)
+        self.decoder = RowDecoder(types)
         self._keys = keys
 
     def __len__(self) -> int:
@@ -181,6 +214,22 @@ class LaneRows(ColumnarRows):
         del mark  # lanes tell of new rows only
         return None
 
+    def only(self, targets: Collection[str]) -> LaneRows:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        def keys() -> Any:
+            return self._keys().filter(pc.is_in(self.names(), pa.array([*targets], pa.string())))
+
+        shapes = [shape for shape in self._shapes if shape.target in targets]
+        chunks = [chunk.only(targets) for chunk in self._chunks]
+        return LaneRows(chunks, shapes, self.decoder.types, keys)
+
+    def parts(self, size: int) -> Iterator[list[RowPart]]:
+        for chunk in self._chunks:
+            for begin in range(0, chunk.count, size):
+                yield list(chunk.parts(begin, min(begin + size, chunk.count)))
+
     @cached_property
     def events(self) -> list[Event]:
         keys = [tuple(key) for key in self._keys().to_pylist()]
@@ -189,5 +238,5 @@ class LaneRows(ColumnarRows):
     def _events(self, keys: Sequence[tuple[int, ...]]) -> Iterator[Event]:
         begin = 0
         for chunk in self._chunks:
-            yield from chunk.events(self._decoder, keys[begin : begin + chunk.count])
+            yield from chunk.events(self.decoder, keys[begin : begin + chunk.count])
             begin += chunk.count
