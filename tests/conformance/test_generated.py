@@ -57,7 +57,12 @@ def test_statements_side_by_side_give_the_rows_of_the_reference(name: str) -> No
     search()
 
 
-IN_A_ROW = {"local, columns": 150, "lanes in a row": 200, "lanes in a row, in batches": 200}
+IN_A_ROW = {
+    "local, columns": 150,
+    "local, tables": 100,
+    "lanes in a row": 200,
+    "lanes in a row, in batches": 200,
+}
 
 
 @pytest.mark.parametrize("name", IN_A_ROW)
