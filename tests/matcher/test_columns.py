@@ -123,12 +123,7 @@ def test_golden_scenarios_give_the_same_rows(file: Path) -> None:
         if isinstance(columns.events, ColumnarRows):
             compare(columns, records)
         else:
-            is_left = bool(left_to_reference(program.resolve()))
-            assert is_left or (file.stem, case.name) in LEFT_TO_RECORDS
-
-
-# Their rows do not say which of two statements they come from.
-LEFT_TO_RECORDS = {("insert_into", "013"), ("insert_into", "014")}
+            assert left_to_reference(program.resolve())
 
 
 def golden_table(sequence: str) -> pa.Table:

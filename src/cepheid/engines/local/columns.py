@@ -82,13 +82,7 @@ def _can_run(program: ResolvedProgram) -> bool:
     """Whether columns are all that a program needs: for its input, its statements and its rows."""
     if not _fits_columns(program):
         return False
-    if lanes_of(program) is None:
-        targets = [statement.target for statement in program.statements]
-        if len(set(targets)) < len(targets) and takes_own_rows(program):
-            return False  # the keys of such rows do not say which statement they come from
-        if left_to_reference(program):
-            return False
-    return True
+    return lanes_of(program) is not None or not left_to_reference(program)
 
 
 @once
@@ -293,8 +287,20 @@ def run_columns(intake: ColumnIntake, progress: Progress = no_progress) -> Colum
         chunks = _drive(_Lanes(operator), intake, progress)
         found = [chunk for some in chunks for chunk in some]
         return LaneRows(found, [*shapes.values()], program.types, keys)
+    if _needs_ranks(program):
+        from cepheid.matcher.machine.push import Matcher
+
+        ranked = [*_drive(Matcher(program), intake, progress)]
+        rows = pa.concat_tables(ranked) if ranked else _table(program, ())
+        return RowTable(rows, shapes, program.types, lambda: rows["@key"])
     rows = _table(program, _drive(operator, intake, progress))
     return RowTable(rows, shapes, program.types, keys)
+
+
+def _needs_ranks(program: ResolvedProgram) -> bool:
+    """Whether neither types nor keys say which statement a row comes from."""
+    targets = [statement.target for statement in program.statements]
+    return len(set(targets)) < len(targets) and takes_own_rows(program)
 
 
 def _keys(intake: ColumnIntake) -> Array:

@@ -111,7 +111,7 @@ class LanesOperator(Operator):
         self._lanes = [stage.lane for stage in self._stages]
         self._pool = Pool()
         self._clock: Instant | None = None
-        self._taken = 0  # events since everything was last restored
+        self._taken = 0  # events since everything was last restored, derived ones among them
         self._tables = RowTables(program, keyed=keyed)
         self._shapes = row_shapes(program)
         self._size = _FEWER if plan.forwarded else CHUNK
@@ -175,9 +175,10 @@ class LanesOperator(Operator):
             check_order(batch.instants, self._clock)
             self._clock = int(batch.instants[-1])
             found = self._found(batch, self._clock)
-            self._size = _better_size(len(batch), sum(len(each.rows) for each in found))
+            count = sum(len(each.rows) for each in found)
+            self._size = _better_size(len(batch), count)
             yield found
-            self._taken += len(batch)
+            self._taken += len(batch) + (count if self._plan.forwarded else 0)
             if self._taken > sum(lane.needed for lane in self._lanes) + _SPARE:
                 self._tidy()
 
