@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -185,6 +186,14 @@ def test_bytes_that_are_no_text_are_left_to_records(tmp_path: Path) -> None:
     assert not compare(path, on_error="skip")
 
 
+def test_a_key_that_only_some_pieces_have_is_null_in_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_text(ALL + OF_B.replace('"s": "x", ', ""))
+    with patch.object(lines.line_pieces, "__defaults__", (NOWHERE, 1)):
+        assert not compare(path)
+        assert not compare(path, on_error="skip")
+
+
 @pytest.mark.parametrize("ending", ["ndjson", "json"])
 def test_other_endings_are_read_in_columns_too(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"events.{ending}"
@@ -290,3 +299,9 @@ def test_any_lines_give_the_same_either_way(
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
     with patch.object(lines.line_pieces, "__defaults__", (NOWHERE, size)):
         compare(path, on_error=way, extra="error" if is_strict else "ignore")
+
+
+def test_a_key_that_only_some_tables_have_is_null_in_the_others() -> None:
+    with_key = pa.table({"@time": [1], "l": [1], "s": ["x"], "x": [1.5]})
+    result = cep.run(PROGRAM, {"B": [with_key, with_key.drop_columns(["s"])]}, on_error="skip")
+    assert (result.taken, [problem.code for problem in result.skipped]) == (1, ["null-key"])

@@ -160,9 +160,6 @@ def _judged(
     """What there is to say of all tables; InputError where no event has an attribute."""
     if problems := missing_attributes(program, facts.names, rules.optional):
         raise InputError(*problems)
-    for type, keys in input_keys(program).items():
-        if not facts.names.get(type, keys.keys()) >= keys.keys():
-            raise NeedsRecords("events without a key")
     ignored = ((type, facts.ignored.get(type)) for type in facts.names)
     notes = [ignored_columns(type, names) for type, names in ignored if names]
     return [*notes, *unfed_types(program, {*facts.names, *provided})]

@@ -445,11 +445,13 @@ class _Rows:
             self._rules.facts.ignore(self._types[number].name, name, self._rules)
 
     def check_keys(self, attributes: Mapping[str, Array]) -> None:
-        """No event has a key that is null; where there is no such column at all, others say so."""
+        """No event has a key that is null, or missing; other tables may have it."""
         for number, type in self._types.items():
             for name in self._rules.keys.get(type.name, ()):
                 array = attributes.get(name)
-                if array is not None and array.null_count:
+                if array is None:
+                    refuse(f"a table without the key {name}")
+                if array.null_count:
                     nulls = array.is_null().to_numpy(zero_copy_only=False)
                     if not self._has_types or nulls[self._codes == number].any():
                         refuse(f"events without the key {name}")
