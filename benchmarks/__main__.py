@@ -16,7 +16,7 @@ from benchmarks.measure import Sizes, machine
 from benchmarks.report import Figure, save, show
 
 NAMES = (
-    *("oracle", "files", "push", "startup", "floor", "streaming", "growth", "peer"),
+    *("oracle", "whole", "files", "push", "startup", "floor", "streaming", "growth", "peer"),
     *("gestures", "nets", "maude", "simulation", "live", "peace", "history_spark", "graphs"),
     "checks",
 )
