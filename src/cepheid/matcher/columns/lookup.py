@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from cepheid.core.once import once
 from cepheid.core.types import DataType, lineage
@@ -16,13 +16,17 @@ class ColumnLookup:
     def __init__(self, program: ResolvedProgram) -> None:
         self.derived: Mapping[str, Mapping[str, DataType]] = derived_types(program)
         self._lineages = {name: lineage(name, program.types) for name in program.types}
+        self._kinds: dict[str, list[str]] = {}
+        for name, lines in self._lineages.items():
+            for line in lines:
+                self._kinds.setdefault(line, []).append(name)
         self._columns: dict[str, list[Column]] = {}
         for column in columns_of(program):
             self._columns.setdefault(column.attribute, []).append(column)
 
-    def kinds_of(self, event_type: str) -> list[str]:
+    def kinds_of(self, event_type: str) -> Sequence[str]:
         """The types whose events are events of a type."""
-        return [name for name, lineage in self._lineages.items() if event_type in lineage]
+        return self._kinds.get(event_type, ())
 
     def has_one(self, event_type: str, attribute: str) -> bool:
         """Whether one column has an attribute of all kinds of a type."""

@@ -352,7 +352,9 @@ def _can_share(one: LanePlan, other: LanePlan) -> bool:
 
 def _taken(program: ResolvedProgram, plan: LanesPlan, one: LanePlan) -> frozenset[str]:
     """The types whose events a statement takes; none where all of them come from outside."""
-    arriving = frozenset(one.statement.arriving(program.types))
+    places = lookup_of(program)
+    inputs = one.statement.inputs
+    arriving = frozenset((*inputs, *(kind for name in inputs for kind in places.kinds_of(name))))
     return arriving if arriving & plan.forwarded else frozenset()
 
 
