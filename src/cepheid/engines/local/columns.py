@@ -18,6 +18,7 @@ from cepheid.engines.common.judging import (
     ignored_columns,
     input_keys,
     missing_attributes,
+    missing_columns,
     unfed_types,
 )
 from cepheid.engines.common.progress import Progress, no_progress
@@ -128,6 +129,7 @@ def _judged(
         if not facts.names.get(type, keys.keys()) >= keys.keys():
             raise NeedsRecords("events without a key")
     notes = [ignored_columns(type, names) for type, names in facts.ignored.items()]
+    notes += missing_columns(facts.renamings)
     return [*notes, *unfed_types(program, {*facts.names, *provided})]
 
 

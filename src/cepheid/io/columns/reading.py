@@ -40,7 +40,7 @@ from cepheid.io.columns.exact import (
 from cepheid.io.encode import MARKS
 from cepheid.io.jsonl import BYTE_ORDER_MARK
 from cepheid.io.read import COLUMNAR
-from cepheid.io.source import NOWHERE, SEQUENCE, TIME, TYPE, Placement
+from cepheid.io.source import NOWHERE, SEQUENCE, TIME, TYPE, Placement, Renamings
 
 Found = TypeVar("Found")
 Encode: TypeAlias = Callable[[Array], Array]
@@ -92,6 +92,7 @@ def read_piece(
         if piece.header is None:
             batches = _read_groups(piece)
         else:
+            rules.facts.renamings.see(piece.placement, piece.header)
             header = _placed(piece.header, piece.placement, types)
             batches = _read_text(bytes_of(piece), header, piece.type, types, piece.placement)
             rules = replace(rules, placement=_known_by_mark(piece.placement))
@@ -283,10 +284,11 @@ def arrow_table(table: Any, placement: Placement = NOWHERE) -> pa.Table:
 
 @dataclass(slots=True)
 class Facts:
-    """What tables have beside events of each type: columns, and those of them that are ignored."""
+    """What tables have beside events of each type: columns, and which are ignored or renamed."""
 
     names: dict[str, set[str]] = field(default_factory=dict)
     ignored: dict[str, dict[str, None]] = field(default_factory=dict)
+    renamings: Renamings = field(default_factory=Renamings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +323,8 @@ def event_columns(
         refuse("columns of one name")
     with reading():
         sequence = rules.placement.sequence
+        if len(batch):
+            rules.facts.renamings.see(rules.placement, batch.schema.names)
         batch = _arranged(batch, rules.placement)
         rows = _Rows(batch, name, types, encode, rules)
         meta = META if sequence is None else (*META, SEQUENCE)
