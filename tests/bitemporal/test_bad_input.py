@@ -86,6 +86,14 @@ def test_an_attribute_that_the_class_does_not_have_is_ignored_with_a_note_or_ref
         run({**GOOD, "y": 1}, extra="error")
 
 
+def test_a_column_that_is_to_be_an_attribute_and_that_nobody_has_is_told() -> None:
+    with pytest.warns(cep.CepheidWarning, match="no source has the column 'k_no'"):
+        result = run(GOOD, {"@time": 120}, columns={"k_no": "k"})
+    assert [event.type for event in result] == ["act"]
+    given = {("k_no" if name == "k" else name): value for name, value in GOOD.items()}
+    assert not run(given, {"@time": 120}, columns={"k_no": "k"}).notes
+
+
 def test_a_time_without_its_mark_is_recognized() -> None:
     with pytest.raises(CepheidError) as caught:
         run({**GOOD, "time": 3}, extra="error")

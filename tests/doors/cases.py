@@ -74,6 +74,7 @@ def payments(*rows: Row) -> dict[str, list[Row]]:
 
 
 FINE = [(1, "c", 20)]
+BACK: Row = {"@time": 2, "card": "d"}  # a refund
 CASES = [
     Case("all is well", payments(payment()), FINE),
     Case(
@@ -223,6 +224,24 @@ CASES = [
         payments(payment(card=..., card_no="c")),
         FINE,
         options={"columns": {"card_no": "card"}},
+    ),
+    Case(
+        "a column that is to be an attribute, and that nobody has",
+        payments(payment(card_nr="n"), payment(2)),
+        [*FINE, (2, "c", 20)],
+        options={"columns": {"card_no": "card"}},
+        notes=("unknown-attribute", "unknown-attribute"),  # and the note of 'card_nr'
+        said="no source has the column 'card_no', which would be 'card': that is a column itself"
+        " (did you mean 'card_nr'?)",
+    ),
+    Case(
+        "a column that is to be an attribute, which is there anyway",
+        payments(payment()),
+        FINE,
+        options={"columns": {"card_no": "card"}},
+        notes=("unknown-attribute",),
+        said="no source has the column 'card_no', which would be 'card': that is a column itself"
+        " (other columns: amount)",
     ),
     Case(
         "two columns are one attribute",

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import cepheid as cep
-from tests.doors.cases import CASES, Case, Row, program_of
+from tests.doors.cases import BACK, CASES, TWO, Case, Row, payment, program_of
 
 Door = Callable[[Mapping[str, Sequence[Row]], Path], object]
 
@@ -143,6 +143,23 @@ def test_every_rule_gives_the_same_on_every_door(door: Door, tmp_path: Path) -> 
             if skipped != case.skipped:
                 wrong.append(f"{case.name}: skipped {skipped}, not {case.skipped}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.usefixtures("in_columns")
+@pytest.mark.parametrize("name", sorted(DOORS.keys() - {"one_csv", "one_frame"}))
+def test_a_column_that_one_source_has_and_another_has_renamed_already_is_fine(
+    name: str, tmp_path: Path
+) -> None:
+    given = DOORS[name]({"Payment": [payment(card=..., card_no="c")], "Refund": [BACK]}, tmp_path)
+    case = Case("renamed in one", {}, [], program=TWO, options={"columns": {"card_no": "card"}})
+    assert outcome(case, given, case.options) == ([(1, "c", 20), (2, "d")], (), True)
+
+
+def test_what_one_source_says_of_its_columns_is_asked_of_no_other() -> None:
+    renamed = cep.source([payment()], columns={"card_no": "card"})
+    others = [{**BACK, "card_no": 7}]
+    with pytest.warns(cep.CepheidWarning, match="no source has the column 'card_no'"):
+        cep.run(cep.parse(TWO), {"Payment": renamed, "Refund": others})
 
 
 def expectation(case: Case, door: Door) -> object:

@@ -56,8 +56,9 @@ def outcome(case: Case, events: object) -> object:
 def expected_on_spark(case: Case) -> object:
     if isinstance(case.expected, str):
         return expectation(case, frames)[0], True  # type: ignore[index]
-    noted = [n for n in case.notes or () if n == "unfed-type"]  # notes go to the log
-    return sorted(case.expected, key=repr), noted
+    warned = [n for n in case.notes or () if n == "unfed-type"]  # notes go to the log
+    warned += ["unknown-attribute"] * case.said.count("no source has")
+    return sorted(case.expected, key=repr), warned
 
 
 def test_every_rule_gives_on_spark_what_it_gives_on_every_door(spark: SparkSession) -> None:
@@ -98,6 +99,26 @@ def test_what_is_no_frame_is_refused_in_our_words(spark: SparkSession) -> None:
         with pytest.raises(cep.CepheidError) as refused:
             cep.spark.detect(program, events, optional=["card"])  # type: ignore[arg-type]
         assert said in str(refused.value)
+
+
+def test_columns_that_are_to_be_attributes_are_looked_for_in_all_frames(
+    spark: SparkSession,
+) -> None:
+    program = cep.parse(TWO)
+    renamed, plain = payment(card=..., card_no="c"), {"@time": 2, "card": "d"}
+    events = {"Payment": spark_frame(spark, [renamed]), "Refund": spark_frame(spark, [plain])}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", cep.CepheidWarning)
+        cep.spark.detect(program, events, output="Large", columns={"card_no": "card"})
+    stream = spark.readStream.format("rate").load().selectExpr("timestamp as `@time`", "value")
+    with pytest.warns(cep.CepheidWarning, match="no source has the column 'number'") as caught:
+        cep.spark.detect(
+            cep.parse("create schema Tick (value long); select value from Tick;"),
+            {"Tick": stream},
+            columns={"number": "value"},
+            watermark="1s",
+        )
+    assert len([w for w in caught if "no source has" in str(w.message)]) == 1
 
 
 def test_rejects_stand_beside_the_rows_of_a_batch(spark: SparkSession) -> None:

@@ -12,11 +12,11 @@ from cepheid.core.event import Value
 from cepheid.core.time import Instant, TimeUnit, parse_instant
 from cepheid.core.types import DOUBLE, FLOAT, STRING, TIMESTAMP, DataType
 from cepheid.core.values import Coercion, Coercions, is_null, native, shown
-from cepheid.engines.common.judging import Extra, ignored_columns
+from cepheid.engines.common.judging import Extra, ignored_columns, missing_columns
 from cepheid.errors import Diagnostic, InputError, Span, error, nearest, suggest
 from cepheid.io import Record
 from cepheid.io.records import TIME_HINT, is_true
-from cepheid.io.source import meant
+from cepheid.io.source import Renamings, meant
 from cepheid.program.classes import EventClass
 
 OnProblem = Callable[[Diagnostic], None]
@@ -81,8 +81,9 @@ def take_in(
 ) -> History:
     """All detections of bounded input, in their order; what cannot be one is a problem."""
     history, decoder = History(), DetectionDecoder(classes, others, extra)
-    detections = []
+    detections, renamings = [], Renamings()
     for sequence, record in enumerate(records):
+        renamings.see(record.placement, record.given)
         try:
             found = decoder.decode(record, sequence)
         except InputError as refused:
@@ -100,6 +101,7 @@ def take_in(
         if ignored:
             attributes = [each.name for each in classes[name].attributes]
             history.notes.append(ignored_columns(name, ignored, attributes))
+    history.notes += missing_columns(renamings)
     return history
 
 

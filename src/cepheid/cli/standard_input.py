@@ -15,11 +15,16 @@ from cepheid.cli.terminal.diagnostics import show
 from cepheid.cli.terminal.output import Output, line_of, write
 from cepheid.core.event import Event
 from cepheid.engines.common.clock import Time
-from cepheid.engines.common.judging import missing_attributes, rules_for, unfed_types
+from cepheid.engines.common.judging import (
+    missing_attributes,
+    missing_columns,
+    rules_for,
+    unfed_types,
+)
 from cepheid.engines.common.session import Session
 from cepheid.errors import Diagnostic, InputError, LateEvent, Severity, error, reason_of
 from cepheid.io import Record, read_records
-from cepheid.io.source import NOWHERE, Placement
+from cepheid.io.source import NOWHERE, Placement, Renamings
 from cepheid.verbs import Program, steps_of
 
 
@@ -41,6 +46,7 @@ class Feed:
         self.until = until  # the clock runs on to it
         self.rules = rules_for(session.runner.program, optional)
         self.seen: dict[str, set[str]] = {}  # attributes by type
+        self.renamings = Renamings()
         self.program = program
         self.session = session
         self.skips_errors = skips_errors
@@ -65,9 +71,11 @@ class Feed:
         program = self.session.runner.program
         missing = missing_attributes(program, self.seen, self.rules.optional)
         warned = [replace(problem, severity=Severity.WARNING) for problem in missing]
+        warned += missing_columns(self.renamings)
         return [*self.session.notes, *warned, *unfed_types(program, self.seen)]
 
     def feed(self, record: Record) -> Sequence[Event]:
+        self.renamings.see(record.placement, record.given)
         if record.type is not None and record.type in self.session.runner.program.types:
             self.seen.setdefault(record.type, set()).update(record.present)
         try:

@@ -203,6 +203,7 @@ def _rows(
     placement: Placement,
 ) -> Iterator[Record]:
     found, stated = columns.values, columns.types
+    given = tuple(found)
     if placement:
         placement.check(found, Span(columns.first_row, 1, columns.first_row, 1, name))
         found, stated = placement.arranged(found), placement.arranged(stated)
@@ -237,7 +238,7 @@ def _rows(
                 columns=stated,
                 names=names,
             )
-            yield placed(record, placement) if placement else record
+            yield placed(record, placement, given) if placement else record
         except ValueError as problem:
             on_problem(error("bad-line", str(problem), span))
 

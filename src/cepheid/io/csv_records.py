@@ -95,8 +95,8 @@ def _header(row: list[str], span: Span, placement: Placement) -> list[str]:
     return row
 
 
-def _record(cells: dict[str, str], default_type: str, span: Span, placement: Placement) -> Record:
-    cells = placement.arranged(cells) if placement else cells
+def _record(given: dict[str, str], default_type: str, span: Span, placement: Placement) -> Record:
+    cells = placement.arranged(given) if placement else given
     is_old, is_timeout = (_is_true(cells.pop(mark, ""), mark) for mark in MARKS)
     time = cells.pop("@time", "") or None
     type: str | None = default_type
@@ -110,7 +110,7 @@ def _record(cells: dict[str, str], default_type: str, span: Span, placement: Pla
     record = Record(
         type, time, values, span, is_text=True, is_old=is_old, is_timeout=is_timeout, names=names
     )
-    return placed(record, placement) if placement else record
+    return placed(record, placement, given) if placement else record
 
 
 def _is_true(cell: str, mark: str) -> bool:

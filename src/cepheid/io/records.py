@@ -52,6 +52,7 @@ class Record:
     sequence: object | None = None  # raw, where a column orders events of one time
     placement: Placement = NOWHERE
     names: Collection[str] | None = None  # of the table's columns, where nulls are left out
+    given: Collection[str] = ()  # the columns as its source names them, where some are renamed
 
     @property
     def present(self) -> Collection[str]:
@@ -80,13 +81,14 @@ def record_from(
         time = fields.get("@time")  # it only lets time pass
     time = None if is_null(time) else time
     record = Record(name, time, values, span, is_old=is_old, is_timeout=is_timeout)
-    return placed(record, placement) if placement else record
+    return placed(record, placement, fields) if placement else record
 
 
-def placed(record: Record, placement: Placement) -> Record:
-    """A record of a source that says where it has what."""
+def placed(record: Record, placement: Placement, given: Collection[str]) -> Record:
+    """A record of a source that says where it has what, and the columns as that names them."""
     sequence = record.values.pop(SEQUENCE, None) if placement.sequence else None
-    return replace(record, sequence=sequence, placement=placement)
+    given = given if placement.columns else ()
+    return replace(record, sequence=sequence, placement=placement, given=given)
 
 
 def sequence_of(record: Record, column: str) -> int:

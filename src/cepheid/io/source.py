@@ -6,7 +6,7 @@ are typed already and the scenario notation have no columns, and so nothing to p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, tzinfo
 from typing import TypeVar, cast
@@ -104,6 +104,34 @@ class Placement:
 
 
 NOWHERE = Placement()
+
+
+@dataclass(slots=True)
+class Renamings:
+    """The columns that are to be attributes, and what sources of which that is said have; grows.
+
+    All of them together show whether a column is nowhere: one may have it, another the attribute.
+    """
+
+    _names: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+
+    def see(self, placement: Placement, names: Iterable[object]) -> None:
+        """The columns of a source, or of one of its rows, before they are arranged."""
+        for column, attribute in placement.columns.items():
+            known = self._names.setdefault((column, attribute), set())
+            if column not in known:
+                known.update(map(str, names))
+
+    def add(self, others: Renamings) -> None:
+        """What is known of the sources that come next."""
+        for renaming, names in others._names.items():
+            self._names.setdefault(renaming, set()).update(names)
+
+    def missing(self) -> Iterator[tuple[str, str, Collection[str]]]:
+        """Each column that none of its sources has, its attribute, and the columns that there are."""
+        for (column, attribute), names in self._names.items():
+            if column not in names:
+                yield column, attribute, names
 
 
 def meant(column: str, attribute: str) -> str:

@@ -15,11 +15,13 @@ from cepheid.engines.common.judging import (
     ignored_columns,
     input_keys,
     missing_attributes,
+    missing_columns,
     null_key_of,
 )
 from cepheid.errors import Diagnostic, InputError, ProgramError, Severity, Span, error
 from cepheid.io import Decoder, Record, infer_types
 from cepheid.io.records import sequence_of
+from cepheid.io.source import Renamings
 from cepheid.io.sources import Table
 from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
@@ -117,6 +119,7 @@ class Gate:
         self._uses = uses_of(program)
         self._keys = input_keys(program)
         self._keyless: list[Diagnostic] = []
+        self._renamings = Renamings()
         self._seen: dict[str, set[str]] = {}  # the names of attributes, while some are missing
         self._missing: dict[str, set[str]] = {}  # of types that have events
 
@@ -125,6 +128,7 @@ class Gate:
         for place, record in enumerate(records):
             if record.type is not None:
                 self.provided.add(record.type)
+            self._renamings.see(record.placement, record.given)
             try:
                 item = self._decoder.decode(record, self._sequence(record, place))
             except InputError as refused:
@@ -148,7 +152,8 @@ class Gate:
         for problem in self._keyless:
             self._on_problem(problem)
         ignored = self._decoder.ignored.items()
-        return [ignored_columns(type, names) for type, names in ignored if names]
+        notes = [ignored_columns(type, names) for type, names in ignored if names]
+        return [*notes, *missing_columns(self._renamings)]
 
     def _takes(self, event: Event, record: Record) -> bool:
         missing = self._missing.get(event.type)

@@ -17,7 +17,7 @@ from cepheid.engines.common.notes import emit
 from cepheid.errors import Diagnostic, Span, UsageError, error, nearest, note, suggest, warning
 from cepheid.io.records import EXTRA
 from cepheid.io.rows import ColumnarRows
-from cepheid.io.source import meant
+from cepheid.io.source import Renamings, meant
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.statements import span_of_type
 from cepheid.program.uses import Use, keys_of, uses_of
@@ -110,6 +110,16 @@ def ignored_columns(type: str, names: Iterable[str], attributes: Iterable[str] =
         if attribute := alike.get(_folded(name)):
             return warning("unknown-attribute", fact, hint=meant(name, attribute))
     return note("unknown-attribute", fact, hint=EXTRA)
+
+
+def missing_columns(renamings: Renamings) -> Iterator[Diagnostic]:
+    """Columns that are to be attributes, and that no source has."""
+    for column, attribute, names in renamings.missing():
+        fact = f"no source has the column {column!r}, which would be {attribute!r}"
+        if attribute in names:
+            fact += ": that is a column itself"
+        others = (n for n in names if n != attribute and not n.startswith("@"))
+        yield warning("unknown-attribute", fact, hint=suggest(column, others, "other columns"))
 
 
 def _folded(name: str) -> str:

@@ -20,6 +20,7 @@ from cepheid.engines.common.judging import (
     ignored_columns,
     input_keys,
     missing_attributes,
+    missing_columns,
     unfed_types,
 )
 from cepheid.engines.common.progress import Progress, no_progress
@@ -162,6 +163,7 @@ def _judged(
         raise InputError(*problems)
     ignored = ((type, facts.ignored.get(type)) for type in facts.names)
     notes = [ignored_columns(type, names) for type, names in ignored if names]
+    notes += missing_columns(facts.renamings)
     return [*notes, *unfed_types(program, {*facts.names, *provided})]
 
 

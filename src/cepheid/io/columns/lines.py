@@ -53,6 +53,8 @@ def read_lines(
     with reading():
         text = bytes_of(piece).decode()
         rows = _objects(text.removeprefix(BYTE_ORDER_MARK) if piece.begin == 0 else text)
+        if piece.placement.columns:
+            rules.facts.renamings.see(piece.placement, {key for row in rows for key in row})
         if rows:
             yield _events(_Table.of(rows, types, piece.placement), types, rules, piece.placement)
 

@@ -40,7 +40,7 @@ from cepheid.io.columns.exact import (
 from cepheid.io.encode import MARKS
 from cepheid.io.jsonl import BYTE_ORDER_MARK
 from cepheid.io.read import COLUMNAR
-from cepheid.io.source import NOWHERE, SEQUENCE, TIME, TYPE, Placement
+from cepheid.io.source import NOWHERE, SEQUENCE, TIME, TYPE, Placement, Renamings
 
 Found = TypeVar("Found")
 Encode: TypeAlias = Callable[[Array], Array]
@@ -92,6 +92,7 @@ def read_piece(
         if piece.header is None:
             batches = _read_groups(piece)
         else:
+            rules.facts.renamings.see(piece.placement, piece.header)
             header = placed_header(piece.header, piece.placement, types)
             batches = _read_text(bytes_of(piece), header, piece.type, types, piece.placement)
             rules = replace(rules, placement=known_by_mark(piece.placement))
@@ -290,10 +291,11 @@ def arrow_table(table: Any, placement: Placement = NOWHERE) -> pa.Table:
 
 @dataclass(slots=True)
 class Facts:
-    """What tables have beside events of each type: columns, and those of them that are ignored."""
+    """What tables have beside events of each type: columns, and which are ignored or renamed."""
 
     names: dict[str, set[str]] = field(default_factory=dict)
     ignored: dict[str, dict[str, None]] = field(default_factory=dict)
+    renamings: Renamings = field(default_factory=Renamings)
 
     def ignore(self, type: str, name: str, rules: ColumnRules) -> None:
         """Keeps in mind a column that a type does not have, where the rules let it be."""
@@ -307,6 +309,7 @@ class Facts:
             self.names.setdefault(type, set()).update(names)
         for type, ignored in others.ignored.items():
             self.ignored.setdefault(type, {}).update(ignored)
+        self.renamings.add(others.renamings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,6 +344,8 @@ def event_columns(
         refuse("columns of one name")
     with reading():
         sequence = rules.placement.sequence
+        if len(batch):
+            rules.facts.renamings.see(rules.placement, batch.schema.names)
         batch = _arranged(batch, rules.placement)
         rows = _Rows(batch, name, types, encode, rules)
         meta = META if sequence is None else (*META, SEQUENCE)

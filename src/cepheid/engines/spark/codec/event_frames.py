@@ -9,7 +9,7 @@ whether there is one of a type.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 from pyspark.sql import Column, DataFrame
@@ -24,13 +24,14 @@ from cepheid.engines.common.judging import (
     Rules,
     ignored_columns,
     missing_attributes,
+    missing_columns,
     only_input,
     unfed_types,
 )
 from cepheid.engines.spark.codec.packed_program import PackedProgram
 from cepheid.errors import Diagnostic, InputError, UsageError, error, nearest, suggest
 from cepheid.io.arrow import data_type
-from cepheid.io.source import NOWHERE, TYPE, Placement, Source
+from cepheid.io.source import NOWHERE, TYPE, Placement, Renamings, Source
 from cepheid.program.resolve import resolve_program
 from cepheid.program.resolved import ResolvedProgram
 
@@ -70,6 +71,7 @@ class EventFrame:
     placement: Placement = (
         NOWHERE  # what was said of its columns, before they stood in their places
     )
+    given: Sequence[str] = ()  # the columns as they were then
 
     @property
     def fields(self) -> dict[str, T.DataType]:
@@ -137,7 +139,7 @@ def _of_type(
             fact = f"the frame of {name} says its type, and type= names a column that does"
         hint = "give a frame of several types alone, not under the name of one"
         raise UsageError(error("usage", fact, hint=hint))
-    return EventFrame(source.frame, name, None, source.placement)
+    return replace(source, event_type=name)
 
 
 def _single(given: object, program: ResolvedProgram, placement: Placement) -> EventFrame:
@@ -146,7 +148,7 @@ def _single(given: object, program: ResolvedProgram, placement: Placement) -> Ev
         return source
     name = only_input(program)
     if name is not None:
-        return EventFrame(source.frame, name, None, source.placement)
+        return replace(source, event_type=name)
     example = next(iter(program.input_types), "Type")
     hint = f"add a column '@type', or give a frame per type: {{'{example}': frame, ...}}"
     raise UsageError(
@@ -160,13 +162,13 @@ def _arranged(given: object, placement: Placement) -> EventFrame:
         return _arranged(given.data, placement.under(given.placement))
     if not _is_frame(given):
         raise _no_frame(given)
-    frame = given
+    frame, columns = given, given.columns
     _check_columns(frame)
-    placement.check(frame.columns, None)
+    placement.check(columns, None)
     if placement:
-        cells = placement.arranged({name: named(name) for name in frame.columns})
+        cells = placement.arranged({name: named(name) for name in columns})
         frame = frame.select(*(column.alias(name) for name, column in cells.items()))
-    return EventFrame(frame, None, None, placement)
+    return EventFrame(frame, None, None, placement, tuple(columns))
 
 
 def _is_frame(given: object) -> TypeGuard[DataFrame]:
@@ -250,7 +252,10 @@ def judged(
     if problems:
         raise InputError(*problems)
     notes = [note for source in sources for note in _extra_columns(source, program, rules)]
-    return [*notes, *unfed_types(program, seen)]
+    renamings = Renamings()
+    for source in sources:
+        renamings.see(source.placement, source.given)
+    return [*notes, *missing_columns(renamings), *unfed_types(program, seen)]
 
 
 def _types_in(source: EventFrame, program: ResolvedProgram) -> Collection[str]:
