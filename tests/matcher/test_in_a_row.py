@@ -13,6 +13,7 @@ from cepheid.matcher.lanes.plan import EACH, lanes_of, ways_of
 from cepheid.matcher.lanes.window_lane import WindowLane
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics import limits
+from tests.conformance.rows import strict
 
 SCHEMA = "create schema A(id int, k string, v int, w double);\n"
 
@@ -98,12 +99,16 @@ def test_a_program_that_the_machine_runs_as_a_whole_says_why(text: str) -> None:
 DERIVED = "insert into Y select k from X(k = 'x');"
 RUNAWAYS = {
     "an event": "insert into X select a.k as k from pattern [every a=A(v < 9) -> b=A(v = 9)];",
+    "a later event": (
+        "insert into X select a.k as k from pattern [every a=A(v < 9) -> b=A(v = 4 or v = 9)];"
+    ),
     "a window's timer": "insert into X select k from A#time_batch(1 hour);",
+    "a later timer of a window": "insert into X select k from A(v != 1)#time_batch(4 sec);",
 }
 
 
 @pytest.mark.parametrize("name", RUNAWAYS)
-@pytest.mark.parametrize("most", [4, 8, 9, 10])
+@pytest.mark.parametrize("most", [3, 4, 8, 9, 10])
 def test_one_cause_that_derives_too_much_ends_the_run(
     name: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,3 +154,65 @@ def test_batches_are_small_where_events_bring_many_rows() -> None:
         operator.take(columns.set_column(1, "@time", columns["id"].cast(pa.int64())))
         sizes.append(operator._size)
     assert sizes[0] < sizes[1]
+
+
+# What is kept from batch to batch.
+
+KEPT = (
+    "@Priority(1) insert into X select k, v, w, id from A(v >= 0);"
+    "insert into Y select a.k as k, b.v as v, a.id as id from pattern [every a=X -> b=X(k = a.k)];"
+    "insert into Z select k, count(*) as n, max(w) as m from X#length(5) group by k;"
+    "insert into Z select k, count(*) as n, min(w) as m from X#time(9 msec) group by k;"
+    "@Priority(2) insert into M select k from X output every 3 events;"
+    "select a.k as k, b.n as n, b.m as m from pattern [every a=Y -> b=Z(k = a.k)];"
+    "select a.id as a from pattern [every a=Y(v > 3) -> (timer:interval(4 msec) and not Z(n > 2))];"
+    "select k, count(*) as n from M#length(4) group by k;"
+)
+
+
+def keyed(count: int) -> pa.Table:
+    """Each key occurs for a short time only, and then never again; there are keys that are null."""
+    keys = [None if n % 7 == 0 else f"k{n // 5 - n % 2}" for n in range(count)]
+    found = readings(count, k=keys, v=[n % 6 - 1 for n in range(count)])
+    found = found.set_column(found.schema.get_field_index("w"), "w", found["id"].cast(pa.float64()))
+    return found.set_column(1, "@time", pa.array([2000 * (n // 2) for n in range(count)]))
+
+
+def by(engine: str, text: str, events: pa.Table) -> list[str]:
+    return [strict(row) for row in cep.run(cep.parse(SCHEMA + text), events, engine=engine)]
+
+
+@pytest.mark.parametrize("size", [1, 3, 16])
+def test_what_is_kept_outlives_what_is_forgotten(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CHUNK", "_FEWER", "_SPARE"):
+        monkeypatch.setattr(f"cepheid.matcher.lanes.operator.{name}", size)
+    assert by("local", KEPT, keyed(80)) == by("reference", KEPT, keyed(80))
+
+
+# Attributes of one name that types do not agree on; only the machine takes two of them as one column.
+APART = (
+    "insert into X select id, k as n from A;"
+    "insert into Y select id, w as n from A;"
+    "insert into Z select id, k as n from A(v > 2);"
+    "select a.n as a, b.n as b from pattern [every a=X -> b=Y(id = a.id)];"
+    "select a.n as a, b.n as b from pattern [every a=X(id < 3) -> every b=Z(n != 'k1')];"
+    "select n from X(n = 'k1'); select n from Z(n = 'k1'); select n from Y(n > 1.0);"
+)
+
+
+def test_attributes_of_one_name_are_told_apart() -> None:
+    assert by("local", APART, keyed(20)) == by("reference", APART, keyed(20))
+
+
+MANY = {
+    "an event": "insert into X select a.id as id from pattern [every a=A -> b=A(v = 299)];",
+    "a timer": "insert into X select id from A#time_batch(150 sec);",
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_many_rows_of_one_cause_are_in_order(name: str) -> None:
+    text = MANY[name] + "select id from X; @Priority(1) select id from X(id != 3);"
+    assert by("local", text, readings(300)) == by("reference", text, readings(300))
