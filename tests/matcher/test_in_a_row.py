@@ -175,3 +175,11 @@ def test_batches_are_small_where_events_bring_many_rows() -> None:
         operator.take(columns.set_column(1, "@time", columns["id"].cast(pa.int64())))
         sizes.append(operator._size)
     assert sizes[0] < sizes[1]
+
+
+def test_batches_are_smaller_the_more_statements_follow_each_other() -> None:
+    def size(count: int) -> int:
+        following = (f"insert into X{n + 1} select k from X{n};" for n in range(count))
+        return lanes("insert into X0 select k from A;" + "".join(following))._size
+
+    assert size(30) < size(8)
