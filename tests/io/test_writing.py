@@ -258,6 +258,19 @@ def test_attributes_without_a_common_type_are_text_in_a_table_and_refused_in_par
     assert list(map(described, again)) == list(map(described, events))
 
 
+@pytest.mark.parametrize(("whole", "real"), [(LONG, DOUBLE), (INT, FLOAT)])
+def test_whole_numbers_beside_others_lose_the_digits_that_these_do_not_have(
+    whole: DataType, real: DataType
+) -> None:
+    types = {
+        "P": EventType("P", (Attribute("v", whole),)),
+        "Q": EventType("Q", (Attribute("v", real),)),
+    }
+    number = (1 << 62) + 1 if whole == LONG else (1 << 30) + 1
+    events = [Event("P", 0, {"v": number}), Event("Q", 0, {"v": 0.5}), Event("P", 0, {"v": None})]
+    assert to_arrow(events, types)["v"].to_pylist() == [number - 1, 0.5, None]
+
+
 def test_values_of_no_known_type_still_become_columns() -> None:
     events = [Event("U", 0, {"n": 1, "mixed": 1, "deep": {"a": [math.nan]}, "void": None}),
               Event("U", 0, {"n": 2, "mixed": "x", "deep": {}, "void": None})]  # fmt: skip

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
+from cepheid.matcher.lanes import operator as lanes_operator
 from cepheid.matcher.lanes.operator import LanesOperator
 from cepheid.matcher.lanes.plan import EACH, lanes_of, ways_of
 from cepheid.matcher.lanes.window_lane import WindowLane
@@ -140,6 +141,31 @@ def test_each_absence_is_a_cause_of_its_own(monkeypatch: pytest.MonkeyPatch) -> 
     assert found.counts() == {"X": 10, "Y": 10}
 
 
+# What batches do not have.
+
+NOTHING_FIRST = {
+    "null": "insert into T select k, null as w, null as f, null as n from A(v < 6);",
+    "left out": "insert into T select k from A(v < 6);",
+}
+
+
+@pytest.mark.parametrize("name", NOTHING_FIRST)
+def test_values_come_after_batches_that_have_none(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes_operator, "_FEWER", 4)
+    monkeypatch.setattr(lanes_operator, "CHUNK", 4)
+    text = (
+        "create schema T(k string, w double, f float, n int);"
+        f"{NOTHING_FIRST[name]}"
+        "insert into T select k, w, cast(w, float) as f, v as n from A(v >= 6);"
+        "select a.w as w, a.f as f, b.n as n from pattern [every a=T -> b=T(k = a.k)];"
+    )
+    parsed, events = cep.parse(SCHEMA + text), readings(20, w=[n + 0.5 for n in range(20)])
+    expected = cep.run(parsed, events, engine="reference").to_arrow()
+    assert cep.run(parsed, events).to_arrow().to_pylist() == expected.to_pylist()
+
+
 # Sizes of batches.
 
 
@@ -154,6 +180,14 @@ def test_batches_are_small_where_events_bring_many_rows() -> None:
         operator.take(columns.set_column(1, "@time", columns["id"].cast(pa.int64())))
         sizes.append(operator._size)
     assert sizes[0] < sizes[1]
+
+
+def test_batches_are_smaller_the_more_statements_follow_each_other() -> None:
+    def size(count: int) -> int:
+        following = (f"insert into X{n + 1} select k from X{n};" for n in range(count))
+        return lanes("insert into X0 select k from A;" + "".join(following))._size
+
+    assert size(30) < size(8)
 
 
 # What is kept from batch to batch.

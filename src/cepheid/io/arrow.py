@@ -492,7 +492,10 @@ def _column(values: list[Value], type: DataType | None, arrow_types: _ArrowTypes
     arrow_type = arrow_types.of(type)
     if arrow_type is None:
         return _json(values)
-    return pa.array(list(map(_arrow_value, values)), arrow_type)
+    found = list(map(_arrow_value, values))
+    if type in (FLOAT, DOUBLE):  # Arrow refuses whole numbers that have more digits than these
+        found = [float(value) if isinstance(value, int) else value for value in found]
+    return pa.array(found, arrow_type)
 
 
 def _untyped(values: list[Value]) -> pa.Array[Any]:

@@ -15,7 +15,7 @@ from cepheid.io.arrow import arrow_type
 from cepheid.matcher.columns.interning import Pool, Words, array_of_counts, counts_in
 from cepheid.matcher.columns.texts import encoded
 from cepheid.matcher.columns.typed_columns import Array, TypedColumns, in_one_piece, missing
-from cepheid.matcher.lanes.predicates import Values
+from cepheid.matcher.lanes.predicates import Values, stored_as
 from cepheid.matcher.operator import Column
 from cepheid.semantics.machine import late_event
 
@@ -58,7 +58,8 @@ class Batch:
     def _read(self, column: Column, pool: Pool) -> Values:
         array = self._array(column)
         if array is None:
-            return Values(np.zeros(len(self), dtype=np.int64), np.ones(len(self), dtype=bool))
+            nothing = np.zeros(len(self), stored_as(column.data_type))
+            return Values(nothing, np.ones(len(self), dtype=bool))
         return values_in(self._inputs.exact(array, column), column.data_type, pool)
 
     def array(self, column: Column, pool: Pool) -> Array:

@@ -11,39 +11,23 @@ from functools import partial
 
 import numpy as np
 
-from cepheid.core.types import (
-    BOOLEAN,
-    DOUBLE,
-    FLOAT,
-    INT,
-    LONG,
-    NULL,
-    STRING,
-    DataType,
-)
+from cepheid.core.types import NULL
 from cepheid.expr.tree import Binary, Call, Case, Expr, Literal, children
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.lanes.eligibility import is_shown
 from cepheid.matcher.lanes.predicates import (
+    STORED,
     Bits,
     IsKnown,
     Known,
     Values,
     ValuesOf,
     can_test,
+    stored_as,
     truth_of,
 )
 from cepheid.program.resolved import ResolvedStatement
-
-_STORED: dict[DataType, type] = {
-    INT: np.int32,
-    LONG: np.int64,
-    FLOAT: np.float32,
-    DOUBLE: np.float64,
-    BOOLEAN: np.bool_,
-    STRING: np.int64,
-}
 
 
 def columns_computed(
@@ -75,13 +59,13 @@ def known_in(exprs: Iterable[Expr]) -> Iterator[Known]:
 def can_compute(expr: Expr, is_known: IsKnown) -> bool:
     match expr:
         case Literal(value):
-            return value is None or expr.type in _STORED
+            return value is None or expr.type in STORED
         case Call("current_timestamp"):
             return True
         case Case(operand, branches, otherwise):
             shown = [value for _, value in branches]
             shown += [] if otherwise is None else [otherwise]
-            is_typed = expr.type in _STORED and all(s.type in (expr.type, NULL) for s in shown)
+            is_typed = expr.type in STORED and all(s.type in (expr.type, NULL) for s in shown)
             tests = [_test(operand, test) for test, _ in branches]
             computable = partial(can_compute, is_known=is_known)
             return (
@@ -106,7 +90,7 @@ def compute(expr: Expr, values_of: ValuesOf, pool: Pool, instants: Words) -> Val
             return Values(np.zeros(count, dtype=bool), np.ones(count, dtype=bool))
         case Literal(value):
             word = pool.intern(value) if isinstance(value, str) else value
-            return Values(np.full(count, word, dtype=_STORED[expr.type]), None)
+            return Values(np.full(count, word, dtype=stored_as(expr.type)), None)
         case Call():
             return Values(instants // 1000, None)
         case Case():
@@ -118,7 +102,7 @@ def compute(expr: Expr, values_of: ValuesOf, pool: Pool, instants: Words) -> Val
 def _chosen(expr: Case, values_of: ValuesOf, pool: Pool, instants: Words) -> Values:
     """Of each row the value of the first branch whose condition is true."""
     count = len(instants)
-    words: Words = np.zeros(count, dtype=_STORED[expr.type])
+    words: Words = np.zeros(count, dtype=stored_as(expr.type))
     nulls = np.zeros(count, dtype=bool)
     open_: Bits = np.ones(count, dtype=bool)
 

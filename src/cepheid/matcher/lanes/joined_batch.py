@@ -13,7 +13,7 @@ from cepheid.matcher.columns.batches import as_arrow
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.typed_columns import Array
 from cepheid.matcher.lanes.order import Order, merged
-from cepheid.matcher.lanes.predicates import Bits, Values
+from cepheid.matcher.lanes.predicates import Bits, Values, stored_as
 from cepheid.matcher.lanes.rows import Events, Rows
 from cepheid.matcher.operator import Column
 
@@ -102,13 +102,11 @@ class JoinedBatch:
 
     def _joined(self, column: Column, pool: Pool) -> Values:
         found = [part.values(column, pool) for part in self._parts]
-        if self._places is None and found[0] is not None:
-            return found[0]
-        given = [values.words.dtype for values in found if values is not None]
-        empty = np.result_type(*given) if given else np.dtype(np.int64)
+        # Whatever a batch has, events of all batches have the words of their type.
+        stored = stored_as(column.data_type)
         sizes = [len(part.order) for part in self._parts]
         words = [
-            np.zeros(size, dtype=empty) if values is None else values.words
+            np.zeros(size, stored) if values is None else values.words.astype(stored, copy=False)
             for values, size in zip(found, sizes, strict=True)
         ]
         nulls = _nulls(found, sizes)

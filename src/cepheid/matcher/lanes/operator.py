@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 17  # events that are looked at together
 _FEWER = 1 << 14  # the same as long as each may bring many rows
+_FEWEST = 1 << 10
+_STEPS = 1 << 21  # words for the order of what they bring, if it is one row of each level
 _SPARE = 1 << 19  # events that may be held beside what is needed
 _NOTHING = np.zeros(0, dtype=np.int64)
 
@@ -114,7 +116,8 @@ class LanesOperator(Operator):
         self._taken = 0  # events since everything was last restored, derived ones among them
         self._tables = RowTables(program, keyed=keyed)
         self._shapes = row_shapes(program)
-        self._size = _FEWER if plan.forwarded else CHUNK
+        self._few = max(min(_FEWER, _STEPS // max(plan.levels, 1) ** 2), min(_FEWEST, _FEWER))
+        self._size = self._few if plan.forwarded else CHUNK
         self._single_timers = frozenset(
             one.statement.rank for one in plan.statements if isinstance(one, Chain | OnMachine)
         )
@@ -176,7 +179,7 @@ class LanesOperator(Operator):
             self._clock = int(batch.instants[-1])
             found = self._found(batch, self._clock)
             count = sum(len(each.rows) for each in found)
-            self._size = _better_size(len(batch), count)
+            self._size = _better_size(len(batch), count, self._few)
             yield found
             self._taken += len(batch) + (count if self._plan.forwarded else 0)
             if self._taken > sum(lane.needed for lane in self._lanes) + _SPARE:
@@ -277,9 +280,9 @@ def _from_bytes(saved: bytes) -> dict[str, Words]:
     return arrays
 
 
-def _better_size(events: int, rows: int) -> int:
+def _better_size(events: int, rows: int, few: int) -> int:
     """How many events to look at together, so that what they bring fits into the caches."""
-    return CHUNK if 2 * rows < events else _FEWER if rows > 4 * events else max(events, _FEWER)
+    return CHUNK if 2 * rows < events else few if rows > 4 * events else max(events, few)
 
 
 class Found:

@@ -35,6 +35,19 @@ from cepheid.matcher.columns.interning import count_of
 
 Bits: TypeAlias = NDArray[np.bool_]
 _EXACT = 1 << 53  # integers up to here are doubles, too
+STORED: dict[DataType, type] = {
+    INT: np.int32,
+    LONG: np.int64,
+    FLOAT: np.float32,
+    DOUBLE: np.float64,
+    BOOLEAN: np.bool_,
+    STRING: np.int64,
+}
+
+
+def stored_as(type: DataType) -> type[Any]:
+    """What values of a scalar type are for NumPy; what is counted, are words."""
+    return STORED.get(type, np.int64)
 
 
 class Values(NamedTuple):
