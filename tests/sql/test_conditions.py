@@ -270,6 +270,24 @@ def test_arguments_are_values_of_the_versions(text: str) -> None:
 # What is wrong
 
 
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        ("", " BETWEEN FALSE AND TRUE"),
+        ("CASE ", " WHEN TRUE THEN FALSE WHEN FALSE THEN TRUE END"),
+        ("CASE WHEN ", " IN (NOW, NEW.t) THEN NEW.t ELSE NOW END"),
+    ],
+)
+def test_values_that_are_repeated_in_one_another_do_not_grow_without_end(
+    begin: str, end: str
+) -> None:
+    value = "NEW.t" if "IN (" in end else "TRUE"
+    text = begin * 14 + value + end * 14
+    problems = problems_of(text, is_argument=True)
+    assert len(problems) == 1
+    assert "too-deep" in problems[0]
+
+
 def problems_of(text: str, *, is_argument: bool = False) -> list[str]:
     sql = Sql("", written=text, span=Span(7, 4, 7, 5))
     _, found = (resolve_argument if is_argument else resolve_condition)(sql, CLASS)

@@ -7,6 +7,7 @@ problems are collected; what is wrong has the type ANY, of which nothing more is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Protocol, TypeAlias
 
 from sqlglot import exp
@@ -365,9 +366,23 @@ def _comparisons(
         if (by_scope := typer.scope.compare(typer, asked)) is not None:
             found.append(typed(*by_scope))
             continue
-        value = value or typer.read(one)
+        value = value or _repeated(typer, one, typer.read(one), len(others))
         found.append(_compared(typer, operator, (one, other), (value, typer.read(other))))
     return found
+
+
+def _repeated(typer: Typer, node: exp.Expr, value: Typed, times: int) -> Typed:
+    """A value that SQL has to say several times: one in another would grow without end."""
+    if (
+        times > 1
+        and sum(1 for _ in islice(value[0].walk(), _LONGEST_REPEATED)) == _LONGEST_REPEATED
+    ):
+        fact = "this value is too long to be compared with several others"
+        return typer.report("too-deep", fact, node, "split it with derived classes")
+    return value
+
+
+_LONGEST_REPEATED = 2000  # nodes
 
 
 def _compared(
@@ -428,8 +443,9 @@ def _in(typer: Typer, node: exp.Expr) -> Typed:
 
 def _any_equal(typer: Typer, nodes: Sequence[exp.Expr], values: Sequence[Typed]) -> Typed:
     """Times compare by their own rules, one by one."""
+    first = _repeated(typer, nodes[0], values[0], len(values) - 1)
     found, *parts = [
-        _compared(typer, exp.EQ, (nodes[0], node), (values[0], value))
+        _compared(typer, exp.EQ, (nodes[0], node), (first, value))
         for node, value in zip(nodes[1:], values[1:], strict=True)
     ]
     for part in parts:
