@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from cepheid.core.once import once
-from cepheid.core.time import Period
 from cepheid.core.types import lineage
 from cepheid.matcher.columns.lookup import ColumnLookup, lookup_of
 from cepheid.matcher.gaps import COMPLEX_EVENT, NotCompiled, left_to_reference
@@ -20,8 +19,7 @@ from cepheid.matcher.lanes.window_plan import Window, window_of
 from cepheid.pattern.algebra import Occurrence
 from cepheid.program.graph import Graph, graph_of
 from cepheid.program.normal import NormalStatement, normalize
-from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
-from cepheid.program.tree import TimeBatch, TimeWindow
+from cepheid.program.resolved import ResolvedProgram
 
 LanePlan: TypeAlias = Single | Chain | Tokens | Window | OnMachine
 
@@ -166,11 +164,8 @@ def _periods(plan: LanePlan) -> Iterator[int]:
             yield period
         case Tokens():
             yield from plan.periods
-        case Window(ResolvedStatement() as statement):
-            window = statement.tree.window
-            if isinstance(window, TimeWindow | TimeBatch):
-                assert isinstance(window.period, Period)
-                yield window.period.microseconds
+        case Window() if plan.period is not None:
+            yield plan.period
 
 
 def _depths(graph: Graph) -> Sequence[int]:

@@ -37,6 +37,12 @@ class Window:
     shown: tuple[Known, ...]  # what the select list looks at
 
     @property
+    def period(self) -> int | None:
+        """After how long its rows leave, or are released."""
+        window = self.statement.tree.window
+        return window.period.microseconds if isinstance(window, TimeWindow | TimeBatch) else None
+
+    @property
     def aggregates(self) -> tuple[Aggregate, ...]:
         return tuple(one for one in self.shown if isinstance(one, Aggregate))
 
