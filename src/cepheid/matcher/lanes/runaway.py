@@ -35,8 +35,9 @@ class Derivations:
             timers, counts = np.unique(
                 np.concatenate(self._timed, axis=1), axis=1, return_counts=True
             )
-            if (counts > limits.RUNAWAY).any():
-                instant = timers[0, counts.argmax()]
+            is_too_much = counts > limits.RUNAWAY
+            if is_too_much.any():
+                instant = timers[0, is_too_much.argmax()]  # they are in order: the first
                 raise RunError(limits.runaway(statement, int(instant)))
 
     def _add_events(self, statement: ResolvedStatement, instants: Words, causes: Words) -> None:
