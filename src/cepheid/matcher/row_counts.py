@@ -15,7 +15,8 @@ from cepheid.core.event import Event
 from cepheid.core.time import Instant
 from cepheid.matcher.columns.interning import Words
 from cepheid.matcher.gaps import left_to_reference
-from cepheid.matcher.lanes.operator import Found, LanesOperator
+from cepheid.matcher.lanes.joining import Found
+from cepheid.matcher.lanes.operator import LanesOperator
 from cepheid.matcher.lanes.plan import LanesPlan, lanes_of
 from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.reference import ReferenceOperator

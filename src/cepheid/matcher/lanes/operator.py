@@ -11,10 +11,8 @@ import json
 import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,31 +20,22 @@ from cepheid.core.time import Instant
 from cepheid.errors import LateEvent
 from cepheid.matcher.columns.batches import Batch, check_order
 from cepheid.matcher.columns.interning import Pool, Words
-from cepheid.matcher.columns.lookup import lookup_of
 from cepheid.matcher.columns.typed_columns import TypedColumns
-from cepheid.matcher.lanes.chain_lane import ChainLane
 from cepheid.matcher.lanes.chain_plan import Chain
-from cepheid.matcher.lanes.joined_batch import DerivedPart, InputPart, JoinedBatch, Part
+from cepheid.matcher.lanes.joining import Found, Joining, order_of
 from cepheid.matcher.lanes.lane_rows import RowBlock, RowChunk
-from cepheid.matcher.lanes.machine_lane import MachineLane
 from cepheid.matcher.lanes.machine_plan import OnMachine
-from cepheid.matcher.lanes.order import InputOrder, Order, arranged
-from cepheid.matcher.lanes.plan import LanePlan, LanesPlan
+from cepheid.matcher.lanes.order import InputOrder
+from cepheid.matcher.lanes.plan import LanesPlan
 from cepheid.matcher.lanes.row_tables import RowTables
-from cepheid.matcher.lanes.rows import Events, Rows
 from cepheid.matcher.lanes.runaway import Derivations
-from cepheid.matcher.lanes.single_lane import SingleLane
-from cepheid.matcher.lanes.single_plan import Single
-from cepheid.matcher.lanes.token_lane import TokenLane
-from cepheid.matcher.lanes.token_plan import Tokens
-from cepheid.matcher.lanes.window_lane import WindowLane
-from cepheid.matcher.lanes.window_plan import Window, is_shared
+from cepheid.matcher.lanes.stages import stages_of
 from cepheid.matcher.machine.saved_state import format_of
 from cepheid.matcher.operator import Operator, row_shapes
 from cepheid.matcher.vm.lanes import chain_runs as chain
 from cepheid.matcher.vm.lanes import token_runs as token
 from cepheid.matcher.vm.lanes import window_rows as span
-from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.seal import Seal
 from cepheid.semantics.machine import late_event
 
@@ -55,51 +44,10 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 17  # events that are looked at together
 _FEWER = 1 << 14  # the same as long as each may bring many rows
-_FEWEST = 1 << 10
-_STEPS = 1 << 21  # words for the order of what they bring, if it is one row of each level
+_FEWEST = 1 << 10  # the same where very many statements follow each other
+_STEPS = 1 << 21  # words for the order of what they bring, if it is one row of each statement
 _SPARE = 1 << 19  # events that may be held beside what is needed
 _NOTHING = np.zeros(0, dtype=np.int64)
-
-
-class Lane(Protocol):
-    """One or more statements that run."""
-
-    def start(self, instant: Instant) -> None: ...
-
-    def take(self, batch: Events, pool: Pool) -> None:
-        """Takes events, whose time passes; strings are numbers of the pool."""
-        ...
-
-    def pass_time(self, instant: Instant) -> None: ...
-
-    def next_due(self) -> Instant | None: ...
-
-    def take_rows(self, batch: Events | None, pool: Pool) -> Sequence[Rows]:
-        """What events of the batch and time have brought since the last call."""
-        ...
-
-    @property
-    def needed(self) -> int:
-        """How much it held when it was last restored or tidied: events, rows, groups."""
-        ...
-
-    def pack(self, old: Pool, new: Pool) -> dict[str, Words]:
-        """Everything that matters for what is to come, its strings moved to a new pool."""
-        ...
-
-    def restore(self, packed: Mapping[str, Words]) -> None: ...
-
-    def tidy(self, old: Pool, new: Pool) -> None:
-        """Forgets what does not matter any more; strings are in a new pool from now on."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Stage:
-    """A lane, and the types whose events it takes where others derive some of them."""
-
-    lane: Lane
-    kinds: frozenset[str] = frozenset()
 
 
 class LanesOperator(Operator):
@@ -109,14 +57,14 @@ class LanesOperator(Operator):
         self.program = program
         self._plan = plan
         self._inputs = TypedColumns(program)
-        self._stages = _stages(program, plan)
+        self._stages = stages_of(program, plan)
         self._lanes = [stage.lane for stage in self._stages]
         self._pool = Pool()
         self._clock: Instant | None = None
         self._taken = 0  # events since everything was last restored, derived ones among them
         self._tables = RowTables(program, keyed=keyed)
         self._shapes = row_shapes(program)
-        self._few = max(min(_FEWER, _STEPS // max(plan.levels, 1) ** 2), min(_FEWEST, _FEWER))
+        self._few = _few_events(plan.levels)
         self._size = self._few if plan.forwarded else CHUNK
         self._single_timers = frozenset(
             one.statement.rank for one in plan.statements if isinstance(one, Chain | OnMachine)
@@ -188,7 +136,7 @@ class LanesOperator(Operator):
     def _found(self, batch: Batch | None, until: Instant) -> list[Found]:
         """All rows of a batch, or of time that passes, statement by statement."""
         instants = _NOTHING if batch is None else batch.instants
-        joining = _Joining(batch, InputOrder(instants, self._plan.levels))
+        joining = Joining(batch, InputOrder(instants, self._plan.levels))
         derivations = Derivations(len(instants), self._single_timers)
         found: list[Found] = []
         for stage in self._stages:
@@ -280,105 +228,11 @@ def _from_bytes(saved: bytes) -> dict[str, Words]:
     return arrays
 
 
+def _few_events(levels: int) -> int:
+    """The more statements follow each other, the more rows an event brings, and the more words each has."""
+    return max(min(_FEWER, _STEPS // max(levels, 1) ** 2), min(_FEWEST, _FEWER))
+
+
 def _better_size(events: int, rows: int, few: int) -> int:
     """How many events to look at together, so that what they bring fits into the caches."""
     return CHUNK if 2 * rows < events else few if rows > 4 * events else max(events, few)
-
-
-class Found:
-    """Rows of a statement, with their order as soon as someone asks for it."""
-
-    def __init__(self, rows: Rows, events: Events | None, input: InputOrder) -> None:
-        self.rows = rows
-        self._events = events
-        self._input = input
-
-    @cached_property
-    def order(self) -> Order:
-        parents = self._events.order if isinstance(self._events, JoinedBatch) else None
-        return self._input.of_rows(self.rows, parents)
-
-
-def order_of(found: Sequence[Found]) -> Words | None:
-    """The places of the rows of all statements in their order; None where they lie in it."""
-    if len(found) < 2:
-        return None
-    return arranged([each.order for each in found])
-
-
-class _Joining:
-    """What statements have derived from a batch so far, joined for those that take it."""
-
-    def __init__(self, batch: Batch | None, input: InputOrder) -> None:
-        self.input = input
-        self._batch = batch
-        self._derived: dict[str, list[DerivedPart]] = {}
-        self._joined: dict[frozenset[str], JoinedBatch | None] = {}
-
-    def add(self, found: Found) -> None:
-        self._derived.setdefault(found.rows.statement.target, []).append(
-            DerivedPart(found.rows, found.order)
-        )
-
-    def events(self, kinds: frozenset[str]) -> JoinedBatch | None:
-        """All events of some types; those that take the same ones share their columns."""
-        if kinds not in self._joined:
-            parts: list[Part] = [part for kind in kinds for part in self._derived.get(kind, ())]
-            if self._batch is not None and self._batch.has_any(kinds):
-                places = np.flatnonzero(self._batch.by_type(dict.fromkeys(kinds, 1)))
-                parts.append(InputPart(self._batch, places, self.input.of(places)))
-            self._joined[kinds] = JoinedBatch(parts) if parts else None
-        return self._joined[kinds]
-
-
-def _stages(program: ResolvedProgram, plan: LanesPlan) -> list[_Stage]:
-    """The lanes, each after those that derive what it takes. Statements over the same events share one
-    where they are of a kind that can."""
-    taken = [_taken(program, plan, one) for one in plan.statements]
-    found: list[tuple[frozenset[str], list[LanePlan]]] = []
-    for one, kinds in zip(plan.statements, taken, strict=True):
-        some = (plans for their, plans in found if their == kinds and _can_share(plans[0], one))
-        mine = next(some, None)
-        if mine is None:
-            found.append((kinds, [one]))
-        else:
-            mine.append(one)
-    return [_Stage(lane, kinds) for kinds, plans in found for lane in _lanes(program, plans)]
-
-
-def _can_share(one: LanePlan, other: LanePlan) -> bool:
-    """Whether two statements over the same events run in one lane."""
-    if isinstance(one, Window) and isinstance(other, Window):
-        return is_shared(one, other)
-    return type(one) is type(other) and isinstance(one, Single | Chain | OnMachine)
-
-
-def _taken(program: ResolvedProgram, plan: LanesPlan, one: LanePlan) -> frozenset[str]:
-    """The types whose events a statement takes; none where all of them come from outside."""
-    places = lookup_of(program)
-    inputs = one.statement.inputs
-    arriving = frozenset((*inputs, *(kind for name in inputs for kind in places.kinds_of(name))))
-    return arriving if arriving & plan.forwarded else frozenset()
-
-
-def _lanes(program: ResolvedProgram, plans: Sequence[LanePlan]) -> Iterator[Lane]:
-    places = lookup_of(program)
-    match plans[0]:
-        case Single():
-            yield SingleLane([one for one in plans if isinstance(one, Single)], places)
-        case Chain():
-            yield ChainLane([one for one in plans if isinstance(one, Chain)], places)
-        case Tokens() as one:
-            yield TokenLane(one, places)
-        case Window():
-            yield WindowLane([one for one in plans if isinstance(one, Window)], places)
-        case OnMachine():
-            together: list[dict[str, ResolvedStatement]] = []  # of different targets
-            for statement in (one.statement for one in plans):
-                apart = (some for some in together if statement.target not in some)
-                mine = next(apart, None)
-                if mine is None:
-                    together.append(mine := {})
-                mine[statement.target] = statement
-            for some in together:
-                yield MachineLane(program, [*some.values()])

@@ -1,0 +1,118 @@
+"""The lanes of a program, each after those that derive what it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from cepheid.core.time import Instant
+from cepheid.matcher.columns.interning import Pool, Words
+from cepheid.matcher.columns.lookup import lookup_of
+from cepheid.matcher.lanes.chain_lane import ChainLane
+from cepheid.matcher.lanes.chain_plan import Chain
+from cepheid.matcher.lanes.machine_lane import MachineLane
+from cepheid.matcher.lanes.machine_plan import OnMachine
+from cepheid.matcher.lanes.plan import LanePlan, LanesPlan
+from cepheid.matcher.lanes.rows import Events, Rows
+from cepheid.matcher.lanes.single_lane import SingleLane
+from cepheid.matcher.lanes.single_plan import Single
+from cepheid.matcher.lanes.token_lane import TokenLane
+from cepheid.matcher.lanes.token_plan import Tokens
+from cepheid.matcher.lanes.window_lane import WindowLane
+from cepheid.matcher.lanes.window_plan import Window, is_shared
+from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+
+
+class Lane(Protocol):
+    """One or more statements that run."""
+
+    def start(self, instant: Instant) -> None: ...
+
+    def take(self, batch: Events, pool: Pool) -> None:
+        """Takes events, whose time passes; strings are numbers of the pool."""
+        ...
+
+    def pass_time(self, instant: Instant) -> None: ...
+
+    def next_due(self) -> Instant | None: ...
+
+    def take_rows(self, batch: Events | None, pool: Pool) -> Sequence[Rows]:
+        """What events of the batch and time have brought since the last call."""
+        ...
+
+    @property
+    def needed(self) -> int:
+        """How much it held when it was last restored or tidied: events, rows, groups."""
+        ...
+
+    def pack(self, old: Pool, new: Pool) -> dict[str, Words]:
+        """Everything that matters for what is to come, its strings moved to a new pool."""
+        ...
+
+    def restore(self, packed: Mapping[str, Words]) -> None: ...
+
+    def tidy(self, old: Pool, new: Pool) -> None:
+        """Forgets what does not matter any more; strings are in a new pool from now on."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A lane, and the types whose events it takes where others derive some of them."""
+
+    lane: Lane
+    kinds: frozenset[str] = frozenset()
+
+
+def stages_of(program: ResolvedProgram, plan: LanesPlan) -> list[Stage]:
+    """The lanes, each after those that derive what it takes. Statements over the same events share one
+    where they are of a kind that can."""
+    taken = [_taken(program, plan, one) for one in plan.statements]
+    found: list[tuple[frozenset[str], list[LanePlan]]] = []
+    for one, kinds in zip(plan.statements, taken, strict=True):
+        some = (plans for their, plans in found if their == kinds and _can_share(plans[0], one))
+        mine = next(some, None)
+        if mine is None:
+            found.append((kinds, [one]))
+        else:
+            mine.append(one)
+    return [Stage(lane, kinds) for kinds, plans in found for lane in _lanes(program, plans)]
+
+
+def _can_share(one: LanePlan, other: LanePlan) -> bool:
+    """Whether two statements over the same events run in one lane."""
+    if isinstance(one, Window) and isinstance(other, Window):
+        return is_shared(one, other)
+    return type(one) is type(other) and isinstance(one, Single | Chain | OnMachine)
+
+
+def _taken(program: ResolvedProgram, plan: LanesPlan, one: LanePlan) -> frozenset[str]:
+    """The types whose events a statement takes; none where all of them come from outside."""
+    places = lookup_of(program)
+    inputs = one.statement.inputs
+    arriving = frozenset((*inputs, *(kind for name in inputs for kind in places.kinds_of(name))))
+    return arriving if arriving & plan.forwarded else frozenset()
+
+
+def _lanes(program: ResolvedProgram, plans: Sequence[LanePlan]) -> Iterator[Lane]:
+    places = lookup_of(program)
+    match plans[0]:
+        case Single():
+            yield SingleLane([one for one in plans if isinstance(one, Single)], places)
+        case Chain():
+            yield ChainLane([one for one in plans if isinstance(one, Chain)], places)
+        case Tokens() as one:
+            yield TokenLane(one, places)
+        case Window():
+            yield WindowLane([one for one in plans if isinstance(one, Window)], places)
+        case OnMachine():
+            together: list[dict[str, ResolvedStatement]] = []  # of different targets
+            for statement in (one.statement for one in plans):
+                apart = (some for some in together if statement.target not in some)
+                mine = next(apart, None)
+                if mine is None:
+                    together.append(mine := {})
+                mine[statement.target] = statement
+            for some in together:
+                yield MachineLane(program, [*some.values()])
