@@ -216,6 +216,7 @@ def test_the_plan_has_these_fields(cepheid: Run) -> None:
         "retention": {"A": "10 seconds", "B": "10 seconds"},
         "state": "bounded",
         "runs_on": pair["runs_on"],
+        "batches": "chain",
         "columns": {"A": ["id", "x"], "B": ["id", "x"]},
     }
     assert pair["runs_on"] in ("matcher", "reference")
@@ -234,6 +235,10 @@ statement   its events matter for   state     runs on
 Pair        10 seconds              bounded   ENGINE
 Big         its instant             bounded   ENGINE
 Pairs       ever                    bounded   ENGINE
+statement   takes batches        because
+Pair        whole, as a chain
+Big         whole, as a filter
+Pairs       whole, as a window
 stage   splits by                           statements   takes             derives
 1       id                                  Pair, Big    A                 Pair, Big
                                                          B
@@ -320,7 +325,7 @@ def test_the_matcher_stage_shows_the_machine_form_and_what_is_left_out(
         ("wait", ["b=A(k = a.k)"]),
     ]
     assert list(two["nodes"][4]["code"]) == ["key of the event 0", "key of the run 0"]
-    assert shown["lanes"] == {"Two": "chain", "Rest": "statement of the machine"}
+    assert shown["lanes"] == {"Two": "chain"}
 
 
 def test_the_matcher_stage_tells_what_takes_whole_batches(cepheid: Run, folder: Path) -> None:

@@ -114,7 +114,7 @@ def test_texts_that_are_no_events_are_counted_and_kept(
     (kept,) = (folder / "rejected").glob("*.jsonl")
     assert json.loads(kept.read_text()) == {
         "@reject": "poison",
-        "@problem": "not JSON: expecting value",
+        "@problem": "not JSON: a value is missing",
     }
 
 
