@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cepheid.core.time import Instant
-from cepheid.matcher.columns.batches import equal_lists, values_in
+from cepheid.matcher.columns.batches import values_in
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.typed_columns import Array
 from cepheid.matcher.lanes.predicates import Values
@@ -105,7 +105,6 @@ class MachineLane:
                 instants[mine],
                 places[mine],
                 self._values(statement.target, found, mine, pool),
-                lambda: equal_lists((), 0),  # nobody asks: lanes that are keyed have no machine
             )
             for statement, mine in some
             if len(mine)

@@ -58,7 +58,7 @@ class RowTables:
         count = sum(map(len, found))
         if not self._keyed:
             return self._repeated.no_keys(count)
-        lists = [rows.keys() for rows in found]
+        lists = [rows.keys() for rows in found if rows.keys is not None]
         joined: Array = lists[0] if len(lists) == 1 else pa.concat_arrays(lists)
         return joined if order is None else joined.take(pa.array(order))
 

@@ -48,7 +48,7 @@ class Rows:
     places: Words  # of the events that brought them; NONE where a timer did
     values: tuple[Values, ...]  # the columns of the select list; strings are numbers of the pool
     # Their keys, in the form that the reference semantics defines; only of statements that take input.
-    keys: Callable[[], Array]
+    keys: Callable[[], Array] | None = None
 
     def __len__(self) -> int:
         return len(self.instants)
