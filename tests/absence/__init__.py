@@ -1,0 +1,1 @@
+"""Why a statement gave no row, beside what a search of all its variants finds."""
