@@ -151,8 +151,8 @@ class _Builder:
             fact = f"the automaton of this has more than {MOST_STATES:,} states"
             hint = "AND multiplies the states of its parts, a multiplicity repeats them"
             raise ProgramError(error("not-in-automaton", fact, self._span, hint))
-        zones = tuple(self._zones[window.plan] for window in _windows(rest))
-        watches = tuple(map(self._watch, _guards(rest)))
+        zones = tuple(self._zones[window.plan] for window in windows_in(rest))
+        watches = tuple(map(self._watch, guards_in(rest)))
         return self._states.setdefault(rest, State(number, "normal", zones, watches))
 
     def _watch(self, guard: Guard) -> int:
@@ -202,7 +202,7 @@ def moves(rest: Rest) -> Iterator[Move]:
         case InBoth():
             for place, part in enumerate(rest.parts):
                 others = (*rest.parts[:place], *rest.parts[place + 1 :])
-                beside = tuple(guard for other in others for guard in _guards(other))
+                beside = tuple(guard for other in others for guard in guards_in(other))
                 for move in moves(part):
                     yield replace(
                         move,
@@ -230,28 +230,28 @@ def _after_part(rest: InSequence | InLoop | InWindow, move: Move) -> Iterator[Mo
             yield replace(move, left=replace(rest, part=move.left, end=_BEGUN))
 
 
-def _guards(rest: Rest) -> Guards:
+def guards_in(rest: Rest) -> Guards:
     """What must not happen now."""
     match rest:
         case Held(guards):
             return guards
         case InSequence(_, _, part, guards):
-            return (*guards, *_guards(part))
+            return (*guards, *guards_in(part))
         case InBoth(_, parts, guards):
-            return (*guards, *(guard for part in parts for guard in _guards(part)))
+            return (*guards, *(guard for part in parts for guard in guards_in(part)))
         case InLoop() | InWindow():
-            return _guards(rest.part)
+            return guards_in(rest.part)
     return ()
 
 
-def _windows(rest: Rest) -> Iterator[InWindow]:
+def windows_in(rest: Rest) -> Iterator[InWindow]:
     """The windows that have begun and not ended."""
     match rest:
         case InWindow():
             yield from () if rest.end is None else (rest,)
-            yield from _windows(rest.part)
+            yield from windows_in(rest.part)
         case InSequence() | InLoop():
-            yield from _windows(rest.part)
+            yield from windows_in(rest.part)
         case InBoth():
             for part in rest.parts:
-                yield from _windows(part)
+                yield from windows_in(part)

@@ -90,6 +90,10 @@ class Machine:
             name: tuple(plan for plan in self.plans if plan.consumes(name))
             for name in program.types
         }
+        self.reset()
+
+    def reset(self) -> None:
+        """As before the program begins."""
         self.clock: Instant = 0
         self.started = False
         self.running: dict[tuple[int, Key], Running] = {}
@@ -136,8 +140,12 @@ class Machine:
             self.tick(self.due[0][0])
             instants += len(self.rows) > known
             if instants > limits.MOST_INSTANTS:
-                plan = next(p for p in self.plans if p.name == self.rows[-1].statement)
-                self.end(limits.endless_output(plan.statement, self.clock))
+                self.end_endless(self.rows[-1].statement)
+
+    def end_endless(self, name: str | None) -> NoReturn:
+        """Time alone brings rows of a statement again and again."""
+        plan = next(plan for plan in self.plans if plan.name == name)
+        self.end(limits.endless_output(plan.statement, self.clock))
 
     def check_running(self) -> None:
         """A run that had to end stays ended: what it left half done means nothing."""
@@ -157,11 +165,16 @@ class Machine:
 
     def fire_due(self, instant: Instant) -> None:
         self.clock = instant
+        while (armed := self.take_due(instant)) is not None:
+            self.fire(armed)
+
+    def take_due(self, instant: Instant) -> Armed | None:
+        """The first timer that is due at an instant, which is armed no more."""
         while self.due and self.due[0][0] == instant:
-            order = heappop(self.due)[-1]
-            armed = self.timers.pop(order, None)
+            armed = self.timers.pop(heappop(self.due)[-1], None)
             if armed is not None:
-                self.fire(armed)
+                return armed
+        return None
 
     def fire(self, armed: Armed) -> None:
         self.cause = Cause(armed.led_to)
@@ -170,8 +183,11 @@ class Machine:
         try:
             armed.timer.fire()
         except (RunError, MemoryError) as failure:
-            self.fail(failure, next(plan for plan in self.plans if plan.rank == armed.rank))
+            self.fail(failure, self.plan_of(armed.rank))
         self.firing = None
+
+    def plan_of(self, rank: int) -> CompiledStatement:
+        return next(plan for plan in self.plans if plan.rank == rank)
 
     def arm(self, timer: Timer, due: Instant, rank: int, origin: SortKey) -> None:
         self.armed += 1
@@ -233,14 +249,22 @@ class Machine:
         return rows + self.take_rows()
 
     def dispatch(self, event: Event) -> None:
+        self.begin(event)
+        for plan in self.consumers.get(event.type, ()):
+            self.give(plan, event)
+
+    def begin(self, event: Event) -> None:
+        """The event happens; no statement has taken it yet."""
         self.turn()
         self.key = event.key
-        for plan in self.consumers.get(event.type, ()):
-            key = plan.key(event) if plan.statement.context is not None else ()
-            try:
-                self.partition(plan, key).take(event)
-            except (RunError, MemoryError) as failure:
-                self.fail(failure, plan, event.type)
+
+    def give(self, plan: CompiledStatement, event: Event) -> None:
+        """A statement takes the event that happens."""
+        key = plan.key(event) if plan.statement.context is not None else ()
+        try:
+            self.partition(plan, key).take(event)
+        except (RunError, MemoryError) as failure:
+            self.fail(failure, plan, event.type)
 
     def turn(self) -> None:
         """Now and then, whether there is memory left to go on."""
@@ -344,6 +368,15 @@ class Machine:
         if self.reports_timeouts:
             key = self.next_key(plan)
             self.rows.append(self.derive(plan, values, row.causes, key, is_timeout=True))
+
+    @property
+    def steps_reached(self) -> dict[str, list[int]]:
+        """For each statement with a pattern, how often each of its events and timers was reached."""
+        return {
+            plan.name: [self.steps[node] for node in plan.node.walk() if not node.children]
+            for plan in self.plans
+            if plan.node is not None
+        }
 
     def reached(self, node: Node) -> None:
         self.steps[node] += 1

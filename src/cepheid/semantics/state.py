@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 
 from cepheid.core.event import Event
@@ -61,6 +61,25 @@ def load(machine: Machine, state: bytes) -> None:
         machine.sweep()
 
 
+def snapshot(machine: Machine, known: Sequence[Event]) -> bytes:
+    """The same for this process alone; input events are named by their places among the known ones."""
+    buffer = io.BytesIO()
+    pickler = _Pickler(machine, buffer, known)
+    pickler.dump({name: getattr(machine, name) for name in _FIELDS})
+    pickler.dump_events()
+    return buffer.getvalue()
+
+
+def restore(machine: Machine, taken: bytes, known: Sequence[Event]) -> None:
+    """Puts the machine of a snapshot back, whatever it has done since."""
+    machine.reset()
+    unpickler = _Unpickler(machine, io.BytesIO(taken), known)
+    for name, value in unpickler.load().items():
+        setattr(machine, name, value)
+    unpickler.load_events()
+    machine.sweep()
+
+
 def _seal(machine: Machine) -> Seal:
     order = [plan.name for plan in machine.plans]
     occurrences = (plan.occurrence for plan in machine.plans if plan.occurrence is not None)
@@ -102,19 +121,30 @@ def _static(machine: Machine) -> Iterator[object]:
 
 
 class _Pickler(pickle.Pickler):
-    """Refers to what never changes by its place, and to events by numbers below zero."""
+    """Refers to what never changes by its place, and to events by numbers below zero.
 
-    def __init__(self, machine: Machine, buffer: io.BytesIO) -> None:
+    Events that are known, each at the place that its sequence says, come behind what never changes.
+    """
+
+    def __init__(self, machine: Machine, buffer: io.BytesIO, known: Sequence[Event] = ()) -> None:
         super().__init__(buffer, protocol=5)
-        self.places = {id(o): place for place, o in enumerate(_static(machine)) if o is not None}
+        static = list(_static(machine))
+        self.places = {id(o): place for place, o in enumerate(static) if o is not None}
         self.events: list[Event] = []
+        self.known = known
+        self.first_known = len(static)
 
     def persistent_id(self, value: object) -> int | None:
         place = self.places.get(id(value))
         if place is None and isinstance(value, Event):
+            if self.is_known(value):
+                return self.first_known + value.sequence
             self.events.append(value)
             place = self.places[id(value)] = -len(self.events)
         return place
+
+    def is_known(self, event: Event) -> bool:
+        return event.sequence < len(self.known) and self.known[event.sequence] is event
 
     def dump_events(self) -> None:
         """The events referred to; they may refer to more, which this loop reaches in its turn."""
@@ -123,14 +153,17 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, machine: Machine, buffer: io.BytesIO) -> None:
+    def __init__(self, machine: Machine, buffer: io.BytesIO, known: Sequence[Event] = ()) -> None:
         super().__init__(buffer)
         self.objects = list(_static(machine))
         self.events: dict[int, Event] = {}
+        self.known = known
 
     def persistent_load(self, place: int) -> object:
         if place < 0:
             return self.events.setdefault(place, Event.__new__(Event))
+        if place >= len(self.objects):
+            return self.known[place - len(self.objects)]
         return self.objects[place]
 
     def load_events(self) -> None:

@@ -1,0 +1,1 @@
+"""Runs that stop anywhere, and what they show there."""
