@@ -12,6 +12,7 @@ from pathlib import PurePath
 from cepheid.errors import UsageError, error
 from cepheid.lang.bicepl.language import BICEPL
 from cepheid.lang.epl.language import EPL
+from cepheid.lang.epl.printer import print_window as print_window  # which no other language has
 from cepheid.lang.language import Language
 from cepheid.lang.queries.language import QUERIES
 from cepheid.lang.vepl.language import VEPL

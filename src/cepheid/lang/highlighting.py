@@ -14,7 +14,7 @@ _KINDS = {Kind.STRING: "string", Kind.NUMBER: "number"}
 _OTHERS = """
     action atomicevent check class complexevent fix holdsfor on pattern queryevent rule within
 """
-_KEYWORDS = frozenset({*RESERVED, *Cursor.keywords, *_OTHERS.split()})
+KEYWORDS = frozenset({*RESERVED, *Cursor.keywords, *_OTHERS.split()})
 
 
 def highlighted(text: str) -> Iterator[tuple[str, str]]:
@@ -47,6 +47,6 @@ def _kind(part: Token | Comment, is_annotation: bool) -> tuple[str, bool]:
         return "annotation", True
     if part.kind is Kind.WORD and is_annotation:
         return "annotation", False
-    if part.kind is Kind.WORD and part.value in _KEYWORDS:
+    if part.kind is Kind.WORD and part.value in KEYWORDS:
         return "keyword", False
     return _KINDS.get(part.kind, ""), False

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from cepheid.errors import Diagnostic
 from cepheid.expr.tree import Expr
+from cepheid.lang.editable import Editable
 from cepheid.pattern.tree import Pattern
 from cepheid.program.tree import Declaration, ProgramTree
 
@@ -39,5 +40,15 @@ class Language:
     excess: Callable[[Pattern], str | None]  # what is too deep or too long to be written
     format_text: Callable[[str, str | None], str]
     with_priorities: Callable[[str, Sequence[int]], str]  # one for each statement of the text
+    editable: Editable | None = None  # None: editors show its findings, and format it
     # Whether a declaration of a program can be written in this language alone.
     owns: Callable[[Declaration, ProgramTree], bool] = lambda declaration, tree: False  # noqa: ARG005
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A part of a program as it is written."""
+
+    file: str  # or what stands for one in findings
+    text: str
+    language: Language

@@ -12,6 +12,7 @@ from cepheid.lang.bicepl.cursor import BiceplCursor
 from cepheid.lang.bicepl.notation import UNITS, print_type
 from cepheid.lang.common.expressions import name_text
 from cepheid.lang.common.lexer import Kind
+from cepheid.lang.common.names import Role
 from cepheid.program.classes import TYPES, USUAL_TYPES
 
 _TIME = re.compile(r"([0-9]{1,18})([smhd])", re.IGNORECASE)
@@ -19,7 +20,7 @@ _TIME = re.compile(r"([0-9]{1,18})([smhd])", re.IGNORECASE)
 
 def attribute(cursor: BiceplCursor) -> tuple[Attribute, Span]:
     """`name TYPE`, and its place."""
-    name = cursor.name("the name of an attribute")
+    name = cursor.name("the name of an attribute", Role.NEW_ATTRIBUTE)
     found = Attribute(name_text(name), _type(cursor))
     return found, cursor.span_from(name)
 

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from cepheid.errors import UsageError, error
 from cepheid.expr.printing import print_expr
 from cepheid.lang.bicepl.formatter import format_text
-from cepheid.lang.bicepl.parser import parse
+from cepheid.lang.bicepl.notation import print_name, tokens_of
+from cepheid.lang.bicepl.parser import PHRASES, parse
 from cepheid.lang.bicepl.printer import print_class
+from cepheid.lang.editable import Editable
 from cepheid.lang.language import Language
 from cepheid.pattern.tree import Pattern
-from cepheid.program.classes import AnyClass, ComplexClass, SubscribedClass
+from cepheid.program.classes import USUAL_TYPES, AnyClass, ComplexClass, SubscribedClass
 from cepheid.program.tree import Declaration, ProgramTree
 
 
@@ -56,5 +58,14 @@ BICEPL = Language(
     excess=lambda pattern: None,  # noqa: ARG005
     format_text=format_text,
     with_priorities=_with_priorities,
+    editable=Editable(
+        parse=parse,
+        tokens=tokens_of,
+        print_element=lambda element, read: _print_declaration(*element),  # noqa: ARG005
+        end_mark=";",
+        phrases=PHRASES,
+        types=USUAL_TYPES,
+        print_name=print_name,
+    ),
     owns=lambda declaration, tree: isinstance(declaration, SubscribedClass | ComplexClass),  # noqa: ARG005
 )

@@ -19,10 +19,18 @@ from cepheid.lang.bicepl.notation import tokens_of
 from cepheid.lang.bicepl.sql_pieces import Pieces, lies_in
 from cepheid.lang.common.expressions import name_text
 from cepheid.lang.common.lexer import Comment, Kind, Token
+from cepheid.lang.common.names import Name, Role
 from cepheid.program.classes import AnyClass, ComplexClass, Reaction, SubscribedClass
 from cepheid.program.tree import ProgramTree
 
 _T = TypeVar("_T")
+# Words of the grammar, as they follow each other.
+PHRASES = (
+    "CREATE MUTABLE SUBSCRIBED EVENT CLASS",
+    "CREATE IMMUTABLE SUBSCRIBED EVENT CLASS",
+    "CREATE COMPLEX EVENT CLASS",
+    *("ID (", "FREEZING TIME (", "OBSERVATION SPAN (", "AS SELECT", "OCCURRING AT", "ON", "DO"),
+)
 _KINDS = ("mutable", "immutable", "complex")
 
 
@@ -33,6 +41,10 @@ class Parsed:
     tree: ProgramTree
     problems: tuple[Diagnostic, ...]
     comments: tuple[Comment, ...]
+    tokens: tuple[Token, ...]
+    names: tuple[Name, ...]
+    begun: tuple[Span, ...]
+    extents: tuple[Span, ...]  # of the classes, without their semicolons
 
 
 def parse(text: str, file: str | None = None) -> Parsed:
@@ -41,12 +53,26 @@ def parse(text: str, file: str | None = None) -> Parsed:
     cursor = BiceplCursor(tokens.tokens)
     pieces = Pieces(cursor, text, tokens)
     classes: list[AnyClass] = []
+    extents: list[Span] = []
     while cursor.token.kind is not Kind.END:
         if not cursor.take_symbol(";"):
+            start = cursor.token
+            cursor.begin()
             found = _ClassReader(cursor, pieces, tokens.problems).read()
-            classes += [] if found is None else [found]
+            if found is not None:
+                classes.append(found)
+                extents.append(cursor.span_from(start))
     problems = sorted([*tokens.problems, *cursor.problems], key=_place)
-    return Parsed(ProgramTree(tuple(classes)), tuple(problems), tokens.comments)
+    tree = ProgramTree(tuple(classes))
+    return Parsed(
+        tree,
+        tuple(problems),
+        tokens.comments,
+        tokens.tokens,
+        tuple(cursor.names),
+        tuple(cursor.begun),
+        tuple(extents),
+    )
 
 
 def _place(problem: Diagnostic) -> tuple[int, int]:
@@ -162,10 +188,10 @@ class _ClassReader:
         title = " ".join(words).upper()
         for word in words:
             self.cursor.expect_word(word, f" of '{title}'")
-        return self.cursor.name("the name of the class")
+        return self.cursor.name("the name of the class", Role.NEW_TYPE)
 
     def _key_name(self) -> tuple[str, Span]:
-        found = self.cursor.name("the name of an attribute")
+        found = self.cursor.name("the name of an attribute", Role.ARGUMENT)
         return name_text(found), found.span
 
     def _list(self, what: str, read: Callable[[], _T]) -> list[_T] | None:

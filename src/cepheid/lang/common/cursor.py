@@ -7,10 +7,11 @@ from difflib import get_close_matches
 from typing import NoReturn, ParamSpec, TypeVar
 
 from cepheid.core.numbers import fits_long
-from cepheid.errors import Diagnostic, ProgramError, Span, error
+from cepheid.errors import Diagnostic, Fix, ProgramError, Span, error
 from cepheid.expr.notation import MAX_NESTING, RESERVED
 from cepheid.lang.common.habits import HABITS, TAKEN_FOR_NAMES
 from cepheid.lang.common.lexer import Kind, Token
+from cepheid.lang.common.names import Name, Role
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -32,6 +33,9 @@ class Cursor:
         self.index = 0
         self.nesting = 0
         self.problems: list[Diagnostic] = []
+        self.names: list[Name] = []
+        self.begun: list[Span] = []  # the first words of declarations
+        self.event_type: str | None = None  # inside of whose brackets the next token stands
         self.starts: dict[str, Span] = {}  # where the clauses of the current declaration start
 
     def shown(self, word: str) -> str:
@@ -92,16 +96,31 @@ class Cursor:
         line = opened.span.line
         return self.unexpected(f"'{symbol}' to close the {what} that starts at line {line}", words)
 
-    def name(self, what: str) -> Token:
+    def begin(self) -> None:
+        """Another declaration starts here."""
+        self.nesting, self.starts, self.event_type = 0, {}, None
+        self.begun.append(self.token.span)
+
+    def note(self, token: Token, role: Role) -> Token:
+        """A name, or a string that holds one, and what it is for."""
+        text = token.text if token.kind is Kind.WORD else str(token.value)
+        declaration = len(self.begun) - 1
+        self.names.append(Name(text, role, token.span, declaration, self.event_type))
+        return token
+
+    def name(self, what: str, role: Role = Role.OTHER) -> Token:
         """A name that is not a reserved word."""
         if self.at_name():
-            return self.advance()
-        hint = None
+            return self.note(self.advance(), role)
+        hint: str | None = None
+        fixes: tuple[Fix, ...] = ()
         if self.token.kind is Kind.WORD:
-            hint = f"'{self.token.text}' is a reserved word; write `{self.token.text}`"
+            quoted = f"`{self.token.text}`"
+            hint = f"'{self.token.text}' is a reserved word; write {quoted}"
+            fixes = (Fix.writing(quoted, self.token.span),)
         elif self.token.kind is Kind.STRING:
             hint = "strings stand in quotes, names in backquotes or in none"
-        return self.unexpected(what, hint=hint)
+        return self.unexpected(what, hint=hint, fixes=fixes)
 
     def at_name(self) -> bool:
         token = self.token
@@ -159,11 +178,17 @@ class Cursor:
     def unsupported(self, what: str, span: Span, hint: str | None = None) -> NoReturn:
         raise ProgramError(error("unsupported", f"{what} not supported", span, hint))
 
-    def refuse(self, message: str, span: Span, hint: str | None = None) -> NoReturn:
-        raise ProgramError(error("syntax", message, span, hint))
+    def refuse(
+        self, message: str, span: Span, hint: str | None = None, fixes: tuple[Fix, ...] = ()
+    ) -> NoReturn:
+        raise ProgramError(error("syntax", message, span, hint, fixes))
 
     def unexpected(
-        self, expected: str, words: Collection[str] | None = None, hint: str | None = None
+        self,
+        expected: str,
+        words: Collection[str] | None = None,
+        hint: str | None = None,
+        fixes: tuple[Fix, ...] = (),
     ) -> NoReturn:
         self.refuse_window()
         self.refuse_habit()
@@ -172,8 +197,11 @@ class Cursor:
             comment = "a comment begins with // and ends with its line, or stands between /* and */"
             self.refuse(f"expected {expected}, found '--'", found.span.to(self.next.span), comment)
         habit = HABITS.get(str(found.value)) if self.has_sql_habits else None
-        hint = habit or hint or self._spelling(self.keywords if words is None else words)
-        self.refuse(f"expected {expected}, found {found}", found.span, hint)
+        slip = self._spelling(self.keywords if words is None else words)
+        if slip is not None and not (habit or hint):
+            hint, fix = slip
+            fixes = (fix,)
+        self.refuse(f"expected {expected}, found {found}", found.span, habit or hint, fixes)
 
     def refuse_habit(self) -> None:
         """A word of SQL that cannot stand here, or was taken for a name just before."""
@@ -208,8 +236,8 @@ class Cursor:
         after_namespace = self.previous is not None and self.previous.is_word("win")
         return self.token.is_symbol("#") or (after_namespace and self.token.is_symbol(":"))
 
-    def _spelling(self, words: Collection[str]) -> str | None:
-        """A keyword that this token, or the one before it, may have been meant to be.
+    def _spelling(self, words: Collection[str]) -> tuple[str, Fix] | None:
+        """A hint, and a fix: the keyword that this token, or the one before it, may have been meant to be.
 
         A misspelled keyword is often taken for a name, so that the error shows one token later.
         """
@@ -220,5 +248,7 @@ class Cursor:
                 continue
             close = get_close_matches(str(token.value), words, n=1, cutoff=0.65)
             if close:
-                return f"did you mean '{self.shown(close[0])}' instead of '{token.text}'?"
+                meant = self.shown(close[0])
+                hint = f"did you mean '{meant}' instead of '{token.text}'?"
+                return hint, Fix.writing(meant, token.span)
         return None

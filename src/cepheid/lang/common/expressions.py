@@ -60,6 +60,7 @@ from cepheid.expr.tree import (
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.habits import INSTEAD_OF
 from cepheid.lang.common.lexer import Kind, Token
+from cepheid.lang.common.names import Role
 
 _PREDICATES = ("in", "between", "like", "regexp")
 _OPERATOR_WORDS = ("and", "or", "is", "not", *_PREDICATES)
@@ -93,8 +94,16 @@ def condition(cursor: Cursor, opened: Token) -> Expr | None:
     return _checked(And(tuple(operands), span=_between(found[0], found[-1])))
 
 
+def filter_of(cursor: Cursor, event_type: Token, opened: Token) -> Expr | None:
+    """The condition in the brackets behind an event type, where its attributes need no tag."""
+    around, cursor.event_type = cursor.event_type, name_text(event_type)
+    found = condition(cursor, opened)
+    cursor.event_type = around
+    return found
+
+
 def data_type(cursor: Cursor) -> DataType:
-    token = cursor.name("a type")
+    token = cursor.name("a type", Role.DATA_TYPE)
     found: DataType = EventRef(str(token.value) if token.kind is Kind.QUOTED else token.text)
     if token.kind is Kind.WORD:
         found = TYPE_NAMES.get(str(token.value), found)
@@ -417,10 +426,10 @@ def _constant(kind: DataType, value: bool | None) -> Callable[[Cursor], Expr]:
 
 def _reference(cursor: Cursor) -> Expr:
     start = cursor.token
-    parts = [_part(cursor, cursor.name("a name"))]
+    parts = [_part(cursor, cursor.name("a name", Role.START))]
     while cursor.token.is_symbol(".") and cursor.next.kind in (Kind.WORD, Kind.QUOTED):
         cursor.advance()
-        parts.append(_part(cursor, cursor.advance()))
+        parts.append(_part(cursor, cursor.note(cursor.advance(), Role.MEMBER)))
     if cursor.token.is_symbol("("):
         if start.kind is Kind.QUOTED or len(parts) > 1:
             cursor.unsupported("methods of attributes are", cursor.span_from(start))
@@ -439,7 +448,7 @@ def _part(cursor: Cursor, token: Token) -> Part:
 
 
 def _call(cursor: Cursor) -> Expr:
-    start = cursor.advance()
+    start = cursor.note(cursor.advance(), Role.FUNCTION)
     name = str(start.value)
     if name in _PREVIOUS_ROWS:
         cursor.unsupported(f"{name}() is", start.span, INSTEAD_OF["prev"])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache
 
-from cepheid.errors import Diagnostic, Span, error
+from cepheid.errors import Diagnostic, Edit, Fix, Span, error
 
 
 class Kind(Enum):
@@ -160,7 +160,9 @@ class _Lexer:
             case "string":
                 return Token(Kind.STRING, text, self._unescape(text[1:-1], span), span)
             case "curly":
-                self._report(f"unexpected character {text[0]!r}", span, _lookalike(text[0]))
+                quoted = Fix.writing(f'"{text[1:-1]}"', span)
+                fact = f"unexpected character {text[0]!r}"
+                self._report(fact, span, _lookalike(text[0]), (quoted,))
                 return Token(Kind.STRING, text, text[1:-1], span)
             case "open_string":
                 return self._unclosed(text.rstrip(), span)
@@ -169,22 +171,31 @@ class _Lexer:
             case "foreign":
                 return self._foreign(text, span)
             case "open_comment":
-                self._report("this comment is never closed", span, "close it with '*/'")
+                place = self._span(len(self.text), len(self.text))
+                closing = Fix("close it at the end", (Edit(place, " */"),))
+                self._report("this comment is never closed", span, "close it with '*/'", (closing,))
             case _:
-                self._report(f"unexpected character {text!r}", span, _lookalike(text))
+                meant = _LOOKALIKES.get(text)
+                fixes = (Fix.writing(meant, span),) if meant else ()
+                self._report(f"unexpected character {text!r}", span, _lookalike(text), fixes)
         return None
 
     def _foreign(self, text: str, span: Span) -> Token:
         """What is meant takes its place, so that parsing goes on."""
         meant = dict(self.spelling.foreign)[text]
-        self._report(f"there is no '{text}' here", span, f"write '{meant}'")
+        fix = Fix.writing(meant, span)
+        self._report(f"there is no '{text}' here", span, f"write '{meant}'", (fix,))
         kind = Kind.WORD if meant.isalpha() else Kind.SYMBOL
         return Token(kind, meant, meant, span)
 
     def _unclosed(self, text: str, span: Span) -> Token:
         """The rest of the line stands for the string, so that parsing goes on."""
         what = "name in backquotes" if text[0] == "`" else "string"
-        self._report(f"this {what} is not closed on its line", span, f"close it with {text[0]}")
+        end = Span(
+            span.line, span.column + len(text), span.line, span.column + len(text), span.file
+        )
+        fix = Fix(f"close it with {text[0]}", (Edit(end, text[0]),))
+        self._report(f"this {what} is not closed on its line", span, fix.title, (fix,))
         kind = Kind.QUOTED if text[0] == "`" else Kind.STRING
         return Token(kind, text, text[1:], span)
 
@@ -208,8 +219,10 @@ class _Lexer:
             self._report("half of a surrogate pair in a string", span)
             return ""
 
-    def _report(self, message: str, span: Span, hint: str | None = None) -> None:
-        self.problems.append(error("syntax", message, span, hint))
+    def _report(
+        self, message: str, span: Span, hint: str | None = None, fixes: tuple[Fix, ...] = ()
+    ) -> None:
+        self.problems.append(error("syntax", message, span, hint, fixes))
 
     def _span(self, start: int, end: int) -> Span:
         return Span(*self._place(start), *self._place(end), self.file)

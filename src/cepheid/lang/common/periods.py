@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from cepheid.core.checks import within_calendar
 from cepheid.core.time import PERIOD_UNITS, SECOND, Period, no_unit, parse_period, period_of
-from cepheid.errors import ProgramError, Span, error
+from cepheid.errors import Fix, ProgramError, Span, error
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.lexer import Kind, Token
 
@@ -28,9 +28,12 @@ def refuse_unit(cursor: Cursor) -> None:
     """Says what is wrong with the word after a number."""
     number, word = cursor.token, cursor.next
     fact, hint = no_unit(word.text)
+    fixes: tuple[Fix, ...] = ()
     with suppress(ValueError):  # 1h30m, which programs write apart
-        hint = f"did you mean '{parse_period(number.text + word.text)}'?"
-    cursor.refuse(fact, word.span, hint)
+        meant = str(parse_period(number.text + word.text))
+        hint = f"did you mean '{meant}'?"
+        fixes = (Fix.writing(meant, number.span.to(word.span)),)
+    cursor.refuse(fact, word.span, hint, fixes)
 
 
 def period(cursor: Cursor) -> Period:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cepheid.errors import Diagnostic, ProgramError, Span
+from cepheid.errors import Diagnostic, Edit, Fix, ProgramError, Span, error
 from cepheid.lang.common.cursor import Cursor
-from cepheid.lang.common.lexer import Comment, Kind, tokenize
+from cepheid.lang.common.lexer import Comment, Kind, Token, tokenize
+from cepheid.lang.common.names import Name
 from cepheid.lang.epl.statements import STARTERS, declaration
 from cepheid.program.tree import Declaration, ProgramTree
 
@@ -24,6 +25,13 @@ class Parsed:
     problems: tuple[Diagnostic, ...]
     comments: tuple[Comment, ...]
     starts: tuple[Mapping[str, Span], ...]
+    tokens: tuple[Token, ...]
+    names: tuple[Name, ...]
+    begun: tuple[Span, ...]
+
+    @property
+    def extents(self) -> tuple[Span, ...]:
+        return tuple(declaration.span for declaration in self.tree.declarations if declaration.span)
 
 
 def parse(text: str, file: str | None = None) -> Parsed:
@@ -34,7 +42,7 @@ def parse(text: str, file: str | None = None) -> Parsed:
     starts: list[Mapping[str, Span]] = []
     while _skip_semicolons(cursor):
         begun = cursor.index
-        cursor.nesting, cursor.starts = 0, {}
+        cursor.begin()
         try:
             declarations.append(declaration(cursor))
             starts.append(cursor.starts)
@@ -44,7 +52,16 @@ def parse(text: str, file: str | None = None) -> Parsed:
                 cursor.problems.extend(refused.diagnostics)
             _recover(cursor, begun)
     problems = sorted([*tokens.problems, *cursor.problems], key=_place)
-    return Parsed(ProgramTree(tuple(declarations)), tuple(problems), tokens.comments, tuple(starts))
+    tree = ProgramTree(tuple(declarations))
+    return Parsed(
+        tree,
+        tuple(problems),
+        tokens.comments,
+        tuple(starts),
+        tokens.tokens,
+        tuple(cursor.names),
+        tuple(cursor.begun),
+    )
 
 
 def _is_consequence(cursor: Cursor, begun: int, problems: tuple[Diagnostic, ...]) -> bool:
@@ -68,9 +85,15 @@ def _expect_end(cursor: Cursor) -> None:
     if token.is_word(*STARTERS) or token.is_symbol("@"):
         cursor.refuse_habit()
         message = f"expected ';' before the declaration that starts with {token}"
-        cursor.report("syntax", message, token.span, "declarations end with ';'")
+        fixes = (_closing(cursor.previous),) if cursor.previous else ()
+        hint = "declarations end with ';'"
+        cursor.problems.append(error("syntax", message, token.span, hint, fixes))
         return
     cursor.unexpected("';' or another clause")
+
+
+def _closing(last: Token) -> Fix:
+    return Fix("write ';' before it", (Edit(last.span.end, ";"),))
 
 
 def _recover(cursor: Cursor, begun: int) -> None:

@@ -9,8 +9,9 @@ from cepheid.core.time import Period
 from cepheid.errors import ProgramError, error
 from cepheid.expr.tree import Expr
 from cepheid.lang.common.cursor import Cursor
-from cepheid.lang.common.expressions import condition, expression, name_text
+from cepheid.lang.common.expressions import expression, filter_of, name_text
 from cepheid.lang.common.lexer import Kind, Token
+from cepheid.lang.common.names import Role
 from cepheid.lang.common.periods import at_period, period
 from cepheid.lang.epl import lower
 from cepheid.lang.epl.lower import Steps
@@ -194,9 +195,9 @@ def _while(cursor: Cursor, start: Token, child: Pattern) -> Pattern:
 
 def _namespaced(cursor: Cursor) -> str:
     """`timer:within`, in lower case."""
-    namespace = cursor.name("the name of a timer")
+    namespace = cursor.name("the name of a timer", Role.TIMER)
     cursor.expect_symbol(":")
-    name = cursor.name(f"a name after '{namespace.text}:'")
+    name = cursor.name(f"a name after '{namespace.text}:'", Role.TIMER)
     return f"{namespace.value}:{name.value}".lower()
 
 
@@ -224,13 +225,14 @@ def _parenthesised(cursor: Cursor) -> Pattern:
 
 
 def _event(cursor: Cursor) -> Pattern:
-    start = cursor.name("an event type")
+    is_tagged = cursor.next.is_symbol("=")
+    start = cursor.name("an event type", Role.TAG if is_tagged else Role.TYPE)
     tag = None
     event_type = start
     if cursor.take_symbol("="):
-        tag, event_type = name_text(start), cursor.name("an event type after '='")
+        tag, event_type = name_text(start), cursor.name("an event type after '='", Role.TYPE)
     opened = cursor.take_symbol("(")
-    test = condition(cursor, opened) if opened else None
+    test = filter_of(cursor, event_type, opened) if opened else None
     if cursor.token.is_symbol("@"):
         cursor.unsupported(f"'@{cursor.next.text}' is", cursor.token.span)
     return Atom(name_text(event_type), tag, test, span=cursor.span_from(start))

@@ -139,7 +139,7 @@ def _item(item: SelectItem) -> str:
 
 
 def _from(statement: Statement, starts: Starts) -> Clause:
-    source, window = statement.source, _window(statement.window)
+    source, window = statement.source, print_window(statement.window)
     if isinstance(source, StreamSource):
         return (Piece(f"from {_stream(source, window)}", starts.get("from")),)
     return (
@@ -160,7 +160,7 @@ def _stream(source: StreamSource, window: str) -> str:
     return f"{print_name(source.event_type)}{condition}{window}{alias}"
 
 
-def _window(window: Window | None) -> str:
+def print_window(window: Window | None) -> str:
     return "" if window is None else f"#{_WINDOWS[type(window)](window)}"
 
 

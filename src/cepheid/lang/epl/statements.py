@@ -9,11 +9,19 @@ from typing import Any, cast, get_args
 from cepheid.core.time import Period
 from cepheid.core.types import Attribute
 from cepheid.errors import Span
+from cepheid.expr.tree import Ref
 from cepheid.lang.common.annotations import annotation_list
 from cepheid.lang.common.cursor import Cursor
-from cepheid.lang.common.expressions import condition, data_type, expression, expressions, name_text
+from cepheid.lang.common.expressions import (
+    data_type,
+    expression,
+    expressions,
+    filter_of,
+    name_text,
+)
 from cepheid.lang.common.habits import INSTEAD_OF
 from cepheid.lang.common.lexer import Kind, Token
+from cepheid.lang.common.names import Role
 from cepheid.lang.common.periods import at_period, period
 from cepheid.lang.epl import lower
 from cepheid.lang.epl.lower import Mode
@@ -97,7 +105,7 @@ def _creation(cursor: Cursor, start: Token, notes: tuple[Annotation, ...]) -> De
 def _schema(
     cursor: Cursor, start: Token, notes: tuple[Annotation, ...], kind: Representation | None
 ) -> Schema:
-    name = cursor.name("the name of the schema")
+    name = cursor.name("the name of the schema", Role.NEW_TYPE)
     cursor.take_word("as")
     attributes: list[Attribute] = []
     places: list[Span] = []
@@ -124,21 +132,21 @@ def _schema(
 
 def _attribute(cursor: Cursor, places: list[Span]) -> Attribute:
     cursor.starts[f"item {len(places)}"] = cursor.token.span
-    name = cursor.name("the name of an attribute")
+    name = cursor.name("the name of an attribute", Role.NEW_ATTRIBUTE)
     places.append(name.span)
     return Attribute(name_text(name), data_type(cursor))
 
 
 def _parents(cursor: Cursor, places: list[Span]) -> tuple[str, ...]:
-    found = [cursor.name("the schema to inherit from")]
+    found = [cursor.name("the schema to inherit from", Role.TYPE)]
     while cursor.take_symbol(","):
-        found.append(cursor.name("the schema to inherit from"))
+        found.append(cursor.name("the schema to inherit from", Role.TYPE))
     places += [name.span for name in found]
     return tuple(map(name_text, found))
 
 
 def _context(cursor: Cursor, start: Token, notes: tuple[Annotation, ...]) -> Context:
-    name = cursor.name("the name of the context")
+    name = cursor.name("the name of the context", Role.NEW_CONTEXT)
     if cursor.token.is_word("start", "initiated", "coalesce", "group", "as"):
         hint = "contexts partition by attributes: partition by id from Type"
         cursor.unsupported("this kind of context is", cursor.token.span, hint)
@@ -154,11 +162,11 @@ def _context(cursor: Cursor, start: Token, notes: tuple[Annotation, ...]) -> Con
 
 def _context_key(cursor: Cursor) -> ContextKey:
     start = cursor.token
-    attributes = [cursor.name("an attribute to partition by")]
+    attributes = [cursor.name("an attribute to partition by", Role.ATTRIBUTE)]
     while cursor.take_word("and"):
-        attributes.append(cursor.name("an attribute to partition by"))
+        attributes.append(cursor.name("an attribute to partition by", Role.ATTRIBUTE))
     cursor.expect_word("from", " after the attributes to partition by")
-    event_type = cursor.name("an event type")
+    event_type = cursor.name("an event type", Role.TYPE)
     if cursor.token.is_symbol("("):
         cursor.unsupported("a filter in a context is", cursor.token.span)
     names = tuple(name_text(a) for a in attributes)
@@ -172,7 +180,7 @@ def _statement(cursor: Cursor, start: Token, notes: tuple[Annotation, ...]) -> S
     parts: dict[str, Any] = {"annotations": notes}
     if cursor.token.is_word("context"):
         cursor.starts["context"] = cursor.advance().span
-        parts["context"] = name_text(cursor.name("the name of a context"))
+        parts["context"] = name_text(cursor.name("the name of a context", Role.CONTEXT))
     columns = _insert(cursor, parts) if cursor.token.is_word("insert") else None
     _select(cursor, parts, columns)
     cursor.starts["from"] = cursor.expect_word("from", " after the select list").span
@@ -200,14 +208,14 @@ def _insert(cursor: Cursor, parts: dict[str, Any]) -> list[Token] | None:
     if stream:
         parts["insert_stream"] = cast("Stream", stream.value)
     cursor.expect_word("into", " after 'insert'")
-    target = cursor.name("the event type to insert into")
+    target = cursor.name("the event type to insert into", Role.TARGET)
     parts["insert_into"] = name_text(target)
     columns = None
     opened = cursor.take_symbol("(")
     if opened:
-        columns = [cursor.name("a column to insert")]
+        columns = [cursor.name("a column to insert", Role.COLUMN)]
         while cursor.take_symbol(","):
-            columns.append(cursor.name("a column to insert"))
+            columns.append(cursor.name("a column to insert", Role.COLUMN))
         cursor.close(")", opened, "list of columns")
     if not cursor.token.is_word("select"):
         hint = "an insert needs a select clause, for example 'select *'"
@@ -223,9 +231,9 @@ def _select(cursor: Cursor, parts: dict[str, Any], columns: list[Token] | None) 
     if cursor.token.is_word(*_STREAMS) and not is_function:
         parts["stream"] = cast("Stream", cursor.advance().value)
     parts["distinct"] = cursor.take_word("distinct") is not None
-    items = [_item(cursor)]
+    items = [_item(cursor, columns)]
     while cursor.take_symbol(","):
-        items.append(_item(cursor))
+        items.append(_item(cursor, columns))
     parts["select"] = _renamed(cursor, items, columns) if columns else tuple(items)
 
 
@@ -244,7 +252,7 @@ def _renamed(
     return tuple(named_items)
 
 
-def _item(cursor: Cursor) -> SelectItem:
+def _item(cursor: Cursor, columns: list[Token] | None) -> SelectItem:
     start = cursor.token
     if cursor.take_symbol("*"):
         return SelectAll(span=start.span)
@@ -252,7 +260,11 @@ def _item(cursor: Cursor) -> SelectItem:
     if tag:
         return SelectAll(name_text(tag), span=cursor.span_from(start))
     found = expression(cursor)
-    alias = _alias(cursor)
+    last = cursor.previous
+    alias = _alias(cursor, Role.COLUMN)
+    is_called_so = alias is None and columns is None and isinstance(found, Ref)
+    if is_called_so and last is not None and last.kind in (Kind.WORD, Kind.QUOTED):
+        cursor.note(last, Role.IMPLIED)
     return SelectExpr(found, alias, span=cursor.span_from(start))
 
 
@@ -262,18 +274,18 @@ def _all_of_tag(cursor: Cursor) -> Token | None:
         return None
     if not cursor.after_next.is_symbol("*"):
         return None
-    tag = cursor.advance()
+    tag = cursor.name("a tag", Role.START)
     cursor.advance()
     cursor.advance()
     return tag
 
 
-def _alias(cursor: Cursor) -> str | None:
+def _alias(cursor: Cursor, role: Role) -> str | None:
     if cursor.take_word("as"):
-        return name_text(cursor.name("a name after 'as'"))
+        return name_text(cursor.name("a name after 'as'", role))
     token = cursor.token
     is_clause = token.kind is Kind.WORD and token.value in _NOT_AN_ALIAS
-    return name_text(cursor.advance()) if cursor.at_name() and not is_clause else None
+    return name_text(cursor.name("a name", role)) if cursor.at_name() and not is_clause else None
 
 
 # Sources and data windows.
@@ -286,12 +298,12 @@ def _source(cursor: Cursor) -> tuple[Source, Window | None]:
         source = _pattern_source(cursor)
         window = _windows(cursor)
         # Rows of a pattern are reached through its tags; the name of the whole has no use.
-        _alias(cursor)
+        _alias(cursor, Role.OTHER)
     else:
         event_type, test = _stream(cursor)
         span = cursor.span_from(start)
         window = _windows(cursor)
-        source = StreamSource(event_type, test, _alias(cursor), span=span)
+        source = StreamSource(event_type, test, _alias(cursor, Role.ALIAS), span=span)
     _refuse_more_sources(cursor)
     return source, window
 
@@ -313,11 +325,11 @@ def _pattern_source(cursor: Cursor) -> PatternSource:
 def _stream(cursor: Cursor) -> tuple[str, Any]:
     if cursor.token.is_symbol("(") and cursor.next.is_word("select"):
         cursor.unsupported("subqueries are", cursor.token.span, INSTEAD_OF["subquery"])
-    name = cursor.name("an event type or 'pattern ['")
+    name = cursor.name("an event type or 'pattern ['", Role.TYPE)
     if cursor.token.is_symbol(":"):
         cursor.unsupported(f"the source '{name.text}:' is", name.span)
     opened = cursor.take_symbol("(")
-    return name_text(name), condition(cursor, opened) if opened else None
+    return name_text(name), filter_of(cursor, name, opened) if opened else None
 
 
 def _windows(cursor: Cursor) -> Window | None:
@@ -335,10 +347,13 @@ def _windows(cursor: Cursor) -> Window | None:
 
 def _window(cursor: Cursor) -> Window | None:
     cursor.advance()
-    name = cursor.name("the name of a data window")
+    name = cursor.name("the name of a data window", Role.WINDOW)
     namespace = "win"
     if cursor.take_symbol(":"):
-        namespace, name = str(name.value).lower(), cursor.name("the name of a data window")
+        namespace, name = (
+            str(name.value).lower(),
+            cursor.name("the name of a data window", Role.WINDOW),
+        )
     text = str(name.value).lower()
     known = text in lower.WINDOWS and namespace == "win"
     if not known:

@@ -10,6 +10,7 @@ from cepheid.expr.tree import Expr, Literal
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import expression, name_text, signed_number
 from cepheid.lang.common.lexer import Kind, Token
+from cepheid.lang.common.names import Role
 from cepheid.query.tree import (
     Check,
     Constraint,
@@ -61,7 +62,7 @@ def _find(cursor: Cursor) -> Find:
     if not _at(cursor, "find"):
         cursor.unexpected("'find'", ("find",))
     cursor.advance()
-    name = cursor.name("the name of a pattern after 'find'")
+    name = cursor.name("the name of a pattern after 'find'", Role.QUERY)
     plus = cursor.take_symbol("+")
     opened = cursor.expect_symbol("(", " and the arguments of the pattern")
     found = _arguments(cursor, opened)
@@ -122,5 +123,5 @@ def term(cursor: Cursor) -> Term:
         return Literal(token.value, type=STRING, span=cursor.advance().span)
     if token.kind is Kind.NUMBER or (token.is_symbol("-") and cursor.next.kind is Kind.NUMBER):
         return signed_number(cursor)
-    name = cursor.name("a variable or a constant")
+    name = cursor.name("a variable or a constant", Role.ARGUMENT)
     return Variable(name_text(name), span=name.span)

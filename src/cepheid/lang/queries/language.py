@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cepheid.errors import Diagnostic, UsageError, error
-from cepheid.expr.printing import print_expr
+from cepheid.errors import Diagnostic, Span, UsageError, error
+from cepheid.expr.printing import print_expr, print_name
+from cepheid.lang.common.lexer import Comment, Token
+from cepheid.lang.common.names import Name
+from cepheid.lang.editable import Editable
 from cepheid.lang.language import Language
 from cepheid.lang.queries.formatter import format_text
-from cepheid.lang.queries.parser import parse
+from cepheid.lang.queries.parser import PHRASES, parse, tokens_of
 from cepheid.lang.queries.printer import print_queries, print_query
 from cepheid.pattern.tree import Pattern
 from cepheid.program.tree import Declaration, ProgramTree
@@ -20,11 +23,25 @@ from cepheid.query.tree import Query, QueryTree
 class _Parsed:
     tree: ProgramTree
     problems: tuple[Diagnostic, ...]
+    tokens: tuple[Token, ...]
+    comments: tuple[Comment, ...]
+    extents: tuple[Span, ...]
+    names: tuple[Name, ...]
+    begun: tuple[Span, ...]
 
 
 def _parse(text: str, file: str | None) -> _Parsed:
     parsed = parse(text, file)
-    return _Parsed(ProgramTree(parsed.tree.queries), parsed.problems)
+    tree = ProgramTree(parsed.tree.queries)
+    return _Parsed(
+        tree,
+        parsed.problems,
+        parsed.tokens,
+        parsed.comments,
+        parsed.extents,
+        parsed.names,
+        parsed.begun,
+    )
 
 
 def _print_program(tree: ProgramTree) -> str:
@@ -66,5 +83,12 @@ QUERIES = Language(
     excess=lambda pattern: None,  # noqa: ARG005
     format_text=format_text,
     with_priorities=_with_priorities,
+    editable=Editable(
+        parse=_parse,
+        tokens=tokens_of,
+        print_element=lambda element, read: _print_declaration(*element),  # noqa: ARG005
+        phrases=PHRASES,
+        print_name=print_name,
+    ),
     owns=lambda declaration, tree: isinstance(declaration, Query),  # noqa: ARG005
 )

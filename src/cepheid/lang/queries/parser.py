@@ -10,6 +10,7 @@ from cepheid.expr.notation import RESERVED
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import name_text
 from cepheid.lang.common.lexer import Comment, Kind, Spelling, Token, Tokens, tokenize
+from cepheid.lang.common.names import Name, Role
 from cepheid.lang.queries.constraints import constraint
 from cepheid.lang.queries.rules import rule_of
 from cepheid.query.tree import Body, Constraint, Parameter, Query, QueryTree, Rule
@@ -17,6 +18,17 @@ from cepheid.query.tree import Body, Constraint, Parameter, Query, QueryTree, Ru
 _KEYWORDS = ("pattern", "private", "find", "neg", "count", "check", "eval", "or")
 
 
+# Words of the grammar, with what tells them from names.
+PHRASES = (
+    "pattern",
+    "private pattern",
+    "find",
+    "neg find",
+    "count find",
+    "check(",
+    "eval(",
+    "or {",
+)
 _SPELLING = Spelling(symbols=("==",))
 
 
@@ -36,6 +48,10 @@ class Parsed:
     problems: tuple[Diagnostic, ...]
     comments: tuple[Comment, ...]
     broken: frozenset[str] = frozenset()  # names of queries of which parts are missing
+    tokens: tuple[Token, ...] = ()
+    names: tuple[Name, ...] = ()
+    begun: tuple[Span, ...] = ()
+    extents: tuple[Span, ...] = ()  # of the queries, from their annotations to their last bracket
 
 
 def parse(text: str, file: str | None = None) -> Parsed:
@@ -44,23 +60,35 @@ def parse(text: str, file: str | None = None) -> Parsed:
     cursor = QueryCursor(tokens.tokens)
     queries: list[Query] = []
     broken: set[str] = set()
+    extents: list[Span] = []
 
     def one() -> None:
-        known = len(cursor.problems)
+        known, start = len(cursor.problems), cursor.token
         queries.append(_query(cursor))
+        extents.append(cursor.span_from(start))
+        cursor.take_symbol(";")
         if len(cursor.problems) > known:
             broken.add(queries[-1].name)
 
     while cursor.token.kind is not Kind.END:
         begun = cursor.index
-        cursor.nesting = 0
+        cursor.begin()
         _recovering(cursor, tokens.problems, one, _at_query)
         if cursor.index == begun:
             cursor.advance()
     _refuse_twins(cursor, queries)
     problems = sorted([*tokens.problems, *cursor.problems], key=_place)
     tree = QueryTree(tuple(queries))
-    return Parsed(tree, tuple(problems), tokens.comments, frozenset(broken))
+    return Parsed(
+        tree,
+        tuple(problems),
+        tokens.comments,
+        frozenset(broken),
+        tokens.tokens,
+        tuple(cursor.names),
+        tuple(cursor.begun),
+        tuple(extents),
+    )
 
 
 def tokens_of(text: str, file: str | None = None) -> Tokens:
@@ -83,12 +111,11 @@ def _query(cursor: Cursor) -> Query:
     rule = _annotations(cursor)
     is_private = cursor.take_word("private") is not None
     start = cursor.expect_word("pattern", " at the start of a query")
-    name = cursor.name("the name of the pattern")
+    name = cursor.name("the name of the pattern", Role.NEW_QUERY)
     parameters = _parameters(cursor)
     bodies = [_body(cursor)]
     while cursor.take_word("or"):
         bodies.append(_body(cursor))
-    cursor.take_symbol(";")
     span = start.span.to(name.span)
     return Query(name_text(name), parameters, tuple(bodies), is_private, rule, span=span)
 
@@ -124,7 +151,7 @@ def _parameters(cursor: Cursor) -> tuple[Parameter, ...]:
 
 
 def _parameter(cursor: Cursor) -> Parameter:
-    name = cursor.name("the name of a parameter")
+    name = cursor.name("the name of a parameter", Role.ARGUMENT)
     type = None
     if cursor.take_symbol(":"):
         type = name_text(cursor.name("the class or the type of the parameter"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from cepheid.errors import ProgramError, Severity, Span, error, suggest, warning
+from cepheid.errors import Fix, ProgramError, Severity, Span, error, suggest, warning
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import name_text
 from cepheid.lang.common.lexer import Kind
@@ -24,7 +24,9 @@ def rule_of(cursor: Cursor) -> Rule | None:
         close = get_close_matches(name.text, ["Constraint"], n=1, cutoff=0.6)
         hint = "did you mean '@Constraint'?" if close else "there is @Constraint"
         fact = f"no annotation '@{name.text}'"
-        cursor.problems.append(warning("bad-annotation", fact, start.span.to(name.span), hint))
+        place = start.span.to(name.span)
+        fixes = (Fix.writing("@Constraint", place),) if close else ()
+        cursor.problems.append(warning("bad-annotation", fact, place, hint, fixes))
         cursor.skip_group()
         return None
     found = _given(cursor)

@@ -8,6 +8,7 @@ from cepheid.expr.tree import Expr, Part, Ref
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import expression, name_text
 from cepheid.lang.common.lexer import Kind, Token
+from cepheid.lang.common.names import Role
 from cepheid.program.actions import (
     Action,
     Assignment,
@@ -55,7 +56,11 @@ def _set(cursor: Cursor, start: Token) -> Action:
 
 def _create(cursor: Cursor, start: Token) -> Action:
     type = _dotted(cursor, "the class of the object")
-    name = name_text(cursor.name("a name for the object")) if _take(cursor, "as") else None
+    name = (
+        name_text(cursor.name("a name for the object", Role.ARGUMENT))
+        if _take(cursor, "as")
+        else None
+    )
     container = (
         _feature(cursor, "what contains it, such as system.hosts") if _take(cursor, "in") else None
     )
@@ -86,12 +91,12 @@ def _move(cursor: Cursor, start: Token) -> Action:
 
 
 def _emit(cursor: Cursor, start: Token) -> Action:
-    name = name_text(cursor.name("the event that happens"))
+    name = name_text(cursor.name("the event that happens", Role.EMITTED))
     return EmitEvent(name, _arguments(cursor), span=cursor.span_from(start))
 
 
 def _call(cursor: Cursor, start: Token) -> Action:
-    name = name_text(cursor.name("the function to call"))
+    name = name_text(cursor.name("the function to call", Role.FUNCTION))
     return CallFunction(name, _arguments(cursor), span=cursor.span_from(start))
 
 
@@ -140,10 +145,10 @@ def _arguments(cursor: Cursor) -> tuple[Expr, ...]:
 
 def _path(cursor: Cursor, what: str) -> Ref:
     """`x`, `x.feature`, `x.feature.feature`."""
-    start = cursor.name(what)
+    start = cursor.name(what, Role.START)
     parts = [Part(name_text(start))]
     while cursor.take_symbol("."):
-        parts.append(Part(name_text(cursor.name("a feature"))))
+        parts.append(Part(name_text(cursor.name("a feature", Role.MEMBER))))
     return Ref(tuple(parts), span=cursor.span_from(start))
 
 

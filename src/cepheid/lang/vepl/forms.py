@@ -6,14 +6,16 @@ operator becomes the first operand of the next.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from cepheid.core.time import MICROSECONDS, Period
-from cepheid.errors import ProgramError, error, warning
+from cepheid.errors import Edit, Fix, ProgramError, Span, error, warning
 from cepheid.expr.notation import MAX_NESTING
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import name_text
 from cepheid.lang.common.lexer import Kind, Token
+from cepheid.lang.common.names import Role
 from cepheid.lang.common.periods import exact_period, period
 from cepheid.lang.vepl.printer import excess, print_form
 from cepheid.pattern.algebra import (
@@ -44,22 +46,29 @@ def form(cursor: Cursor) -> Form:
 def _form(cursor: Cursor) -> Form:
     start = cursor.token
     found = _operand(cursor)
-    runs = 0
+    ends: list[Span] = []  # of the runs
     while (operator := _operator(cursor.token)) is not None:
         parts = [found]
         while _operator(cursor.token) == operator:
             cursor.advance()
             parts.append(_operand(cursor))
         found = _OPERATORS[operator](tuple(parts), span=cursor.span_from(start))
-        runs += 1
-        if runs > MAX_NESTING:
+        ends.append(cursor.span_from(start))
+        if len(ends) > MAX_NESTING:
             fact = f"a chain of mixed operators nested deeper than {MAX_NESTING} levels"
             raise ProgramError(error("too-deep", fact, start.span))
-    if runs > 1:
+    if len(ends) > 1:
         fact = "`->`, OR and AND have no precedence: they are read from left to right"
         hint = f"write {print_form(found)}"
-        cursor.problems.append(warning("mixed-operators", fact, found.span, hint))
+        fixes = (_bracketed(ends[:-1]),)
+        cursor.problems.append(warning("mixed-operators", fact, found.span, hint, fixes))
     return found
+
+
+def _bracketed(runs: Sequence[Span]) -> Fix:
+    """Each run in brackets, together with those before it; nothing else changes."""
+    begin = Edit(runs[0].start, "(" * len(runs))
+    return Fix("write the brackets", (begin, *(Edit(run.end, ")") for run in runs)))
 
 
 def _operator(token: Token) -> str | None:
@@ -102,8 +111,10 @@ def _unit(cursor: Cursor) -> Form:
 def _call(cursor: Cursor) -> EventCall:
     if cursor.token.is_word("not", "or", "and"):
         written = cursor.token.text.upper()
-        cursor.unexpected("an event, or '(' and a group of them", hint=f"did you mean {written}?")
-    start = cursor.name("an event, or '(' and a group of them")
+        fixes = (Fix.writing(written, cursor.token.span),)
+        expected = "an event, or '(' and a group of them"
+        cursor.unexpected(expected, hint=f"did you mean {written}?", fixes=fixes)
+    start = cursor.name("an event, or '(' and a group of them", Role.TYPE)
     arguments = argument_names(cursor)
     return EventCall(
         Atom(name_text(start), span=start.span), arguments, span=cursor.span_from(start)
@@ -119,7 +130,7 @@ def argument_names(cursor: Cursor) -> tuple[str | None, ...] | None:
     while not cursor.token.is_symbol(")"):
         if given:
             cursor.expect_symbol(",", " between arguments")
-        argument = cursor.name("a parameter, or '_' for any value")
+        argument = cursor.name("a parameter, or '_' for any value", Role.ARGUMENT)
         given.append(None if argument.text == "_" else name_text(argument))
     cursor.close(")", opened, "list of arguments", ())
     return tuple(given)

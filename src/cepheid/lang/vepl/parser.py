@@ -28,6 +28,7 @@ from cepheid.lang.common.annotations import annotation_list
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.expressions import decimal_type, expression, name_text
 from cepheid.lang.common.lexer import Comment, Kind, Token, tokenize
+from cepheid.lang.common.names import Name, Role
 from cepheid.lang.vepl.actions import body
 from cepheid.lang.vepl.forms import argument_names, form
 from cepheid.pattern.policy import CHRONICLE, CONTEXTS, Policy
@@ -75,6 +76,14 @@ class Parsed:
     tree: ProgramTree
     problems: tuple[Diagnostic, ...]
     comments: tuple[Comment, ...]
+    tokens: tuple[Token, ...]
+    names: tuple[Name, ...]
+    begun: tuple[Span, ...]
+    context: Policy  # of complex events that name none
+
+    @property
+    def extents(self) -> tuple[Span, ...]:
+        return tuple(declaration.span for declaration in self.tree.declarations if declaration.span)
 
 
 def parse(text: str, file: str | None = None) -> Parsed:
@@ -86,7 +95,16 @@ def parse(text: str, file: str | None = None) -> Parsed:
     while reader.cursor.token.kind is not Kind.END:
         declarations += reader.attempt(reader.element) or ()
     problems = sorted([*tokens.problems, *reader.cursor.problems], key=_place)
-    return Parsed(ProgramTree(tuple(declarations)), tuple(problems), tokens.comments)
+    tree = ProgramTree(tuple(declarations))
+    return Parsed(
+        tree,
+        tuple(problems),
+        tokens.comments,
+        tokens.tokens,
+        tuple(reader.cursor.names),
+        tuple(reader.cursor.begun),
+        reader.context,
+    )
 
 
 def _place(problem: Diagnostic) -> tuple[int, int]:
@@ -111,7 +129,7 @@ class _Reader:
     def attempt(self, read: Callable[[], tuple[Declaration, ...]]) -> tuple[Declaration, ...]:
         """What is read; where that fails, the next element is looked for."""
         begun = self.cursor.index
-        self.cursor.nesting = 0
+        self.cursor.begin()
         try:
             return read()
         except ProgramError as refused:
@@ -180,7 +198,7 @@ class _Reader:
         return self.elements[word](start, notes)
 
     def atomic_event(self, start: Token, notes: Notes) -> tuple[Declaration, ...]:
-        name = self.cursor.name("the name of the event")
+        name = self.cursor.name("the name of the event", Role.NEW_TYPE)
         signature = self._parameters() if self.cursor.token.is_symbol("(") else Signature()
         check: Expr | None = None
         opened = self.cursor.take_symbol("{")
@@ -211,7 +229,7 @@ class _Reader:
         return found
 
     def complex_event(self, start: Token, notes: Notes) -> tuple[Declaration, ...]:
-        name = self.cursor.name("the name of the complex event")
+        name = self.cursor.name("the name of the complex event", Role.NEW_TYPE)
         if not self.cursor.token.is_symbol("("):
             self.cursor.unexpected("'(' and the parameters of the complex event, if any", ())
         signature = self._parameters()
@@ -236,7 +254,7 @@ class _Reader:
 
     def query_event(self, start: Token, notes: Notes) -> tuple[Declaration, ...]:
         """`queryEvent name(params) as query(args) found`."""
-        name = self.cursor.name("the name of the query event")
+        name = self.cursor.name("the name of the query event", Role.NEW_TYPE)
         self.knows_classes = True
         signature = self._parameters() if self.cursor.token.is_symbol("(") else Signature()
         if not self._take("as"):
@@ -265,7 +283,7 @@ class _Reader:
 
     def rule(self, start: Token, notes: Notes) -> tuple[Declaration, ...]:
         """`rule name on event(args), ... { ... }`."""
-        name = self.cursor.name("the name of the rule")
+        name = self.cursor.name("the name of the rule", Role.RULE)
         if not self._take("on"):
             self.cursor.unexpected("'on' and an event", ("on",))
         triggers = [self._trigger()]
@@ -284,13 +302,13 @@ class _Reader:
         )
 
     def _trigger(self) -> Trigger:
-        name = self.cursor.name("the event that the rule waits for")
+        name = self.cursor.name("the event that the rule waits for", Role.TYPE)
         arguments = argument_names(self.cursor)
         return Trigger(name_text(name), arguments, span=self.cursor.span_from(name))
 
     def fix(self, start: Token, notes: Notes) -> tuple[Declaration, ...]:
         """`fix name on query(args) { ... }`."""
-        name = self.cursor.name("the name of the fix")
+        name = self.cursor.name("the name of the fix", Role.RULE)
         if not self._take("on"):
             self.cursor.unexpected("'on' and a query", ("on",))
         query = self._qualified("the name of a query")
@@ -308,9 +326,9 @@ class _Reader:
             ),
         )
 
-    def _qualified(self, what: str) -> str:
+    def _qualified(self, what: str, role: Role = Role.QUERY) -> str:
         """`name`, `Class.feature`."""
-        parts = [name_text(self.cursor.name(what))]
+        parts = [name_text(self.cursor.name(what, role))]
         while self.cursor.take_symbol("."):
             parts.append(name_text(self.cursor.name(what)))
         return ".".join(parts)
@@ -325,7 +343,7 @@ class _Reader:
         while not self.cursor.token.is_symbol(")"):
             if found:
                 self.cursor.expect_symbol(",", " between parameters")
-            name = self.cursor.name("the name of a parameter")
+            name = self.cursor.name("the name of a parameter", Role.NEW_ATTRIBUTE)
             if not self.cursor.take_symbol(":"):
                 self.cursor.unexpected("':' and the type of the parameter", ())
             places.append(name.span)
@@ -341,7 +359,7 @@ class _Reader:
         token = self.cursor.token
         if token.text == "decimal" and self.cursor.next.is_symbol("("):
             return decimal_type(self.cursor, self.cursor.advance())
-        name = self._qualified("the type of the parameter")
+        name = self._qualified("the type of the parameter", Role.DATA_TYPE)
         if name in TYPES:
             return TYPES[name]
         unknown = error(

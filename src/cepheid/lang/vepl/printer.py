@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cepheid.errors import UsageError, error
 from cepheid.expr.notation import find_excess
@@ -10,6 +10,7 @@ from cepheid.expr.printing import print_expr, print_name
 from cepheid.lang.common.printing import print_annotation
 from cepheid.lang.vepl.action_printer import print_body
 from cepheid.pattern.algebra import (
+    HIDDEN,
     Both,
     Either,
     EventCall,
@@ -17,10 +18,11 @@ from cepheid.pattern.algebra import (
     Form,
     Never,
     Occurrence,
+    Taken,
     Timed,
     Times,
 )
-from cepheid.pattern.policy import CONTEXTS
+from cepheid.pattern.policy import CHRONICLE, CONTEXTS, Policy
 from cepheid.pattern.tree import Pattern, children
 from cepheid.program.tree import (
     Annotation,
@@ -38,10 +40,10 @@ from cepheid.program.tree import (
 _OPERATORS: dict[type[Form], str] = {Follows: "->", Either: "OR", Both: "AND"}
 # What may stand in a form without brackets.
 _BARE: dict[type[Pattern], tuple[type[Form], ...]] = {
-    **dict.fromkeys(_OPERATORS, (EventCall, Never, Times, Timed)),
-    Never: (EventCall, Times, Timed),
-    Times: (EventCall,),
-    Timed: (EventCall, Times),
+    **dict.fromkeys(_OPERATORS, (EventCall, Taken, Never, Times, Timed)),
+    Never: (EventCall, Taken, Times, Timed),
+    Times: (EventCall, Taken),
+    Timed: (EventCall, Taken, Times),
 }
 
 
@@ -56,6 +58,15 @@ def print_program(tree: ProgramTree) -> str:
         elif not (isinstance(declaration, Schema) and declaration.name in complex_events):
             shown.append(print_declaration(declaration))
     return "\n\n".join(shown) + "\n" * bool(shown)
+
+
+def print_element(element: Sequence[Declaration], default: Policy) -> str:
+    """What is written at one place of a text whose complex events have the default as their context."""
+    last = element[-1]
+    if isinstance(last, Statement) and last.is_occurrence:
+        schema = element[0]
+        return _complex_event(last, schema if isinstance(schema, Schema) else None, default)
+    return print_declaration(last)
 
 
 def print_declaration(declaration: Declaration) -> str:
@@ -120,7 +131,7 @@ def _parameters(schema: Schema) -> str:
     return f"({', '.join(shown)})"
 
 
-def _complex_event(statement: Statement, schema: Schema | None) -> str:
+def _complex_event(statement: Statement, schema: Schema | None, default: Policy = CHRONICLE) -> str:
     source = statement.source
     assert isinstance(source, PatternSource)
     shown = _names(statement) if schema is None else _parameters(schema)
@@ -130,7 +141,7 @@ def _complex_event(statement: Statement, schema: Schema | None) -> str:
         f"complexEvent {print_name(statement.insert_into or '')}{shown} {{",
         f"    as {print_pattern(source.pattern)}",
     ]
-    if context is not None and context != ("chronicle", False):
+    if context is not None and source.policy != default:
         lines.append(f"    context {context[0]}{' global' if context[1] else ''}")
     return "\n".join([*lines, "}"])
 
@@ -150,6 +161,10 @@ def print_form(form: Pattern) -> str:
     match form:
         case EventCall(atom, arguments):
             return f"{print_name(atom.event_type)}{_arguments(arguments)}"
+        case Taken(atom, parameters):  # resolved: which attributes have the values
+            pairs = (f"{print_name(a)} = {print_name(p)}" for p, a in parameters if HIDDEN not in p)
+            shown = ", ".join(pairs)
+            return f"{print_name(atom.event_type)}{f'({shown})' if shown else ''}"
         case Follows(parts) | Either(parts) | Both(parts):
             return f" {_OPERATORS[type(form)]} ".join(_part(form, part) for part in parts)
         case Never(part):
