@@ -1,0 +1,45 @@
+"""The verbs that a page can ask for, a file for each or for those of a kind; a new one joins the list below."""
+
+from cepheid.studio.handlers.begin import BEGIN
+from cepheid.studio.handlers.behind import BEHIND
+from cepheid.studio.handlers.blocks import BLOCK_PALETTE, BLOCKS, DRAW_BLOCKS
+from cepheid.studio.handlers.check import CHECK, QUICK_CHECK
+from cepheid.studio.handlers.debug import DEBUG_VERBS
+from cepheid.studio.handlers.draw import DRAW
+from cepheid.studio.handlers.files import FILES
+from cepheid.studio.handlers.hello import HELLO
+from cepheid.studio.handlers.keep import KEEP
+from cepheid.studio.handlers.language import LANGUAGE_VERBS
+from cepheid.studio.handlers.open_file import OPEN
+from cepheid.studio.handlers.rows import ROWS
+from cepheid.studio.handlers.run import RUN
+from cepheid.studio.handlers.save import SAVE
+from cepheid.studio.handlers.versions import VERSIONS
+from cepheid.studio.handlers.warm import WARM
+from cepheid.studio.handlers.why_not import WHY_NOT
+
+VERBS = {
+    verb.name: verb
+    for verb in (
+        HELLO,
+        FILES,
+        BEGIN,
+        OPEN,
+        SAVE,
+        VERSIONS,
+        QUICK_CHECK,
+        CHECK,
+        DRAW,
+        BLOCK_PALETTE,
+        BLOCKS,
+        DRAW_BLOCKS,
+        WARM,
+        RUN,
+        ROWS,
+        BEHIND,
+        KEEP,
+        WHY_NOT,
+        *LANGUAGE_VERBS,
+        *DEBUG_VERBS,
+    )
+}

@@ -1,0 +1,101 @@
+"""`run`: a program over events; what it gave is kept for questions about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import cast
+
+from cepheid.core.event import Event
+from cepheid.engines.common.judging import rules_for
+from cepheid.engines.common.request import RunRequest
+from cepheid.errors import Diagnostic, InputError, UsageError, error
+from cepheid.studio.folder import is_events
+from cepheid.studio.programs import program_of, texts_of
+from cepheid.studio.room import Given, Room, Verb, finding_json
+from cepheid.studio.runs import Run, keep_run
+from cepheid.verbs.running import run as run_program
+
+MOST_DRAWN = 500_000  # events and rows on the timeline
+_TOLD = 200  # findings about lines
+
+
+def run(room: Room, given: Given) -> object:
+    """`events` names a file of the folder, or `lines` are what someone typed, as JSON Lines."""
+    program = program_of(room, given)
+    if program.tree.classes:
+        fact = "this program has classes of events, which go in rounds"
+        raise UsageError(
+            error("unsupported", fact, hint="`cepheid run` and `cepheid replay` run it")
+        )
+    sources = sources_of(room, given)
+    skipped: list[Diagnostic] = []
+    request = RunRequest(
+        program=program.resolve(),
+        sources=sources,
+        rules=rules_for(program.resolve()),
+        on_problem=skipped.append,
+        progress=room.progress,
+    )
+    with program.sources_told():
+        taken = request.take_in()
+    result = run_program(program, *sources, why=True, on_error="skip", progress=room.progress)
+    kept = keep_run(room, program, texts_of(given), taken, result)
+    return {
+        "run": kept.number,
+        **_timeline(kept),
+        "statements": [statement.name for statement in program.resolve().statements],
+        "taken": result.taken,
+        "rows": len(result),
+        "notes": [finding_json(each) for each in result.notes],
+        "skipped": len(skipped),
+        "problems": [finding_json(each) for each in skipped[:_TOLD]],
+    }
+
+
+def sources_of(room: Room, given: Given) -> list[object]:
+    """Events as a page names them: a file of the folder, or lines that were typed."""
+    file = given.text_if_any("events")
+    if file is None:
+        return [_typed(number, line) for number, line in enumerate(given.texts("lines"), start=1)]
+    path = room.folder.path(file)
+    if not is_events(file):
+        raise UsageError(error("bad-file", f"'{file}' is no file of events"))
+    return [str(path)]
+
+
+def _typed(number: int, line: str) -> object:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        raise InputError(error("bad-line", f"event {number} cannot be read")) from None
+    if not isinstance(found, dict):
+        raise InputError(error("bad-line", f"event {number} is no object"))
+    return cast("dict[str, object]", found)
+
+
+def _timeline(kept: Run) -> dict[str, object]:
+    """Lanes by type: what came in, then what was found, those made of others last."""
+    first = min((e.instant for e in (*kept.events[:1], *kept.rows[:1])), default=0)
+    room, lanes = MOST_DRAWN, []
+    for kind, lane_of in (("in", kept.taken), ("out", kept.found)):
+        for type, events in lane_of.items():
+            drawn = events[:room]
+            room -= len(drawn)
+            lanes.append(
+                {
+                    "type": type,
+                    "kind": kind,
+                    "count": len(events),
+                    "times": _times(drawn, first),
+                    "columns": kept.columns(type),
+                }
+            )
+    return {"start": first, "lanes": lanes}
+
+
+def _times(events: Sequence[Event], first: int) -> list[int]:
+    return [event.instant - first for event in events]
+
+
+RUN = Verb("run", run, "run")
