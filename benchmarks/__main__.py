@@ -16,9 +16,20 @@ from benchmarks.measure import Sizes, machine
 from benchmarks.report import Figure, save, show
 
 NAMES = (
-    *("oracle", "whole", "files", "push", "startup", "floor", "streaming", "growth", "peer"),
+    *(
+        "oracle",
+        "whole",
+        "whole_spark",
+        "files",
+        "push",
+        "startup",
+        "floor",
+        "streaming",
+        "growth",
+        "peer",
+    ),
     *("gestures", "nets", "maude", "simulation", "live", "peace", "history_spark", "graphs"),
-    "checks",
+    *("checks", "debugger", "studio"),
 )
 
 

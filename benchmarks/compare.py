@@ -25,6 +25,7 @@ WORKTREES = ROOT / ".worktrees"
 COMPARED = (
     "oracle",
     "whole",
+    "whole_spark",
     "files",
     "push",
     "startup",

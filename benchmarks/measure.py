@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import statistics
 import time
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -19,6 +21,7 @@ import numpy as np
 T = TypeVar("T")
 Job = Callable[[], object]
 _PACKAGES = ("cepheid", "numba", "numpy", "pyarrow", "pyspark")
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # as the C library numbers them
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,18 @@ def seconds(job: Job) -> float:
     begin = time.perf_counter()
     job()
     return time.perf_counter() - begin
+
+
+def keep_memory() -> None:
+    """Makes the C library keep what is freed, for this process.
+
+    Whether it gives memory back between two runs, and gets it anew page by page, depends on the sizes of all
+    that was freed before: of two programs that need the same, one pays for it, and the other does not.
+    """
+    with suppress(OSError, AttributeError):  # other C libraries have no such knob
+        adjust = ctypes.CDLL(None).mallopt
+        adjust(_M_MMAP_THRESHOLD, 1 << 30)
+        adjust(_M_TRIM_THRESHOLD, (1 << 31) - 1)
 
 
 def stolen_seconds() -> float:

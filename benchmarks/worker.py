@@ -11,10 +11,11 @@ import sys
 import warnings
 from importlib import import_module
 
-from benchmarks.measure import Sizes
+from benchmarks.measure import Sizes, keep_memory
 
 
 def main(name: str, sizes: Sizes) -> None:
+    keep_memory()
     warnings.simplefilter("ignore")  # readings of one time are of different bikes
     answers, sys.stdout = sys.stdout, sys.stderr  # whatever else is printed is no answer
     measures = import_module(f"benchmarks.{name}").measures(sizes)

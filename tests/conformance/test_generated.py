@@ -8,6 +8,7 @@ from hypothesis import given
 from tests import effort
 from tests.conformance.compare import agree
 from tests.conformance.engines import ENGINES, REFERENCE
+from tests.conformance.filters import filters
 from tests.conformance.generator import examples
 from tests.conformance.occurrences import (
     chains,
@@ -69,6 +70,25 @@ IN_A_ROW = {
 def test_statements_in_a_row_give_the_rows_of_the_reference(name: str) -> None:
     @effort.examples(IN_A_ROW[name])
     @given(examples(in_a_row=True))
+    def search(example: Example) -> None:
+        agree(ENGINES[name], example)
+
+    search()
+
+
+FILTERS = {
+    "local, columns": 150,
+    "local, tables": 50,
+    "local, records": 50,
+    "lanes": 100,
+    "lanes in a row, in batches": 150,
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_many_filters_give_the_rows_of_the_reference(name: str) -> None:
+    @effort.examples(FILTERS[name])
+    @given(filters())
     def search(example: Example) -> None:
         agree(ENGINES[name], example)
 

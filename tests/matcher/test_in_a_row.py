@@ -10,11 +10,17 @@ import pytest
 import cepheid as cep
 from cepheid.matcher.lanes import operator as lanes_operator
 from cepheid.matcher.lanes.operator import LanesOperator
-from cepheid.matcher.lanes.plan import EACH, lanes_of, ways_of
+from cepheid.matcher.lanes.plan import EACH, lanes_of
+from cepheid.matcher.lanes.single_lane import SingleLane
 from cepheid.matcher.lanes.window_lane import WindowLane
+from cepheid.matcher.parts import ways_of
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics import limits
+from tests.conformance import filters
+from tests.conformance.compare import agree
+from tests.conformance.engines import ENGINES
 from tests.conformance.rows import strict
+from tests.conformance.scenarios import Example
 
 SCHEMA = "create schema A(id int, k string, v int, w double);\n"
 
@@ -257,3 +263,129 @@ MANY = {
 def test_many_rows_of_one_cause_are_in_order(name: str) -> None:
     text = MANY[name] + "select id from X; @Priority(1) select id from X(id != 3);"
     assert by("local", text, readings(300)) == by("reference", text, readings(300))
+
+
+# Filters that show constants of their own; what one shows as null, another one shows as a value.
+CONSTANTS = (
+    "insert into X select id, 'low' as n, null as m, 1 as o, 0.5 as p from A(v > 0);"
+    "insert into X select id, 'some' as n, 'm' as m, null as o, 1.5 as p from A(v > 2);"
+    "insert into X select id, null as n, 'n' as m, 3 as o, null as p from A(v > 1);"
+    "insert into Y select id, n, 7 as o from X(n is not null); insert into Y select id, m as n, o from X;"
+    "select * from Y(o > 1); select n, count(*) as c from Y#length(4) group by n;"
+    "select a.n as a, b.m as b from pattern [every a=X -> b=X(m = a.m)];"
+)
+
+
+def test_filters_show_constants_of_their_own() -> None:
+    assert by("local", CONSTANTS, keyed(40)) == by("reference", CONSTANTS, keyed(40))
+    (lane, *_) = lanes(CONSTANTS)._lanes
+    assert isinstance(lane, SingleLane)
+    assert [len(group._routes) for group in lane._groups if len(group._routes) > 1]
+
+
+# What shows 0.0 does not show -0.0, although these are equal.
+ZEROS = (
+    "insert into X select id, case when v > 1 then 0.0 else w end as n from A(v > 0);"
+    "insert into X select id, case when v > 1 then -0.0 else w end as n from A(v > 0);"
+    "select last(0.0) as one, last(-0.0) as other from A#length(2);"
+)
+
+
+def test_zeros_keep_their_signs() -> None:
+    rows = by("local", ZEROS, keyed(40))
+    assert rows == by("reference", ZEROS, keyed(40))
+    assert any("one=0.0" in row and "other=-0.0" in row for row in rows)
+    assert {"0.0", "-0.0"} <= {row.partition("n=")[2].rstrip("}") for row in rows}
+
+
+# More indexes than are looked at together, each of several filters.
+@pytest.mark.parametrize("count", [1, 4])
+def test_filters_have_many_indexes(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cepheid.matcher.lanes.single_lane._MOST", 4)
+    asked = [(n, s, c) for c in range(count) for n in ("id", "v", "w") for s in filters.SIGNS]
+    steps = (
+        f"insert into X select id, {place} as n from A({name} {sign} {c * 7 % 5});"
+        for place, (name, sign, c) in enumerate(asked)
+    )
+    text = "".join(steps) + "select id, n from X(n > 9); select id from X(n = 9);"
+    assert by("local", text, keyed(30)) == by("reference", text, keyed(30))
+
+
+# Where ways to a statement double at each level, or are too many, filters take what others give.
+@pytest.mark.parametrize("levels", [2, 8])
+def test_filters_are_reached_in_many_ways(levels: int) -> None:
+    first = "".join(f"insert into X0 select id, v from A(v > {n % 3});" for n in range(5))
+    others = (
+        f"insert into X{n + 1} select id, v from X{n}(v > {n % 4}); @Priority({n % 3})"
+        f"insert into X{n + 1} select id, v from X{n}(v < {5 - n % 4});"
+        for n in range(levels)
+    )
+    text = first + "".join(others)
+    assert by("local", text, keyed(12)) == by("reference", text, keyed(12))
+
+
+@pytest.mark.parametrize("name", [name for name in filters.OF_INPUT if name != "id"])
+def test_every_constant_is_compared_with_every_value(name: str) -> None:
+    """Several times, as what follows on what has the same constants."""
+    kind = filters.OF_INPUT[name]
+    signs = ("=", "!=") if kind in ("boolean", "string") else filters.SIGNS
+    asked = [
+        (sign, c)
+        for c in (*filters.CONSTANTS[kind], *filters.CONSTANTS[kind][:3])
+        for sign in signs
+    ]
+    steps = [
+        f"insert into X select id, {name}, {place} as step from A({name} {sign} {c});"
+        for place, (sign, c) in enumerate(asked)
+    ]
+    steps += [f"insert into Y select id, step from X({name} {sign} {c});" for sign, c in asked[:3]]
+    events = (
+        f"A{number}@{number}{{{filters.given_as({name: value})}}}"
+        for number, value in enumerate(filters.VALUES[kind])
+    )
+    assert agree(
+        ENGINES["local, columns"], Example("\n".join([filters.INPUT, *steps]), " ".join(events))
+    )
+
+
+STEPS = {
+    "one index, not in order": "v > 3|v > 1|v > 2|v > 1",
+    "the same from above": "v <= 1|v <= 3|v <= 2",
+    "equal constants": "v = 2|v = 1|v = 2",
+    "two indexes in order": "v > 1|v > 2|v < 3|v < 4",
+    "two indexes in turn": "v > 1|v = 2|v > 2|v = 4|v = 2",
+    "few rows of many filters": "v > 3|v > 8|v > 9|v = 1|v = 7|v = 8|v = 4|v = 0|v = 6",
+    "bounds of two signs": "v >= 2, v > 2|v > 2, v >= 2|v <= 2, v < 2|v > 1",
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_filters_of_one_event_come_in_their_order(name: str) -> None:
+    asked = STEPS[name].split("|")
+    text = "".join(f"insert into X select id, {n} as n from A({a});" for n, a in enumerate(asked))
+    # The same of what a window gives, beside filters of another form.
+    text2 = "insert into W select id, v, count(*) as c from A#length(3) group by id, v;" + "".join(
+        f"insert into Y{n % 2} select id{', c' * (n % 2)} from W({a});" for n, a in enumerate(asked)
+    )
+    for each in (text, text2):
+        assert by("local", each, keyed(20)) == by("reference", each, keyed(20))
+
+
+# Filters of different forms, some of which follow on others; priorities are not in the order of the text.
+DEPTHS = (
+    "insert into X select id, v from A(v > 0); insert into Y select id, v, 1 as n from X(v > 1);"
+    "@Priority(1) insert into Z select id as m from Y(v > 2); insert into V select id, w from A(v < 4);"
+    "@Priority(2) insert into W select id, k from A; @Priority(-1) insert into U select v from X;"
+    "select id as last from Y; select w from V; select k from W;"
+)
+
+
+def test_rows_of_filters_come_by_how_many_led_to_them() -> None:
+    assert by("local", DEPTHS, keyed(20)) == by("reference", DEPTHS, keyed(20))
+
+
+def test_filters_that_differ_by_constants_are_looked_up_together() -> None:
+    levels = (f"insert into X select id, 'level {n}' as k from A(v > {n});" for n in range(20))
+    (lane,) = lanes("".join(levels))._lanes
+    assert isinstance(lane, SingleLane)
+    assert [len(group._routes) for group in lane._groups] == [20]

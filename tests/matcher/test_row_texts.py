@@ -34,9 +34,9 @@ from cepheid.core.types import (
     EventType,
     RecordType,
 )
-from cepheid.io import encode, write_jsonl
+from cepheid.io import encode, write_csv, write_jsonl
 from cepheid.io.arrow import arrow_type, to_column
-from cepheid.io.columns import row_lines
+from cepheid.io.columns import row_texts
 from cepheid.io.encode import to_json
 from cepheid.io.rows import ColumnarRows, RowColumns, RowTable, of_types
 from cepheid.matcher.columns.batches import values_in
@@ -46,6 +46,7 @@ from tests.effort import examples
 
 POINT = EventType("Point", (Attribute("x", DOUBLE), Attribute("tags", ArrayType(STRING))))
 TYPES = {"Point": POINT}
+MARKS = ("@old", "@timeout")
 PRICE = DecimalType(9, 3)
 INSTANTS = st.one_of(
     st.integers(FIRST_INSTANT, LAST_INSTANT), st.integers(0, 9).map(lambda n: n * 10**6)
@@ -84,7 +85,7 @@ def column(draw: DrawFn, type: DataType, values: SearchStrategy[Any], count: int
 def shapes(draw: DrawFn, types: Sequence[DataType], target: str) -> RowColumns:
     chosen = draw(st.lists(st.sampled_from(types), max_size=4))
     names = draw(st.permutations(['a"b', "é", "x", "y"]))
-    return RowColumns(f"of {target}", target, dict(zip(names, chosen, strict=False)), ("@old",))
+    return RowColumns(f"of {target}", target, dict(zip(names, chosen, strict=False)), MARKS)
 
 
 @st.composite
@@ -105,7 +106,7 @@ def lane_rows(draw: DrawFn) -> LaneRows:
             values = tuple(values_in(array, type, pool) for type, array in arrays)
             times = np.array(draw(st.lists(INSTANTS, min_size=count, max_size=count)))
             are_all = count == len(owners)
-            blocks.append(RowBlock(shape, None if are_all else places, times, values))
+            blocks.append(RowBlock((shape,), None, None if are_all else places, times, values))
         chunks.append(RowChunk(len(owners), tuple(blocks), pool))
     total = sum(chunk.count for chunk in chunks)
     return LaneRows(chunks, found, TYPES, lambda: pa.array([[0] * 5] * total))
@@ -117,7 +118,9 @@ def row_tables(draw: DrawFn) -> RowTable:
     kinds = SCALARS | NESTED
     first = shapes(draw, list(kinds), "A")
     own = draw(st.sets(st.sampled_from([*first.columns]))) if first.columns else set()
-    second = RowColumns("other", "A", {n: t for n, t in first.columns.items() if n not in own})
+    second = RowColumns(
+        "other", "A", {n: t for n, t in first.columns.items() if n not in own}, MARKS
+    )
     by_rank = {
         0: first,
         1: draw(st.sampled_from([first, second])),
@@ -159,7 +162,20 @@ def line(row: Event) -> str:
 @given(lane_rows() | row_tables(), st.integers(1, 9))
 @examples(400)
 def test_rows_in_columns_are_written_as_their_events_are(rows: ColumnarRows, size: int) -> None:
-    assert "".join(row_lines.line_texts(rows, size)) == by_events(rows)
+    assert "".join(row_texts.line_texts(rows, size)) == by_events(rows)
+
+
+@given(lane_rows() | row_tables(), st.integers(1, 9))
+@examples(400)
+def test_cells_are_written_as_those_of_events_are(rows: ColumnarRows, size: int) -> None:
+    texts = row_texts.cell_texts(rows, size)
+    orders = {shape.target: list(shape.columns) for shape in rows.shapes}
+    if texts is None:
+        assert any(orders[shape.target] != list(shape.columns) for shape in rows.shapes)
+    else:
+        expected = io.StringIO()
+        write_csv(rows.events, expected)
+        assert "".join(texts) == expected.getvalue()
 
 
 @given(lane_rows() | row_tables(), st.sets(st.sampled_from(["A", "Bé", "B", "Z"])))
@@ -169,7 +185,7 @@ def test_the_rows_of_some_types_stay_in_columns(rows: ColumnarRows, targets: set
     expected = of_types(rows.events, targets)
     assert isinstance(found, ColumnarRows)
     assert found.targets == rows.targets & targets
-    assert "".join(row_lines.line_texts(found)) == "".join(map(line, expected)) == by_events(found)
+    assert "".join(row_texts.line_texts(found)) == "".join(map(line, expected)) == by_events(found)
     assert [row.key for row in found] == [row.key for row in expected]
     assert found.counts() == dict(Counter(row.type for row in expected))
 
@@ -200,10 +216,16 @@ def test_no_event_is_made_and_few_rows_are_in_memory_together(
     pool, shape = Pool(), RowColumns("S", "A", {"x": LONG})
     times = np.arange(10)
     chunk = RowChunk(
-        10, (RowBlock(shape, None, times, (values_in(pa.array(times), LONG, pool),)),), pool
+        10,
+        (RowBlock((shape,), None, None, times, (values_in(pa.array(times), LONG, pool),)),),
+        pool,
     )
     rows = LaneRows([chunk, chunk], [shape], {}, lambda: pytest.fail("no one needs keys"))
-    monkeypatch.setattr(row_lines.line_texts, "__defaults__", (4,))
+    monkeypatch.setattr(row_texts.line_texts, "__defaults__", (4,))
     written: list[str] = []
     write_jsonl(rows, type("Stream", (), {"write": lambda _, text: written.append(text)})())
     assert [text.count("\n") for text in written] == [4, 4, 2] * 2
+    monkeypatch.setattr(row_texts.cell_texts, "__defaults__", (4,))
+    written.clear()
+    write_csv(rows, type("Stream", (), {"write": lambda _, text: written.append(text)})())
+    assert [text.count("\n") for text in written] == [1, *[4, 4, 2] * 2]

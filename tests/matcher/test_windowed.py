@@ -199,12 +199,6 @@ def test_windows_are_found_by_the_one_who_opens() -> None:
     assert isinstance(open_operator(program, timed_out=True), ReferenceOperator)
 
 
-def test_what_other_statements_take_has_no_keys_in_lanes() -> None:
-    program = windows("insert into S select count(*) as n from A#length(2); select n from S")
-    assert isinstance(open_operator(program, keyed=False), LanesOperator)
-    assert isinstance(open_operator(program), MachineOperator)
-
-
 def test_rows_that_have_no_events_let_time_pass() -> None:
     program = windows("select k, count(*) as n from A#time(1 sec) group by k")
     operator = opened(program)

@@ -54,6 +54,7 @@ def rows_of(
         options=Options(sequence=sequence),
         start=start,
         timed_out=timed_out,
+        is_ordered=True,
     )
     return collected(batch_rows(plan_of(request)))
 

@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 
 import cepheid as cep
 from cepheid.core.event import Event, Value
-from cepheid.engines.spark.codec.event_frames import named
 from cepheid.engines.spark.codec.expression_columns import Untranslatable, necessary, translate
+from cepheid.engines.spark.codec.sql_columns import field
 from cepheid.expr import tree
 from cepheid.expr.evaluate import Frame, compile_condition, compile_expr
 from cepheid.expr.tree import Expr
@@ -73,7 +73,7 @@ def condition(text: str) -> Expr:
 
 
 def read(column: tree.Column) -> Any:
-    return named(column.path[0].name)
+    return field(column.path[0].name)
 
 
 # Each of these is translated as a whole.
@@ -101,8 +101,8 @@ WRITTEN = (
 def differences(spark: SparkSession, exprs: list[tuple[str, Expr]]) -> list[str]:
     """Where Spark and the evaluator do not agree."""
     frame = spark.createDataFrame(pa.Table.from_pylist(ROWS, SCHEMA)).coalesce(1)
-    columns = [translate(expr, read).alias(f"c{place}") for place, (_, expr) in enumerate(exprs)]
-    found = frame.select(*columns).toArrow()
+    columns = [translate(expr, read).named(f"c{place}") for place, (_, expr) in enumerate(exprs)]
+    found = frame.selectExpr(*columns).toArrow()
     problems = []
     for place, (text, expr) in enumerate(exprs):
         evaluate = compile_expr(expr)
@@ -157,7 +157,7 @@ def test_nothing_is_dropped_of_which_a_condition_is_true(spark: SparkSession) ->
     tests = [(e, test) for e in exprs if (test := necessary(e, read)) is not None]
     assert len(tests) > 20
     frame = spark.createDataFrame(pa.Table.from_pylist(ROWS, SCHEMA)).coalesce(1)
-    kept = frame.select(*(t.alias(f"c{n}") for n, (_, t) in enumerate(tests))).toArrow()
+    kept = frame.selectExpr(*(t.named(f"c{n}") for n, (_, t) in enumerate(tests))).toArrow()
     dropped = 0
     for place, (expr, _) in enumerate(tests):
         holds = compile_condition(expr)

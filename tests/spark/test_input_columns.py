@@ -15,7 +15,7 @@ from pyspark.sql import types as T  # noqa: N812
 import cepheid as cep
 from cepheid.core.time import format_instant, parse_instant, zone_named
 from cepheid.core.values import coerce
-from cepheid.engines.spark.codec.event_frames import named, sources_of, with_types_of
+from cepheid.engines.spark.codec.event_frames import sources_of, with_types_of
 from cepheid.engines.spark.codec.input_columns import (
     Options,
     convert,
@@ -23,6 +23,7 @@ from cepheid.engines.spark.codec.input_columns import (
     spark_type,
     to_instant,
 )
+from cepheid.engines.spark.codec.sql_columns import field
 from cepheid.io.type_arguments import data_type
 from tests.semantics.drive import resolved
 from tests.spark.cases import set_to
@@ -66,9 +67,9 @@ TIMES = {
 def test_times_of_all_kinds_are_instants(spark: SparkSession) -> None:
     with set_to(spark, zone="Europe/Madrid"):
         frame = spark.sql(f"select {', '.join(f'{t} as c{n}' for n, t in enumerate(TIMES))}")
-        converted = [to_instant(named(f.name), f.dataType, "seconds") for f in frame.schema.fields]
+        converted = [to_instant(field(f.name), f.dataType, "seconds") for f in frame.schema.fields]
         columns = [c.column for c in converted if c is not None]
-        found = values(frame.select(*(c.alias(str(n)) for n, c in enumerate(columns))))
+        found = values(frame.selectExpr(*(c.named(str(n)) for n, c in enumerate(columns))))
     shown = [None if instant is None else format_instant(instant) for instant in found]
     assert dict(zip(TIMES, shown, strict=True)) == TIMES
     texts = {t.strip("'"): i for t, i in TIMES.items() if t.startswith("'") and i}
@@ -80,6 +81,7 @@ DATES = (
     "2026-10-25", "20261025", "2026-W43-7", "2026W437", "2026-W43", "2026W43", "2026-W53-7", "2025-W53-1",
     "2026-W00-1", "1893-03-31", "0001-01-01", "9999-12-31", "9999-W52-7", "0000-12-31", "2026-02-30", "2024-02-29",
     "2026-1025", "2026-W437", "12026-10-25", "2026-10", "26-10-25", "soon", "", "2026,10,25",
+    "-0044-03-15", "+12026-W43-7", "100000101", "+2026-10-25",
 )  # fmt: skip
 CLOCKS = (
     "", "T02:30:00", "T23:53:29", "T02:30", "T02", "T0230", "T023000", " 02:30:00", "t02:30:00.5", "T02:30:00,5",
@@ -98,11 +100,13 @@ TEXTS = [date + clock + zone for date in DATES for clock in CLOCKS for zone in Z
 @pytest.mark.parametrize("zone", [None, "Europe/Berlin", "America/New_York"])
 def test_texts_are_times_as_they_are_in_files(spark: SparkSession, zone: str | None) -> None:
     frame = spark.createDataFrame(pa.table({"t": TEXTS})).coalesce(1)
-    value = to_instant(named("t"), T.StringType(), "seconds", zone)
+    value = to_instant(field("t"), T.StringType(), "seconds", zone)
     assert value is not None
     assert value.misfit is not None
     with set_to(spark, zone="Asia/Tokyo"):
-        found = frame.select(value.column.alias("i"), value.misfit.alias("m")).toArrow().to_pylist()
+        found = (
+            frame.selectExpr(value.column.named("i"), value.misfit.named("m")).toArrow().to_pylist()
+        )
     expected: list[tuple[int | None, str | None]] = []
     for text in TEXTS:
         try:
@@ -133,19 +137,22 @@ def test_a_time_outside_the_calendar_is_told_so(
     spark: SparkSession, number: str, words: str
 ) -> None:
     frame = spark.sql(f"select {number} as t")
-    value = to_instant(named("t"), frame.schema["t"].dataType, "seconds")
+    value = to_instant(field("t"), frame.schema["t"].dataType, "seconds")
     assert value is not None
     assert value.misfit is not None
-    assert values(frame.select(value.column.alias("i"), value.misfit.alias("m"))) == [None, words]
+    assert values(frame.selectExpr(value.column.named("i"), value.misfit.named("m"))) == [
+        None,
+        words,
+    ]
 
 
 def test_numbers_count_time_in_a_unit(spark: SparkSession) -> None:
     frame = spark.sql("select 90 as t, 1.5D as f")
     columns = [
-        to_instant(named(name), frame.schema[name].dataType, unit)
+        to_instant(field(name), frame.schema[name].dataType, unit)
         for name, unit in (("t", "minutes"), ("t", "microseconds"), ("f", "hours"))
     ]
-    found = frame.select(*(c.column.alias(str(n)) for n, c in enumerate(columns) if c))
+    found = frame.selectExpr(*(c.column.named(str(n)) for n, c in enumerate(columns) if c))
     assert values(found) == [5_400_000_000, 90, 5_400_000_000]
 
 
@@ -161,10 +168,10 @@ def test_an_attribute_holds_the_time_where_the_schema_says_so(spark: SparkSessio
         "select * from values ('A', 5L, 60, 1), ('A', null, 600, 2), ('B', 7L, 120, 3),"
         " (null, null, 9, null) as t(`@type`, at, `@time`, v)"
     )
-    found = frame.select(_read(frame, TIMED).time.alias("t")).toArrow()
+    found = frame.selectExpr(_read(frame, TIMED).time.named("t")).toArrow()
     assert found["t"].to_pylist() == [300_000_000, 600_000_000, 120_000_000, 9_000_000]
     reading = _read(frame, TIMED)
-    at = frame.select(reading.columns[0].alias("at")).toArrow()
+    at = frame.selectExpr(reading.columns[0].named("at")).toArrow()
     assert at["at"].to_pylist() == [5, 10, None, None]
 
 
@@ -206,11 +213,11 @@ def test_values_become_what_they_become_in_files(spark: SparkSession) -> None:
             f"select {', '.join(f'{t} as c{n}' for n, (t, _, _) in enumerate(FITTING))}"
         )
         converted = [
-            convert(named(field.name), field.dataType, spark_type_of(type))
-            for field, (_, type, _) in zip(frame.schema.fields, FITTING, strict=True)
+            convert(field(stored.name), stored.dataType, spark_type_of(type))
+            for stored, (_, type, _) in zip(frame.schema.fields, FITTING, strict=True)
         ]
         found = values(
-            frame.select(*(c.column.alias(str(n)) for n, c in enumerate(converted) if c))
+            frame.selectExpr(*(c.column.named(str(n)) for n, c in enumerate(converted) if c))
         )
         raw = values(frame)
     assert found == [value for _, _, value in FITTING]
@@ -223,11 +230,11 @@ def test_values_become_what_they_become_in_files(spark: SparkSession) -> None:
 def test_a_value_that_does_not_fit_is_named(spark: SparkSession, ansi: bool) -> None:
     with set_to(spark, ansi=ansi):
         frame = spark.sql(f"select {', '.join(f'{t} as c{n}' for n, t in enumerate(MISFITS))}")
-        for field in frame.schema.fields:
-            found = convert(named(field.name), field.dataType, spark_type_of("int"))
+        for stored in frame.schema.fields:
+            found = convert(field(stored.name), stored.dataType, spark_type_of("int"))
             assert found is not None
             assert found.misfit is not None
-            row = values(frame.select(found.column.alias("v"), found.misfit.alias("m")))
+            row = values(frame.selectExpr(found.column.named("v"), found.misfit.named("m")))
             assert row[0] is None
             assert row[1] is not None
 

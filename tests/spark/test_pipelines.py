@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import cepheid as cep
@@ -21,6 +21,7 @@ from cepheid.engines.spark.codec.event_encoder import EventEncoder
 from cepheid.engines.spark.codec.event_frames import named, sources_of
 from cepheid.engines.spark.codec.event_layout import TIME
 from cepheid.engines.spark.codec.input_columns import Options
+from cepheid.engines.spark.codec.sql_columns import Column, field
 from cepheid.engines.spark.plan.passes import Pass, Pipeline, events_among_rows, pipelines_of
 from cepheid.engines.spark.plan.plan import plan_of
 from cepheid.engines.spark.plan.request import SparkRequest
@@ -108,9 +109,9 @@ def pipeline_rows(
     timed_out: bool,
 ) -> list[tuple[Any, ...]]:
     events, found = list(stream), []
-    for one in pipeline:
+    for number, one in enumerate(pipeline):
         for part in parts_of(events, one):
-            operator = open_operator(one.program, timed_out=timed_out, is_fed=True)
+            operator = open_operator(one.program, timed_out=timed_out, is_fed=number > 0)
             rows = run_part(operator, part, end_of(stream), size)
             found += shown_table([rows])
             events += forwarded(rows, program)
@@ -315,7 +316,7 @@ def test_with_a_wrong_key_the_rows_would_be_others(
 
     def by_time(encoder: EventEncoder) -> tuple[Column, ...]:
         del encoder
-        return (named(TIME),)
+        return (field(TIME),)
 
     monkeypatch.setattr(EventEncoder, "key_columns", by_time)
     with set_to(spark, partitions=3, adaptive=False):

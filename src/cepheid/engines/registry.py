@@ -36,6 +36,7 @@ class Offer(Enum):
     WHY = "keep the events behind a row"
     TIMED_OUT = "report partial matches"
     TABLES = "read tables of a Spark session"
+    INSPECT = "show what it keeps"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Engine:
             raise UsageError(error("usage", fact, hint=hint))
 
 
-_RUN, _SESSION, _STREAM, _MANY_RUNS, _WHY, _TIMED_OUT, _TABLES = Offer
+_RUN, _SESSION, _STREAM, _MANY_RUNS, _WHY, _TIMED_OUT, _TABLES, _INSPECT = Offer
 ENGINES = {
     engine.name: engine
     for engine in (
@@ -88,13 +89,13 @@ ENGINES = {
             "reference",
             "the reference",
             "the same, slowly: its meaning",
-            frozenset({_RUN, _SESSION, _WHY, _TIMED_OUT}),
+            frozenset({_RUN, _SESSION, _WHY, _TIMED_OUT, _INSPECT}),
         ),
         Engine(
             "automaton",
             "an automaton",
             "tokens on the automata of complex events; other statements as the reference",
-            frozenset({_RUN, _SESSION, _WHY, _TIMED_OUT}),
+            frozenset({_RUN, _SESSION, _WHY, _TIMED_OUT, _INSPECT}),
         ),
         Engine("petri", "a net", "its Petri net", frozenset({_RUN})),
         Engine("maude", "Maude", "the real Maude", frozenset({_RUN})),

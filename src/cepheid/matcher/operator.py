@@ -15,7 +15,7 @@ time goes on.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from cepheid.core.once import once
 from cepheid.core.time import Instant
 from cepheid.core.types import DataType, lineage
 from cepheid.io.arrow import arrow_type
-from cepheid.io.rows import RowColumns
+from cepheid.io.rows import RANK, RowColumns
 from cepheid.matcher.gaps import left_to_reference
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
@@ -73,26 +73,32 @@ def open_operator(
     why: bool = False,
     is_fed: bool = False,
     keyed: bool = True,
+    ranked: bool = False,
 ) -> Operator:
     """An operator for a program that can run; `timed_out` asks for rows of kind 'timeout'.
 
     `why` asks for the causes of rows. It is the compiled matcher, or the reference semantics where that does not know all that is
     asked for. `is_fed` says that others derive some of its events, so that these have keys. Where
-    it alone takes the whole input, its rows are in order and may do without: not `keyed`.
+    it alone takes the whole input, its rows are in order and may do without: not `keyed`. `ranked` asks for a
+    column '@rank' with the ranks of their statements.
     """
     from cepheid.matcher.lanes.operator import LanesOperator
     from cepheid.matcher.lanes.plan import lanes_of
     from cepheid.matcher.machine.operator import MachineOperator
+    from cepheid.matcher.parts import PartsOperator, parts_of
 
-    lanes = None if is_fed or timed_out or why else lanes_of(program)
+    is_plain = not (timed_out or why or is_fed)
+    lanes = lanes_of(program) if is_plain else None
     if lanes is not None and (lanes.has_keys or not keyed):
-        return LanesOperator(program, lanes, keyed=keyed)
+        return LanesOperator(program, lanes, keyed=keyed, ranked=ranked)
+    if is_plain and (parts := parts_of(program)):
+        return PartsOperator(program, parts, ranked=ranked)
     is_asked_more = timed_out or why or (is_fed and takes_own_rows(program))
     if is_asked_more or left_to_reference(program):
         from cepheid.matcher.reference import ReferenceOperator
 
-        return ReferenceOperator(program, timed_out=timed_out, why=why)
-    return MachineOperator(program, keyed=keyed)
+        return ReferenceOperator(program, timed_out=timed_out, why=why, ranked=ranked)
+    return MachineOperator(program, keyed=keyed, ranked=ranked)
 
 
 def takes_own_rows(program: ResolvedProgram) -> bool:
@@ -107,10 +113,11 @@ def takes_own_rows(program: ResolvedProgram) -> bool:
 CAUSES = "@causes"
 
 
-def rows_schema(program: ResolvedProgram, *, why: bool = False) -> pa.Schema:
+def rows_schema(program: ResolvedProgram, *, why: bool = False, ranked: bool = False) -> pa.Schema:
     """What rows look like: one struct column for each derived type, null in rows of the others.
 
-    With `why`, rows name the events that led to them, in their order; derived ones have no sequence.
+    With `why`, rows name the events that led to them, in their order; derived ones have no sequence. With
+    `ranked`, they name the rank of their statement.
     """
     import pyarrow as pa
 
@@ -128,6 +135,8 @@ def rows_schema(program: ResolvedProgram, *, why: bool = False) -> pa.Schema:
     for name, attributes in derived_types(program).items():
         members = [pa.field(a, arrow_type(t, program.types)) for a, t in attributes.items()]
         fields.append(pa.field(name, pa.struct(members)))
+    if ranked:
+        fields.append(pa.field(RANK, pa.int64()))
     return pa.schema(fields)
 
 
@@ -156,6 +165,13 @@ def _shape(statement: ResolvedStatement, program: ResolvedProgram) -> RowColumns
 
 
 # Events ---------------------------------------------------------------------------------------
+
+HEADS = (
+    "@type",
+    "@time",
+    "@sequence",
+    "@key",
+)  # of the columns of events; the last one where some are derived
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +204,40 @@ def columns_of(program: ResolvedProgram) -> tuple[Column, ...]:
         else:
             columns += [Column(f"{n}.{attribute}", t, (n,), attribute) for n, t in types.items()]
     return tuple(columns)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsWithin:
+    """The columns that a part of a program takes, among those of the program.
+
+    Alone, types may agree on an attribute that others do not agree on.
+    """
+
+    columns: Mapping[str, Sequence[Column]]
+
+    def of(self, events: pa.Table) -> pa.Table:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        present = set(events.column_names)
+        heads = [name for name in HEADS if name in present]
+        found: dict[str, Any] = {name: events[name] for name in heads}
+        for name, columns in self.columns.items():
+            some = [events[column.name] for column in columns if column.name in present]
+            if some:
+                found[name] = pc.coalesce(*some) if len(some) > 1 else some[0]
+        return pa.table(found)
+
+
+def columns_within(program: ResolvedProgram, part: ResolvedProgram) -> ColumnsWithin:
+    columns = columns_of(program)
+    return ColumnsWithin(
+        {one.name: [c for c in columns if _overlap(c, one)] for one in columns_of(part)}
+    )
+
+
+def _overlap(one: Column, other: Column) -> bool:
+    return one.attribute == other.attribute and not set(one.types).isdisjoint(other.types)
 
 
 def _seen_attributes(program: ResolvedProgram) -> dict[str, list[str]]:

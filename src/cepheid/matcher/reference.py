@@ -28,12 +28,17 @@ class ReferenceOperator(Operator):
     """Runs whatever the reference semantics runs."""
 
     def __init__(
-        self, program: ResolvedProgram, *, timed_out: bool = False, why: bool = False
+        self,
+        program: ResolvedProgram,
+        *,
+        timed_out: bool = False,
+        why: bool = False,
+        ranked: bool = False,
     ) -> None:
         self.program = program
         self._machine = Machine(program, timed_out=timed_out)
         self._decoder = _Decoder(program)
-        self._encoder = _Encoder(program, why=why)
+        self._encoder = _Encoder(program, why=why, ranked=ranked)
 
     @property
     def clock(self) -> Instant | None:
@@ -58,6 +63,9 @@ class ReferenceOperator(Operator):
 
     def next_due(self) -> Instant | None:
         return self._machine.next_due()
+
+    def reached(self) -> dict[str, list[int]]:
+        return self._machine.steps_reached
 
     def save(self) -> bytes:
         return state.save(self._machine)
@@ -114,11 +122,12 @@ class _Decoder:
 class _Encoder:
     """Makes a table of rows."""
 
-    def __init__(self, program: ResolvedProgram, *, why: bool) -> None:
+    def __init__(self, program: ResolvedProgram, *, why: bool, ranked: bool) -> None:
         self._types = program.types
         self._derived = derived_types(program)
-        self._schema = rows_schema(program, why=why)
+        self._schema = rows_schema(program, why=why, ranked=ranked)
         self._why = why
+        self._ranks = {s.name: s.rank for s in program.statements} if ranked else {}
 
     def encode(self, rows: Sequence[Event]) -> pa.Table:
         import pyarrow as pa
@@ -130,8 +139,16 @@ class _Encoder:
             pa.array([row.key for row in rows], self._schema.field("@key").type),
             *self._causes(rows),
             *(self._struct(name, rows) for name in self._derived),
+            *self._numbers(rows),
         ]
         return pa.Table.from_arrays(columns, schema=self._schema)
+
+    def _numbers(self, rows: Sequence[Event]) -> Iterable[Any]:
+        """The ranks of the statements of rows, where they are asked for."""
+        import pyarrow as pa
+
+        if self._ranks:
+            yield pa.array([self._ranks[row.statement or ""] for row in rows], pa.int64())
 
     def _causes(self, rows: Sequence[Event]) -> Iterable[Any]:
         """What led to each row, where that is asked for."""

@@ -13,9 +13,11 @@ import numpy as np
 
 from cepheid.core.event import Event
 from cepheid.core.time import Instant
+from cepheid.matcher.columns.batches import Batch
 from cepheid.matcher.columns.interning import Words
 from cepheid.matcher.gaps import left_to_reference
-from cepheid.matcher.lanes.joining import Found
+from cepheid.matcher.lanes.filtered_rows import FilteredRows
+from cepheid.matcher.lanes.joining import AnyFound
 from cepheid.matcher.lanes.operator import LanesOperator
 from cepheid.matcher.lanes.plan import LanesPlan, lanes_of
 from cepheid.matcher.machine.operator import MachineOperator
@@ -87,7 +89,7 @@ class _Lanes(LanesOperator):
     def __init__(self, program: ResolvedProgram, plan: LanesPlan) -> None:
         super().__init__(program, plan, keyed=False)
         self._fresh = self._pack()
-        self._places = {statement.name: n for n, statement in enumerate(program.statements)}
+        self._places = {statement.rank: n for n, statement in enumerate(program.statements)}
         self._counts = np.zeros(len(program.statements), dtype=np.int64)
 
     def run(self, events: pa.Table, start: Instant, end: Instant) -> Words:
@@ -98,9 +100,14 @@ class _Lanes(LanesOperator):
         self.advance(end)
         return self._counts.copy()
 
-    def _table(self, found: Sequence[Found]) -> pa.Table:
-        for each in found:
-            self._counts[self._places[each.rows.statement.name]] += len(each.rows)
+    def _table(self, together: Sequence[AnyFound], batch: Batch | None) -> pa.Table:
+        del batch  # rows are counted, and no more
+        for rows in (found.rows for found in together):
+            if isinstance(rows, FilteredRows):
+                places = np.array([self._places[rank] for rank in rows.ranks])[rows.codes]
+                self._counts += np.bincount(places, minlength=len(self._counts))
+            else:
+                self._counts[self._places[rows.statement.rank]] += len(rows)
         return self._tables.nothing
 
 

@@ -1,13 +1,15 @@
-"""When a run starts, and how callers name an instant."""
+"""When a run starts, and how callers name an instant or a length of time."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import TypeAlias
 
-from cepheid.core.time import Instant, format_instant, parse_instant
-from cepheid.errors import InputError, LateEvent, Span, error
+from cepheid.core.time import Instant, Period, format_instant, parse_instant, parse_length
+from cepheid.errors import InputError, LateEvent, Span, UsageError, error
 
 Time = int | float | str | datetime
+Length: TypeAlias = str | int | float | timedelta | Period
 
 
 def instant_of(time: Time, name: str | None = None) -> Instant:
@@ -17,6 +19,24 @@ def instant_of(time: Time, name: str | None = None) -> Instant:
     except (ValueError, OverflowError) as problem:
         fact = f"{name}: {problem}" if name else str(problem)
         raise InputError(error("bad-time", fact)) from None
+
+
+def length_of(length: Length, what: str) -> int:
+    """Microseconds, from a text such as '1m', a period, a timedelta, or a number of seconds."""
+    try:
+        if isinstance(length, Period):
+            period = parse_length(str(length))
+        elif isinstance(length, str):
+            period = parse_length(length)
+        elif isinstance(length, timedelta):
+            period = Period(length // timedelta(microseconds=1))
+        else:
+            period = Period(round(length * 1_000_000))
+        if period.is_zero:
+            raise ValueError(f"{length!r} is no time at all")
+    except (ValueError, OverflowError) as problem:
+        raise UsageError(error("usage", f"{what}: {problem}")) from None
+    return period.microseconds
 
 
 def ends_at(last: Instant | None, end: Instant | None, place: Span | None = None) -> Instant | None:

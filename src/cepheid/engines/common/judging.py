@@ -20,7 +20,7 @@ from cepheid.io.rows import ColumnarRows
 from cepheid.io.source import Renamings, meant
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.statements import span_of_type
-from cepheid.program.uses import Use, keys_of, uses_of
+from cepheid.program.uses import Use, class_uses_of, keys_of, uses_of
 
 Extra: TypeAlias = Literal["ignore", "error"]
 
@@ -45,12 +45,9 @@ def rules_for(
         raise UsageError(error("usage", f"no extra={extra!r}", hint=hint))
     names = [optional] if isinstance(optional, str) else list(optional)
     has_open = any(type.is_open for type in program.types.values())
-    known = {
-        n
-        for t in program.types.values()
-        for a in t.attributes
-        for n in (a.name, f"{t.name}.{a.name}")
-    }
+    holders = [(t.name, t.attributes) for t in program.types.values()]
+    holders += [(each.name, each.declared.attributes) for each in program.classes]
+    known = {n for name, held in holders for a in held for n in (a.name, f"{name}.{a.name}")}
     for name in names:
         if name not in known and not has_open:
             hint = suggest(str(name), (n for n in known if "." not in n), "attributes")
@@ -65,19 +62,37 @@ def missing_attributes(
 
     `seen` has for each of these types the names that occur in any of its events, null or not.
     """
-    uses = uses_of(program)
+    known = {type: {a.name for a in program.types[type].attributes} for type in seen}
+    return _all_missing(uses_of(program), known, seen, optional)
+
+
+def missing_in_classes(
+    program: ResolvedProgram, seen: Mapping[str, Collection[str]], optional: Collection[str] = ()
+) -> list[Diagnostic]:
+    """The same for classes. Those that statements tell of events, too, may have the rest from them."""
+    told = {statement.target for statement in program.statements}
+    known = {each.name: {a.name for a in each.declared.attributes} for each in program.classes}
+    outside = {name: names for name, names in seen.items() if name not in told}
+    return _all_missing(class_uses_of(program), known, outside, optional)
+
+
+def _all_missing(
+    uses: Mapping[str, Mapping[str, Use]],
+    known: Mapping[str, Collection[str]],
+    seen: Mapping[str, Collection[str]],
+    optional: Collection[str],
+) -> list[Diagnostic]:
     return [
-        _missing(type, name, use, _unknown(program, type, names))
+        _missing(type, name, use, _unknown(names, known[type]))
         for type, names in seen.items()
         for name, use in uses.get(type, {}).items()
         if name not in names and {name, f"{type}.{name}"}.isdisjoint(optional)
     ]
 
 
-def _unknown(program: ResolvedProgram, type: str, names: Iterable[str]) -> list[str]:
+def _unknown(names: Iterable[str], known: Collection[str]) -> list[str]:
     """Columns that may be the attribute under another name."""
-    known = program.types[type]
-    return [n for n in names if known.find(n) is None and not n.startswith("@")]
+    return [name for name in names if name not in known and not name.startswith("@")]
 
 
 def _missing(type: str, name: str, use: Use, others: Iterable[str]) -> Diagnostic:
@@ -192,7 +207,8 @@ def null_key_of(
     event: Event, keys: Mapping[str, Mapping[str, Use]], span: Span | None
 ) -> Diagnostic | None:
     """What is wrong with the key of an event of the input, if that is null."""
-    for name, use in keys.get(event.type, {}).items():
+    uses = keys.get(event.type)
+    for name, use in uses.items() if uses else ():
         if event.values_[name] is None:
             return null_key(event.type, name, use, span)
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import cached_property
 from typing import Protocol
 
 from cepheid.core.event import Event
@@ -17,6 +18,8 @@ from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.seal import forged
 from cepheid.semantics import state
 from cepheid.semantics.contexts import Follow
+from cepheid.semantics.inspection.description import Inspection
+from cepheid.semantics.inspection.machine import Inspector
 from cepheid.semantics.machine import Machine, late_event
 from cepheid.semantics.residuals import Residuals
 
@@ -50,6 +53,9 @@ class Runner(Protocol):
 
     def reached(self) -> Reached:
         """Per statement with a pattern, how often each of its events and timers was reached."""
+
+    def inspect(self) -> Inspection:
+        """What the program keeps now; UsageError where it keeps that in a form of its own."""
 
     def save(self) -> bytes: ...
     def load(self, state: bytes) -> None: ...
@@ -104,12 +110,17 @@ class Reference:
             return self.machine.advance(instant)
 
     def reached(self) -> dict[str, list[int]]:
-        steps = self.machine.steps
-        return {
-            plan.name: [steps[node] for node in plan.node.walk() if not node.children]
-            for plan in self.machine.plans
-            if plan.node is not None
-        }
+        return self.machine.steps_reached
+
+    def inspect(self) -> Inspection:
+        with self._use():
+            return self._inspector.inspect()
+
+    @cached_property
+    def _inspector(self) -> Inspector:
+        from cepheid.engines.common.texts import TEXTS
+
+        return Inspector(self.machine, TEXTS)
 
     def save(self) -> bytes:
         with self._use():

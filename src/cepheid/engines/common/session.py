@@ -27,6 +27,7 @@ from cepheid.io import Decoder, Record
 from cepheid.io.records import record_from
 from cepheid.program.seal import Seal
 from cepheid.result import Result
+from cepheid.semantics.inspection.description import Inspection
 
 _COUNT = 8  # bytes of how many events were sent
 
@@ -146,6 +147,14 @@ class Session:
         """Time passes, up to and including an instant."""
         return self._runner.pass_time(instant_of(time))
 
+    def inspect(self) -> Inspection:
+        """What the program keeps now: partial matches, windows, timers, the queue.
+
+        Where the reference semantics runs it: on the engines `reference` and `automaton`, and with `why` or
+        `timed_out`. The compiled matcher keeps numbers, and raises UsageError.
+        """
+        return self._runner.inspect()
+
     def save(self) -> bytes:
         """The state between two events; `open(program, state=...)` goes on from it."""
         return self._seal.close(self._sent.to_bytes(_COUNT) + self._runner.save())
@@ -165,6 +174,11 @@ _FORMS = "send('Type', {...}, time=...) or send({'@type': 'Type', '@time': ..., 
 
 def _record(type: object, values: object, time: Time | None) -> Record:
     """What `send` was given; UsageError or InputError where it is no event."""
+    if isinstance(type, str):
+        if not (values is None or isinstance(values, dict) or isinstance(values, Mapping)):  # noqa: SIM101 (the first is fast)
+            fact = f"the attributes of an event are a dictionary, not {shown(values)}"
+            raise InputError(error("bad-value", fact, hint=_FORMS))
+        return Record(type, time, dict(values or {}), None)
     if isinstance(type, Mapping):
         if values is not None or time is not None:
             fact = "a dictionary is the whole event: '@time' and attributes stand in it"
@@ -173,10 +187,5 @@ def _record(type: object, values: object, time: Time | None) -> Record:
             return record_from(type, None)
         except ValueError as problem:
             raise InputError(error("bad-line", str(problem))) from None
-    if not isinstance(type, str):
-        fact = f"{shown(type)} is neither an event type nor a dictionary"
-        raise UsageError(error("usage", fact, hint=_FORMS))
-    if values is not None and not isinstance(values, Mapping):
-        fact = f"the attributes of an event are a dictionary, not {shown(values)}"
-        raise InputError(error("bad-value", fact, hint=_FORMS))
-    return Record(type, time, dict(values or {}), None)
+    fact = f"{shown(type)} is neither an event type nor a dictionary"
+    raise UsageError(error("usage", fact, hint=_FORMS))

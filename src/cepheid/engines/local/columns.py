@@ -50,12 +50,14 @@ from cepheid.matcher.lanes.plan import lanes_of
 from cepheid.matcher.operator import (
     Column,
     columns_of,
+    columns_within,
     derived_types,
     open_operator,
     row_shapes,
     rows_schema,
     takes_own_rows,
 )
+from cepheid.matcher.parts import parts_of, parts_of_pushes
 from cepheid.program.resolved import ResolvedProgram
 
 if TYPE_CHECKING:
@@ -83,7 +85,8 @@ def _can_run(program: ResolvedProgram) -> bool:
     """Whether columns are all that a program needs: for its input, its statements and its rows."""
     if not _fits_columns(program):
         return False
-    return lanes_of(program) is not None or not left_to_reference(program)
+    left = left_to_reference(program)
+    return not left or lanes_of(program) is not None or bool(parts_of(program))
 
 
 @once
@@ -280,19 +283,14 @@ def _out_of_order(instants: Words) -> int:
 def run_columns(intake: ColumnIntake, progress: Progress = no_progress) -> ColumnarRows:
     """The rows of a program over all its input, as records through a runner give them."""
     program = intake.program
-    operator = open_operator(program, keyed=False)
+    ranked = _needs_ranks(program)
+    operator = open_operator(program, keyed=False, ranked=ranked)
     shapes, keys = row_shapes(program), partial(_keys, intake)
     if isinstance(operator, LanesOperator):
         chunks = _drive(_Lanes(operator), intake, progress)
         found = [chunk for some in chunks for chunk in some]
         return LaneRows(found, [*shapes.values()], program.types, keys)
-    if _needs_ranks(program):
-        from cepheid.matcher.machine.push import Matcher
-
-        ranked = [*_drive(Matcher(program), intake, progress)]
-        rows = pa.concat_tables(ranked) if ranked else _table(program, ())
-        return RowTable(rows, shapes, program.types, lambda: rows["@key"])
-    rows = _table(program, _drive(operator, intake, progress))
+    rows = _table(program, _drive(operator, intake, progress), ranked=ranked)
     return RowTable(rows, shapes, program.types, keys)
 
 
@@ -319,8 +317,10 @@ def send_columns(matcher: Matcher, intake: ColumnIntake) -> ColumnarRows:
     return RowTable(found, row_shapes(program), program.types, lambda: found["@key"])
 
 
-def _table(program: ResolvedProgram, tables: Iterable[pa.Table]) -> pa.Table:
-    return pa.concat_tables([rows_schema(program).empty_table(), *tables])
+def _table(
+    program: ResolvedProgram, tables: Iterable[pa.Table], *, ranked: bool = False
+) -> pa.Table:
+    return pa.concat_tables([rows_schema(program, ranked=ranked).empty_table(), *tables])
 
 
 class _Lanes:
@@ -335,16 +335,20 @@ class _Lanes:
         return [self._operator.advance_chunk(instant)]
 
 
-def counted(intake: ColumnIntake) -> Matcher:
-    """A matcher that has counted the steps of all patterns on the way."""
-    from cepheid.matcher.machine.push import (
-        Matcher,  # which is slow to load, and seldom asked for this
-    )
+def steps_reached(intake: ColumnIntake) -> dict[str, Sequence[int]]:
+    """How often each event and timer of all patterns is reached: a run that counts them on the way."""
+    # Which are slow to load, and seldom asked for this.
+    from cepheid.matcher.machine.push import Matcher
+    from cepheid.matcher.reference import ReferenceOperator
 
-    matcher = Matcher(intake.program)
-    for _ in _drive(matcher, intake, no_progress):
-        pass
-    return matcher
+    program, found = intake.program, dict[str, Sequence[int]]()
+    for part in parts_of_pushes(program) or (program,):
+        operator = ReferenceOperator(part) if left_to_reference(part) else Matcher(part)
+        columns = columns_within(program, part)
+        for _ in _drive(operator, replace(intake, events=columns.of(intake.events)), no_progress):
+            pass
+        found |= operator.reached()
+    return {s.name: found[s.name] for s in program.statements if s.name in found}
 
 
 class _Driven(Protocol[T_co]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from cepheid.engines.common.clock import ends_at, starts_at
 from cepheid.engines.common.gaps import no_gaps
@@ -10,9 +11,11 @@ from cepheid.engines.common.intake import are_small
 from cepheid.engines.common.judging import only_input
 from cepheid.engines.common.request import Outcome, RunRequest
 from cepheid.engines.common.runners import Reference, Runner, run_through
+from cepheid.engines.local.parts_runner import PartsRunner
 from cepheid.errors import LateEvent
 from cepheid.io.sources import tables_of
 from cepheid.matcher.gaps import left_to_reference
+from cepheid.matcher.parts import parts_of_pushes
 from cepheid.program.resolved import ResolvedProgram
 
 # What the matcher has not (`matcher.gaps`), the reference semantics does.
@@ -24,8 +27,12 @@ def open_runner(program: ResolvedProgram, *, timed_out: bool = False, why: bool 
 
     Timed-out partial matches and the causes of rows are known to the reference semantics alone.
     """
-    if timed_out or why or left_to_reference(program):
+    if timed_out or why:
         return Reference(program, timed_out=timed_out, why=why)
+    if parts := parts_of_pushes(program):
+        return PartsRunner(program, [open_runner(part) for part in parts])
+    if left_to_reference(program):
+        return Reference(program)
     from cepheid.engines.local.runner import LocalRunner
 
     return LocalRunner(program)
@@ -65,5 +72,5 @@ def _in_columns(request: RunRequest) -> Outcome | None:
         taken=intake.events.num_rows,
         moved=intake.moved,
         notes=intake.notes,
-        reached=lambda: columns.counted(intake).reached(),
+        reached=partial(columns.steps_reached, intake),
     )

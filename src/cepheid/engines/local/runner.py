@@ -6,8 +6,11 @@ from cepheid.core.time import Instant
 from cepheid.engines.common.judging import only_input
 from cepheid.engines.common.request import Outcome, RunRequest
 from cepheid.engines.common.runners import send_records
+from cepheid.engines.registry import Offer, either, engines_that
+from cepheid.errors import UsageError, error
 from cepheid.io.sources import tables_of
 from cepheid.matcher.machine.push import Matcher
+from cepheid.semantics.inspection.description import Inspection
 
 
 class LocalRunner(Matcher):
@@ -16,6 +19,9 @@ class LocalRunner(Matcher):
     def send_sources(self, request: RunRequest, number: int) -> Outcome:
         outcome = self._by_columns(request, number)
         return send_records(self, request, number) if outcome is None else outcome
+
+    def inspect(self) -> Inspection:
+        raise not_shown()
 
     def _by_columns(self, request: RunRequest, number: int) -> Outcome | None:
         """None where it takes records: for what has no columns, and for what is to be said of an event."""
@@ -35,6 +41,12 @@ class LocalRunner(Matcher):
             moved=intake.moved,
             notes=intake.notes,
         )
+
+
+def not_shown() -> UsageError:
+    fact = "the compiled matcher does not show what it keeps"
+    hint = f"open the program with the engine {either(engines_that(Offer.INSPECT))}"
+    return UsageError(error("usage", fact, hint=hint))
 
 
 def _is_late(first: Instant | None, clock: Instant | None) -> bool:

@@ -88,12 +88,12 @@ def detect(
     )
     notes = judged(program, sources, rules)
     if output == REJECTS:
-        emit(notes, stacklevel=3)
+        emit(notes)
         return rejected(request)
     if is_stream:
         request = replace(request, watermark=watermark_policy(request, periods))
     plan = plan_of(request)
-    emit([*notes, *warnings_on(plan)], stacklevel=3)
+    emit([*notes, *warnings_on(plan)])
     if output == LATE:
         return stream_late(plan)
     if late or rejects:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cepheid.core.time import Instant
-from cepheid.core.types import BOOLEAN, STRING, DataType, is_counted
+from cepheid.core.types import BOOLEAN, NULL, STRING, DataType, is_counted
 from cepheid.errors import LateEvent
 from cepheid.io.arrow import arrow_type
 from cepheid.matcher.columns.interning import Pool, Words, array_of_counts, counts_in
@@ -80,6 +80,8 @@ class Batch:
 def values_in(array: Array, type: DataType, pool: Pool) -> Values:
     """The values of an array of scalars, which has Arrow's type for them."""
     nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+    if type == NULL:
+        return Values(np.zeros(len(array), stored_as(type)), np.ones(len(array), dtype=bool))
     if type == STRING:
         return Values(pool.intern_array(array), nulls)
     if is_counted(type):

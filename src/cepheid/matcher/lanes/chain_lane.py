@@ -83,13 +83,13 @@ class ChainLane:
     # -- state --
 
     def pack(self, old: Pool, new: Pool) -> dict[str, Words]:
-        events, numbers = self._needed_events()
+        events = self._needed_events()
         packed: dict[str, Any] = {"count": np.array([len(events)])}
         for name, values in self._kept_of(events, old, new).items():
             packed[f"kept {name}"] = values.words
             packed[f"null {name}"] = np.array([]) if values.nulls is None else values.nulls
         for number, (view, runs) in enumerate(zip(self._views, self._runs, strict=True)):
-            head, rows, lists = runs.pack(numbers)
+            head, rows, lists = runs.pack(events)
             self._move_keys(view, rows, old, new)
             packed |= {f"head {number}": head, f"runs {number}": rows, f"lists {number}": lists}
         return packed
@@ -98,20 +98,17 @@ class ChainLane:
         if any(view.string_keys for view in self._views):
             self.restore(self.pack(old, new))
             return
-        events, numbers = self._needed_events()
+        events = self._needed_events()
         self._keep_only(self._kept_of(events, old, new), len(events))
         for runs in self._runs:
-            runs.renumber(numbers)
+            runs.keep_only(events)
 
-    def _needed_events(self) -> tuple[Words, Words]:
-        """The numbers of all events that runs refer to; and for each number, which one that is."""
+    def _needed_events(self) -> Words:
+        """The numbers of all events that runs refer to."""
         is_needed = np.zeros(self._kept.count, dtype=bool)
         for runs in self._runs:
             runs.mark(is_needed)
-        events = np.flatnonzero(is_needed)
-        numbers = np.full(self._kept.count, NONE, dtype=np.int64)
-        numbers[events] = np.arange(len(events))
-        return events, numbers
+        return np.flatnonzero(is_needed)
 
     def _kept_of(self, events: Words, old: Pool, new: Pool) -> dict[str, Values]:
         """What is kept of these events, its strings in another pool."""
@@ -263,17 +260,19 @@ class _Matches:
         self._is_timed = view.chain.ending == "absence"
         links = len(view.chain.links)
         if self._is_timed:
-            self._instants, self._armed = matches[:, links].copy(), matches[:, links + 1].copy()
-            self._places = np.full(len(matches), NONE)
+            self._instants, self._armed = matches[:, links].copy(), matches[:, links + 1]
         else:
             assert batch is not None
-            self._places = matches[:, links].copy()
-            self._instants = batch.instants[self._places]
+            self._events = matches[:, links]
+            self._instants = batch.instants[self._events]
 
     def rows(self, pool: Pool) -> Rows:
         statement = self._view.chain.statement
         values = computed_columns(statement, self._values, pool, self._instants)
         return Rows(statement, self._instants, self._places, values, self._keys)
+
+    def _places(self) -> Words:
+        return np.full(len(self._matches), NONE) if self._is_timed else self._events.copy()
 
     def _values(self, known: Known) -> Values:
         attribute = self._view.chain.shown[known]
@@ -287,8 +286,8 @@ class _Matches:
 
     def _event_key(self) -> tuple[Words | int, ...]:
         assert self._batch is not None
-        sequences, rank = self._batch.sequences[self._places], self._view.chain.statement.rank
-        return self._instants, 1, sequences, 1, rank, numbers_of(self._places)
+        sequences, rank = self._batch.sequences[self._events], self._view.chain.statement.rank
+        return self._instants, 1, sequences, 1, rank, numbers_of(self._events)
 
     def _timed_key(self) -> tuple[Words | int, ...]:
         rank = self._view.chain.statement.rank

@@ -181,10 +181,10 @@ class ChainState:
         """Marks the numbers of all events that runs refer to."""
         is_needed[self._bound()[self._is_bound()]] = True
 
-    def renumber(self, numbers: Words) -> None:
-        """Events have other numbers from now on."""
+    def keep_only(self, events: Words) -> None:
+        """Only these events are kept: their numbers are those of their places from now on."""
         bound, is_bound = self._bound(), self._is_bound()
-        bound[is_bound] = numbers[bound[is_bound]]
+        bound[is_bound] = np.searchsorted(events, bound[is_bound])
 
     def _bound(self) -> Words:
         """Of all runs that were ever used, the numbers of their events."""
@@ -198,8 +198,8 @@ class ChainState:
     def _used(self) -> Words:
         return self._runs[: self._head[vm.ChainHead.FRESH]].reshape(-1, self.width)
 
-    def pack(self, numbers: Words) -> tuple[Words, Words, Words]:
-        """Single words, live runs and lists; events have other numbers in them."""
+    def pack(self, events: Words) -> tuple[Words, Words, Words]:
+        """Single words, live runs and lists, in which events have their places among those that are kept."""
         lists = self._lists()
         rows = self._used()
         live = np.flatnonzero(rows[:, vm.RunRow.LOST] != NONE)
@@ -209,7 +209,7 @@ class ChainState:
         for word in _LINKS_OF_RUNS:
             packed[:, word] = self._moved(packed[:, word], places)
         bound = packed[:, vm.RunRow.EVENTS : vm.RunRow.EVENTS + len(self.chain.links)]
-        bound[bound != NONE] = numbers[bound[bound != NONE]]
+        bound[bound != NONE] = np.searchsorted(events, bound[bound != NONE])
         lists[:, 1] = self._moved(lists[:, 1], places)
         head = self._head.copy()
         for end in (vm.ChainHead.FIRST_DUE, vm.ChainHead.LAST_DUE):

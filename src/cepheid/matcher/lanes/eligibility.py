@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType, is_counted
+from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, NULL, STRING, DataType, is_counted
 from cepheid.expr import tree as expr_tree
 from cepheid.expr.tree import Expr, walk
 from cepheid.matcher.columns.interning import Pool, Words
@@ -24,7 +24,7 @@ def is_key(type: DataType) -> bool:
 
 
 def is_shown(type: DataType) -> bool:
-    return is_key(type) or type in (FLOAT, DOUBLE)
+    return is_key(type) or type in (FLOAT, DOUBLE, NULL)
 
 
 def tells_at_once(statement: ResolvedStatement) -> bool:

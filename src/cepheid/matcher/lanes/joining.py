@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from typing import TypeAlias
 
 import numpy as np
 
 from cepheid.matcher.columns.batches import Batch
 from cepheid.matcher.columns.interning import Words
+from cepheid.matcher.lanes.filtered_rows import FilteredRows
 from cepheid.matcher.lanes.joined_batch import DerivedPart, InputPart, JoinedBatch, Part
 from cepheid.matcher.lanes.order import InputOrder, Order, arranged
 from cepheid.matcher.lanes.rows import Events, Rows
@@ -17,18 +19,52 @@ from cepheid.matcher.lanes.rows import Events, Rows
 class Found:
     """Rows of a statement, with their order as soon as someone asks for it."""
 
-    def __init__(self, rows: Rows, events: Events | None, input: InputOrder) -> None:
+    def __init__(self, rows: Rows, events: Events | None, find_order: Callable[[], Order]) -> None:
         self.rows = rows
-        self._events = events
-        self._input = input
+        self.events = events
+        self._find_order = find_order
 
     @cached_property
     def order(self) -> Order:
-        parents = self._events.order if isinstance(self._events, JoinedBatch) else None
-        return self._input.of_rows(self.rows, parents)
+        return self._find_order()
+
+    def apart(self) -> Iterator[Found]:
+        yield self
 
 
-def order_of(found: Sequence[Found]) -> Words | None:
+class FoundTogether:
+    """The same of several filters."""
+
+    def __init__(
+        self, rows: FilteredRows, events: Events, find_order: Callable[[FilteredRows], Order]
+    ) -> None:
+        self.rows = rows
+        self._events = events
+        self._find_order = find_order
+
+    @cached_property
+    def order(self) -> Order:
+        return self._find_order(self.rows)
+
+    def apart(self) -> Iterator[Found]:
+        """The rows of each statement."""
+        for rows in self.rows.apart():
+            yield Found(rows.single, self._events, partial(self._find_order, rows))
+
+
+AnyFound: TypeAlias = Found | FoundTogether
+
+
+def found_in(rows: Rows | FilteredRows, events: Events | None, input: InputOrder) -> AnyFound:
+    """Rows that some events have brought, or time."""
+    parents = events.order if isinstance(events, JoinedBatch) else None
+    if isinstance(rows, Rows):
+        return Found(rows, events, partial(input.of_rows, rows, parents))
+    assert events is not None
+    return FoundTogether(rows, events, partial(input.of_filtered, parents=parents))
+
+
+def order_of(found: Sequence[AnyFound]) -> Words | None:
     """The places of the rows of all statements in their order; None where they lie in it."""
     if len(found) < 2:
         return None
@@ -54,7 +90,7 @@ class Joining:
         if kinds not in self._joined:
             parts: list[Part] = [part for kind in kinds for part in self._derived.get(kind, ())]
             if self._batch is not None and self._batch.has_any(kinds):
-                places = np.flatnonzero(self._batch.by_type(dict.fromkeys(kinds, 1)))
+                places = np.flatnonzero(self._batch.by_type(dict.fromkeys(kinds, 1)) != 0)
                 parts.append(InputPart(self._batch, places, self.input.of(places)))
             self._joined[kinds] = JoinedBatch(parts) if parts else None
         return self._joined[kinds]

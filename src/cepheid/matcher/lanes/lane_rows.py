@@ -14,7 +14,7 @@ from cepheid.core.event import Event
 from cepheid.core.types import TIMESTAMP, DataType, EventType
 from cepheid.io.arrow import arrow_type
 from cepheid.io.rows import ColumnarRows, RowColumns, RowDecoder, RowPart
-from cepheid.matcher.columns.batches import as_arrow
+from cepheid.matcher.columns.batches import Repeated, as_arrow
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.typed_columns import Array
 from cepheid.matcher.lanes.predicates import Values
@@ -25,21 +25,45 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RowBlock:
-    """Rows of one statement, and their places among the rows of a chunk; None: they are all."""
+    """Rows of statements that hold the same, and their places among the rows of a chunk; None: they are all."""
 
-    shape: RowColumns
+    shapes: Sequence[RowColumns]
+    codes: Words | None  # of each row the number of its shape; None: there is one
     places: Words | None
     instants: Words
     values: tuple[Values, ...]
 
     def value(self, name: str) -> tuple[DataType, Values] | None:
-        for (column, type), values in zip(self.shape.columns.items(), self.values, strict=True):
+        for (column, type), values in zip(self.shapes[0].columns.items(), self.values, strict=True):
             if column == name:
                 return type, values
         return None
 
+    def apart(self) -> Iterator[tuple[RowColumns, RowBlock]]:
+        """The rows of each statement."""
+        if self.codes is None:
+            yield self.shapes[0], self
+            return
+        order = np.argsort(self.codes, kind="stable")
+        ends = np.cumsum(np.bincount(self.codes, minlength=len(self.shapes)))
+        for shape, mine in zip(self.shapes, np.split(order, ends[:-1]), strict=True):
+            if len(mine):
+                places = mine if self.places is None else self.places[mine]
+                values = tuple(one.of(mine) for one in self.values)
+                yield shape, RowBlock((shape,), None, places, self.instants[mine], values)
 
-@dataclass(frozen=True, slots=True)
+    def firsts(self) -> Iterator[tuple[int, str, int]]:
+        """For each statement the place of its first row, its type, and how many rows it has."""
+        codes = np.zeros(len(self.instants), dtype=np.int64) if self.codes is None else self.codes
+        first = np.zeros(len(self.shapes), dtype=np.int64)
+        first[codes[::-1]] = np.arange(len(codes))[::-1]  # what is put last, stays
+        counts = np.bincount(codes, minlength=len(self.shapes)).tolist()
+        for shape, row, count in zip(self.shapes, first.tolist(), counts, strict=True):
+            if count:
+                yield row if self.places is None else int(self.places[row]), shape.target, count
+
+
+@dataclass(frozen=True)
 class RowChunk:
     """Rows that a batch or time has brought; the pool knows their strings."""
 
@@ -47,22 +71,28 @@ class RowChunk:
     blocks: tuple[RowBlock, ...]
     pool: Pool
 
-    def names(self) -> Array:
+    @cached_property
+    def _apart(self) -> list[tuple[RowColumns, RowBlock]]:
+        return [one for block in self.blocks for one in block.apart()]
+
+    def names(self, repeated: Repeated) -> Array:
         import pyarrow as pa
 
-        targets = list(dict.fromkeys(block.shape.target for block in self.blocks))
+        shapes = (shape for block in self.blocks for shape in block.shapes)
+        targets = {target: n for n, target in enumerate(dict.fromkeys(s.target for s in shapes))}
+        if len(targets) == 1:
+            return repeated.text(next(iter(targets)), self.count)
         codes = np.zeros(self.count, dtype=np.int32)
         for block in self.blocks:
-            _put(codes, block.places, targets.index(block.shape.target))
+            own = np.array([targets[shape.target] for shape in block.shapes], dtype=np.int32)
+            _put(codes, block.places, own[0] if block.codes is None else own[block.codes])
         places: Array = pa.array(codes)
-        return pa.array(targets, pa.string()).take(places)
+        return pa.array([*targets], pa.string()).take(places)
 
     def times(self) -> Array:
         import pyarrow as pa
 
-        instants = np.zeros(self.count, dtype=np.int64)
-        for block in self.blocks:
-            _put(instants, block.places, block.instants)
+        instants = _gathered(self.count, [(block.places, block.instants) for block in self.blocks])
         return pa.array(instants).cast(pa.timestamp("us", "UTC"))
 
     def member(self, name: str, type: pa.DataType) -> Array | None:
@@ -81,9 +111,7 @@ class RowChunk:
         return as_arrow(values, data_type, self.pool)
 
     def _joined(self, parts: Sequence[tuple[Words | None, Values]]) -> Values:
-        words = np.zeros(self.count, dtype=np.result_type(*(v.words.dtype for _, v in parts)))
-        for places, values in parts:
-            _put(words, places, values.words)
+        words = _gathered(self.count, [(places, values.words) for places, values in parts])
         is_whole = sum(len(values.words) for _, values in parts) == self.count
         if is_whole and all(values.nulls is None for _, values in parts):
             return Values(words, None)
@@ -94,7 +122,7 @@ class RowChunk:
 
     def only(self, targets: Collection[str]) -> RowChunk:
         """The rows of some types; their places are counted anew."""
-        own = [block for block in self.blocks if block.shape.target in targets]
+        own = [block for shape, block in self._apart if shape.target in targets]
         is_own = np.zeros(self.count, dtype=bool)
         for block in own:
             _put(is_own, block.places, some=True)
@@ -105,35 +133,43 @@ class RowChunk:
         )
         return RowChunk(int(is_own.sum()), tuple(blocks), self.pool)
 
+    def has_null(self, target: str, name: str) -> bool:
+        found = (block.value(name) for shape, block in self._apart if shape.target == target)
+        return any(
+            one is not None and one[1].nulls is not None and one[1].nulls.any() for one in found
+        )
+
     def parts(self, begin: int, end: int) -> Iterator[RowPart]:
         """The rows at some places."""
-        for block in self.blocks:
+        for shape, block in self._apart:
             first, last, places = begin, end, block.places
             if places is not None:
                 first, last = np.searchsorted(places, [begin, end]).tolist()
                 places = places[first:last] - begin
             if first < last:
-                yield self._part(block, slice(first, last), places)
+                yield self._part(shape, block, slice(first, last), places)
 
-    def _part(self, block: RowBlock, own: slice, places: Words | None) -> RowPart:
+    def _part(
+        self, shape: RowColumns, block: RowBlock, own: slice, places: Words | None
+    ) -> RowPart:
         columns = [
             as_arrow(
                 Values(v.words[own], v.nulls if v.nulls is None else v.nulls[own]), type, self.pool
             )
-            for type, v in zip(block.shape.columns.values(), block.values, strict=True)
+            for type, v in zip(shape.columns.values(), block.values, strict=True)
         ]
         times = as_arrow(Values(block.instants[own], None), TIMESTAMP, self.pool)
-        return RowPart(block.shape, places, times, columns)
+        return RowPart(shape, places, times, columns)
 
     def events(self, decoder: RowDecoder, keys: Sequence[tuple[int, ...]]) -> list[Event]:
         found: list[Any] = [None] * self.count
-        for block in self.blocks:
+        for shape, block in self._apart:
             places = range(self.count) if block.places is None else block.places.tolist()
             columns = [
                 as_arrow(values, type, self.pool).to_pylist()
-                for type, values in zip(block.shape.columns.values(), block.values, strict=True)
+                for type, values in zip(shape.columns.values(), block.values, strict=True)
             ]
-            names, shape = [*block.shape.columns], block.shape
+            names = [*shape.columns]
             rows = zip(*columns, strict=True) if columns else iter([()] * len(block.instants))
             for place, instant, row in zip(places, block.instants.tolist(), rows, strict=True):
                 stored = dict(zip(names, row, strict=True))
@@ -142,6 +178,18 @@ class RowChunk:
                     shape.target, instant, values, statement=shape.statement, key=keys[place]
                 )
         return found
+
+
+def _gathered(count: int, parts: Sequence[tuple[Words | None, Words]]) -> Words:
+    """What lies at some places each; nothing is done where they are all."""
+    match parts:
+        case [(None, words)]:
+            return words
+    stored = np.result_type(*(words.dtype for _, words in parts)) if parts else np.int64
+    found = np.zeros(count, dtype=stored)
+    for places, words in parts:
+        _put(found, places, words)
+    return found
 
 
 def _put(all_: Any, places: Words | None, some: Any) -> None:
@@ -159,7 +207,7 @@ class LaneRows(ColumnarRows):
         keys: Callable[[], Any],
     ) -> None:
         self._chunks = chunks
-        self._shapes = shapes
+        self._own = shapes
         self.decoder = RowDecoder(types)
         self._keys = keys
 
@@ -167,21 +215,22 @@ class LaneRows(ColumnarRows):
         return sum(chunk.count for chunk in self._chunks)
 
     @property
-    def targets(self) -> set[str]:
-        return {shape.target for shape in self._shapes}
+    def shapes(self) -> Sequence[RowColumns]:
+        return self._own
 
     def counts(self) -> dict[str, int]:
         firsts: list[tuple[int, int, str]] = []
         found: Counter[str] = Counter()
         for number, chunk in enumerate(self._chunks):
             for block in chunk.blocks:
-                first = 0 if block.places is None else int(block.places[0])
-                firsts.append((number, first, block.shape.target))
-                found[block.shape.target] += len(block.instants)
+                for first, target, count in block.firsts():
+                    firsts.append((number, first, target))
+                    found[target] += count
         return {target: found[target] for _, _, target in sorted(firsts)}
 
     def names(self) -> Any:
-        return self._chunked([chunk.names() for chunk in self._chunks], "string")
+        repeated = Repeated()
+        return self._chunked([chunk.names(repeated) for chunk in self._chunks], "string")
 
     def times(self) -> Any:
         import pyarrow as pa
@@ -200,15 +249,7 @@ class LaneRows(ColumnarRows):
         return pa.chunked_array(list(arrays), type)
 
     def has_null(self, type: str, name: str) -> bool:
-        found = (
-            block.value(name)
-            for chunk in self._chunks
-            for block in chunk.blocks
-            if block.shape.target == type
-        )
-        return any(
-            one is not None and one[1].nulls is not None and one[1].nulls.any() for one in found
-        )
+        return any(chunk.has_null(type, name) for chunk in self._chunks)
 
     def marked(self, mark: str) -> Any:
         del mark  # lanes tell of new rows only
@@ -221,7 +262,7 @@ class LaneRows(ColumnarRows):
         def keys() -> Any:
             return self._keys().filter(pc.is_in(self.names(), pa.array([*targets], pa.string())))
 
-        shapes = [shape for shape in self._shapes if shape.target in targets]
+        shapes = [shape for shape in self._own if shape.target in targets]
         chunks = [chunk.only(targets) for chunk in self._chunks]
         return LaneRows(chunks, shapes, self.decoder.types, keys)
 

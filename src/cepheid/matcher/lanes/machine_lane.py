@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from cepheid.matcher.columns.typed_columns import Array
 from cepheid.matcher.lanes.predicates import Values
 from cepheid.matcher.lanes.rows import Events, Rows
 from cepheid.matcher.machine.operator import MachineOperator
-from cepheid.matcher.operator import Column, columns_of, derived_types
+from cepheid.matcher.operator import columns_within, derived_types
 from cepheid.matcher.vm.memory.layout import NONE
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
@@ -37,11 +38,7 @@ class MachineLane:
         part = program.part([statement.name for statement in statements])
         self._statements = {statement.target: statement for statement in statements}
         self._machine = MachineOperator(part)
-        # Alone, types may agree on an attribute that others do not agree on.
-        self._columns = {
-            column.name: [c for c in columns_of(program) if _overlap(c, column)]
-            for column in columns_of(part)
-        }
+        self._columns = columns_within(program, part).columns
         self._types = derived_types(part)
         self._kinds = part.consumed_types
         self._taken = 0  # events so far
@@ -103,7 +100,7 @@ class MachineLane:
             Rows(
                 statement,
                 instants[mine],
-                places[mine],
+                partial(places.take, mine),
                 self._values(statement.target, found, mine, pool),
             )
             for statement, mine in some
@@ -130,7 +127,3 @@ class MachineLane:
 
     def tidy(self, old: Pool, new: Pool) -> None:
         """It has strings of its own."""
-
-
-def _overlap(one: Column, other: Column) -> bool:
-    return one.attribute == other.attribute and not set(one.types).isdisjoint(other.types)

@@ -20,14 +20,17 @@ from cepheid.core.time import Instant
 from cepheid.errors import LateEvent
 from cepheid.matcher.columns.batches import Batch, check_order
 from cepheid.matcher.columns.interning import Pool, Words
-from cepheid.matcher.columns.typed_columns import TypedColumns
+from cepheid.matcher.columns.typed_columns import Array, TypedColumns
 from cepheid.matcher.lanes.chain_plan import Chain
-from cepheid.matcher.lanes.joining import Found, Joining, order_of
+from cepheid.matcher.lanes.filtered_rows import FilteredRows
+from cepheid.matcher.lanes.joining import AnyFound, Joining, found_in, order_of
 from cepheid.matcher.lanes.lane_rows import RowBlock, RowChunk
 from cepheid.matcher.lanes.machine_plan import OnMachine
 from cepheid.matcher.lanes.order import InputOrder
 from cepheid.matcher.lanes.plan import LanesPlan
+from cepheid.matcher.lanes.row_keys import RowKeys
 from cepheid.matcher.lanes.row_tables import RowTables
+from cepheid.matcher.lanes.rows import Rows
 from cepheid.matcher.lanes.runaway import Derivations
 from cepheid.matcher.lanes.stages import stages_of
 from cepheid.matcher.machine.saved_state import format_of
@@ -53,7 +56,14 @@ _NOTHING = np.zeros(0, dtype=np.int64)
 class LanesOperator(Operator):
     """Runs programs all of whose statements take whole batches."""
 
-    def __init__(self, program: ResolvedProgram, plan: LanesPlan, *, keyed: bool = True) -> None:
+    def __init__(
+        self,
+        program: ResolvedProgram,
+        plan: LanesPlan,
+        *,
+        keyed: bool = True,
+        ranked: bool = False,
+    ) -> None:
         self.program = program
         self._plan = plan
         self._inputs = TypedColumns(program)
@@ -62,14 +72,15 @@ class LanesOperator(Operator):
         self._pool = Pool()
         self._clock: Instant | None = None
         self._taken = 0  # events since everything was last restored, derived ones among them
-        self._tables = RowTables(program, keyed=keyed)
+        self._tables = RowTables(program, keyed=keyed, ranked=ranked)
         self._shapes = row_shapes(program)
+        self._joined = frozenset(kind for stage in self._stages for kind in stage.kinds)
         self._few = _few_events(plan.levels)
         self._size = self._few if plan.forwarded else CHUNK
         self._single_timers = frozenset(
             one.statement.rank for one in plan.statements if isinstance(one, Chain | OnMachine)
         )
-        self._seal = Seal("lanes, form 5", format_of(chain, token, span), program)
+        self._seal = Seal("lanes, form 6", format_of(chain, token, span), program)
 
     # -- time --
 
@@ -87,13 +98,13 @@ class LanesOperator(Operator):
         return min(due, default=None)
 
     def advance(self, instant: Instant) -> pa.Table:
-        return self._table(self._advanced(instant))
+        return self._table(self._advanced(instant), None)
 
     def advance_chunk(self, instant: Instant) -> RowChunk:
         """The same as columns of each statement."""
         return self._chunk(self._advanced(instant))
 
-    def _advanced(self, instant: Instant) -> list[Found]:
+    def _advanced(self, instant: Instant) -> list[AnyFound]:
         if self._clock is None:
             self.start(instant)
         elif instant < self._clock:
@@ -108,14 +119,14 @@ class LanesOperator(Operator):
 
         if isinstance(events, pa.RecordBatch):
             events = pa.Table.from_batches([events])
-        rows = [self._table(found) for found in self._taken_from(events)]
+        rows = [self._table(found, batch) for batch, found in self._taken_from(events)]
         return pa.concat_tables([self._tables.nothing, *rows])
 
     def take_chunks(self, events: pa.Table) -> list[RowChunk]:
         """The same as columns of each statement."""
-        return [self._chunk(found) for found in self._taken_from(events)]
+        return [self._chunk(found) for _, found in self._taken_from(events)]
 
-    def _taken_from(self, events: pa.Table) -> Iterator[list[Found]]:
+    def _taken_from(self, events: pa.Table) -> Iterator[tuple[Batch, list[AnyFound]]]:
         begin = 0
         while begin < events.num_rows:
             batch = Batch(events.slice(begin, self._size), self._inputs)
@@ -128,17 +139,17 @@ class LanesOperator(Operator):
             found = self._found(batch, self._clock)
             count = sum(len(each.rows) for each in found)
             self._size = _better_size(len(batch), count, self._few)
-            yield found
-            self._taken += len(batch) + (count if self._plan.forwarded else 0)
+            yield batch, found
+            self._taken += len(batch) + (count if self._joined else 0)
             if self._taken > sum(lane.needed for lane in self._lanes) + _SPARE:
                 self._tidy()
 
-    def _found(self, batch: Batch | None, until: Instant) -> list[Found]:
+    def _found(self, batch: Batch | None, until: Instant) -> list[AnyFound]:
         """All rows of a batch, or of time that passes, statement by statement."""
         instants = _NOTHING if batch is None else batch.instants
         joining = Joining(batch, InputOrder(instants, self._plan.levels))
         derivations = Derivations(len(instants), self._single_timers)
-        found: list[Found] = []
+        found: list[AnyFound] = []
         for stage in self._stages:
             events = joining.events(stage.kinds) if stage.kinds else batch
             if events is not None and len(events):
@@ -146,11 +157,13 @@ class LanesOperator(Operator):
             if events is not batch or batch is None:
                 stage.lane.pass_time(until)
             for rows in stage.lane.take_rows(events, self._pool):
-                each = Found(rows, events, joining.input)
-                found.append(each)
-                if rows.statement.target in self._plan.forwarded:
-                    derivations.add(rows.statement, each.order)
-                    joining.add(each)
+                found.append(together := found_in(rows, events, joining.input))
+                if self._joined.isdisjoint(rows.targets):
+                    continue
+                for each in together.apart():
+                    if each.rows.statement.target in self._joined:
+                        derivations.add(each.rows.statement, each.order)
+                        joining.add(each)
         return found
 
     def _tidy(self) -> None:
@@ -161,25 +174,31 @@ class LanesOperator(Operator):
         self._pool = pool
         self._taken = 0
 
-    def _table(self, found: Sequence[Found]) -> pa.Table:
-        return self._tables.table([each.rows for each in found], order_of(found), self._pool)
+    def _table(self, together: Sequence[AnyFound], batch: Batch | None) -> pa.Table:
+        found = [each for some in together for each in some.apart()]
 
-    def _chunk(self, found: Sequence[Found]) -> RowChunk:
+        def keys() -> list[Array]:
+            known = RowKeys(batch)
+            return [known.of(each) for each in found]
+
+        return self._tables.table([each.rows for each in found], order_of(found), self._pool, keys)
+
+    def _chunk(self, found: Sequence[AnyFound]) -> RowChunk:
         order = order_of(found)
         begins = np.cumsum([0, *(len(each.rows) for each in found)])
         places = np.empty(begins[-1], dtype=np.int64)
         if order is not None:
             places[order] = np.arange(len(order))
         blocks = (
-            RowBlock(
-                self._shapes[each.rows.statement.rank],
-                None if order is None else places[begin:end],
-                each.rows.instants,
-                each.rows.values,
-            )
+            self._block(each.rows, None if order is None else places[begin:end])
             for each, (begin, end) in zip(found, pairwise(begins.tolist()), strict=True)
         )
         return RowChunk(int(begins[-1]), tuple(blocks), self._pool)
+
+    def _block(self, rows: Rows | FilteredRows, places: Words | None) -> RowBlock:
+        shapes = [self._shapes[rank] for rank in rows.ranks]
+        codes = rows.codes if isinstance(rows, FilteredRows) and len(shapes) > 1 else None
+        return RowBlock(shapes, codes, places, rows.instants, rows.values)
 
     # -- state --
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from cepheid.analysis.retention import speaks_with_time
 from cepheid.core.once import once
 from cepheid.core.types import lineage
 from cepheid.matcher.columns.lookup import ColumnLookup, lookup_of
@@ -13,13 +14,14 @@ from cepheid.matcher.gaps import COMPLEX_EVENT, NotCompiled, left_to_reference
 from cepheid.matcher.lanes.chain_plan import Chain, chain_of
 from cepheid.matcher.lanes.eligibility import tells_at_once
 from cepheid.matcher.lanes.machine_plan import OnMachine, on_machine_of
+from cepheid.matcher.lanes.routes import Route, direct, through_filters
 from cepheid.matcher.lanes.single_plan import Single, event_of, single_of
 from cepheid.matcher.lanes.token_plan import Tokens, tokens_of
 from cepheid.matcher.lanes.window_plan import Window, window_of
 from cepheid.pattern.algebra import Occurrence
 from cepheid.program.graph import Graph, graph_of
 from cepheid.program.normal import NormalStatement, normalize
-from cepheid.program.resolved import ResolvedProgram
+from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
 LanePlan: TypeAlias = Single | Chain | Tokens | Window | OnMachine
 
@@ -45,14 +47,22 @@ class LanesPlan:
     """The statements of a program, each after those whose rows it takes as events."""
 
     statements: tuple[LanePlan, ...]
+    # Of each the types whose events it takes where others derive some of them; none where filters lead to it.
+    taken: tuple[frozenset[str], ...]
+    # The ways to each filter, by its rank.
+    routes: Mapping[int, tuple[Route, ...]]
     levels: int  # the most statements on the way from an event of the input to a row
     forwarded: frozenset[str]  # the derived types that statements take
 
     @property
     def has_keys(self) -> bool:
         """Whether its rows can have keys, in the form that the reference semantics defines."""
-        has_machine = any(isinstance(one, OnMachine) for one in self.statements)
-        return not (self.forwarded or has_machine)
+        timed = (
+            _gives_rows_by_time(one)
+            for one, taken in zip(self.statements, self.taken, strict=True)
+            if taken or isinstance(one, OnMachine)
+        )
+        return not any(timed)
 
 
 @once
@@ -61,9 +71,8 @@ def lanes_of(program: ResolvedProgram) -> LanesPlan | None:
     return _decided(program).plan
 
 
-@once
-def ways_of(program: ResolvedProgram) -> dict[str, Way]:
-    """How each statement takes the events of a batch, by its name."""
+def ways_together(program: ResolvedProgram) -> dict[str, Way]:
+    """How each statement takes the events of a batch, by its name, if all of them run together."""
     decided = _decided(program)
     if decided.plan is None:
         return {s.name: Way(EACH, decided.obstacle) for s in program.statements}
@@ -106,9 +115,23 @@ def _decided(program: ResolvedProgram) -> _Decided:
         if makers and not _can_be_fed(found[number]):
             name = found[number].statement.name
             return _Decided(None, f"'{name}' may have timers at the instant of what it takes")
-    in_order = (found[number] for component in graph.components for number in component)
-    levels = max(_depths(graph), default=1)
-    return _Decided(LanesPlan(tuple(in_order), levels, _forwarded(program)))
+    order = [number for component in graph.components for number in component]
+    singles = {n: one for n in order if isinstance(one := found[n], Single)}
+    routes = through_filters(singles, graph.producers, lookup_of(program))
+    forwarded = _forwarded(program)
+    nothing: frozenset[str] = frozenset()
+    return _Decided(
+        LanesPlan(
+            tuple(found[n] for n in order),
+            tuple(
+                nothing if n in routes else _taken(found[n].statement, program, forwarded)
+                for n in order
+            ),
+            {one.statement.rank: routes.get(n) or (direct(one),) for n, one in singles.items()},
+            max(_depths(graph), default=1),
+            forwarded,
+        )
+    )
 
 
 def _why_on_machine(normal: NormalStatement) -> str:
@@ -168,6 +191,10 @@ def _periods(plan: LanePlan) -> Iterator[int]:
             yield plan.period
 
 
+def _gives_rows_by_time(plan: LanePlan) -> bool:
+    return not isinstance(plan, Tokens) and speaks_with_time(plan.statement)
+
+
 def _depths(graph: Graph) -> Sequence[int]:
     """How many statements are on the longest way to the rows of each."""
     depths = [0] * len(graph.statements)
@@ -181,3 +208,10 @@ def _forwarded(program: ResolvedProgram) -> frozenset[str]:
     taken = {name for statement in program.statements for name in statement.inputs}
     targets = {statement.target for statement in program.statements}
     return frozenset(name for name in targets if taken & lineage(name, program.types))
+
+
+def _taken(
+    statement: ResolvedStatement, program: ResolvedProgram, forwarded: frozenset[str]
+) -> frozenset[str]:
+    arriving = frozenset(statement.arriving(program.types))
+    return arriving if arriving & forwarded else frozenset()

@@ -7,6 +7,7 @@ truth values.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
@@ -78,6 +79,27 @@ NumberOf: TypeAlias = Callable[[str], int]
 IsKnown: TypeAlias = Callable[[Known], bool]
 
 
+class Comparison(NamedTuple):
+    """What has a value for each event, how it is compared, and with which constant, as values are stored."""
+
+    known: Known
+    sign: str
+    constant: Any
+
+
+LEAST, GREATEST = (">", ">="), ("<", "<=")
+
+
+def is_bound(comparison: Comparison) -> bool:
+    """Whether it is true of all values on one side of a constant; nothing is on a side of NaN."""
+    constant = comparison.constant
+    return comparison.sign in (*LEAST, *GREATEST) and not _is_nan(constant)
+
+
+def _is_nan(constant: Any) -> bool:
+    return isinstance(constant, float) and math.isnan(constant)
+
+
 def is_own(known: Known) -> bool:
     """Whether it is an attribute of the event at hand."""
     return isinstance(known, Column) and known.tag is None and known.is_attribute
@@ -90,8 +112,8 @@ def can_test(expr: Expr, is_known: IsKnown = is_own) -> bool:
         case Not(operand):
             return can_test(operand, is_known)
         case Binary():
-            sides = _sides(expr)
-            return sides is not None and is_known(sides[0])
+            found = comparison_in(expr)
+            return found is not None and is_known(found.known)
     return isinstance(expr, Known) and is_known(expr) and expr.type == BOOLEAN
 
 
@@ -106,18 +128,17 @@ def truth_of(expr: Expr, values_of: ValuesOf, number_of: NumberOf) -> Truth:
             inner = truth_of(operand, values_of, number_of)
             return Truth(inner.false, inner.unknown)
         case Binary():
-            sides = _sides(expr)
-            assert sides is not None
-            known, compare, constant = sides
-            values = values_of(known)
+            found = comparison_in(expr)
+            assert found is not None
+            values, constant = values_of(found.known), found.constant
             word = number_of(constant) if isinstance(constant, str) else constant
-            return _known(compare(_exact(values.words), word), values.nulls)
+            return _known(OPERATORS[found.sign](exact(values.words), word), values.nulls)
     assert isinstance(expr, Known)
     values = values_of(expr)
     return _known(values.words.astype(bool), values.nulls)
 
 
-def _exact(words: NDArray[Any]) -> NDArray[Any]:
+def exact(words: NDArray[Any]) -> NDArray[Any]:
     """NumPy would make a float of a constant that is compared with floats."""
     return words.astype(np.float64) if words.dtype == np.float32 else words
 
@@ -140,8 +161,8 @@ def _either(one: Truth, other: Truth) -> Truth:
     return Truth(true, ~(true | (one.false & other.false)))
 
 
-def _sides(expr: Binary) -> tuple[Known, Callable[[Any, Any], Any], Any] | None:
-    """What has a value, how it is compared, and with which constant."""
+def comparison_in(expr: Binary) -> Comparison | None:
+    """The comparison of something that has a value with a constant that it can be."""
     match expr:
         case Binary(operator_, (Column() | Aggregate()) as known, Literal(value)):
             sign: str = operator_
@@ -153,10 +174,10 @@ def _sides(expr: Binary) -> tuple[Known, Callable[[Any, Any], Any], Any] | None:
         return None
     if isinstance(value, date | Decimal):
         count = _count(value, known.type)
-        return None if count is None else (known, OPERATORS[sign], count)
+        return None if count is None else Comparison(known, sign, count)
     if not _is_comparable(known.type, value, is_equality=sign in ("=", "!=")):
         return None
-    return known, OPERATORS[sign], value
+    return Comparison(known, sign, value)
 
 
 def _count(value: date | Decimal, type: DataType) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,14 +22,21 @@ if TYPE_CHECKING:
 class RowTables:
     """Makes tables of rows."""
 
-    def __init__(self, program: ResolvedProgram, *, keyed: bool) -> None:
-        self._schema = rows_schema(program)
+    def __init__(self, program: ResolvedProgram, *, keyed: bool, ranked: bool) -> None:
+        self._schema = rows_schema(program, ranked=ranked)
         self._types = derived_types(program)
         self.nothing = self._schema.empty_table()
         self._repeated = Repeated()
         self._keyed = keyed
+        self._ranked = ranked
 
-    def table(self, found: Sequence[Rows], order: Words | None, pool: Pool) -> pa.Table:
+    def table(
+        self,
+        found: Sequence[Rows],
+        order: Words | None,
+        pool: Pool,
+        keys: Callable[[], Sequence[Array]],
+    ) -> pa.Table:
         """The rows of all statements, as they follow each other; in their order, where one is given."""
         import pyarrow as pa
 
@@ -40,8 +47,9 @@ class RowTables:
             self._names(found, order),
             pa.array(instants).cast(pa.timestamp("us", "UTC")),
             self._repeated.text("match", len(instants)),
-            self._keys(found, order),
+            self._keys(found, order, keys),
             *self._structs(found, order, pool),
+            *self._ranks(found, order),
         ]
         return pa.Table.from_arrays(columns, schema=self._schema)
 
@@ -52,15 +60,23 @@ class RowTables:
         joined: Array = names[0] if len(names) == 1 else pa.concat_arrays(names)
         return joined if order is None else joined.take(pa.array(order))
 
-    def _keys(self, found: Sequence[Rows], order: Words | None) -> Array:
+    def _keys(
+        self, found: Sequence[Rows], order: Words | None, keys: Callable[[], Sequence[Array]]
+    ) -> Array:
         import pyarrow as pa
 
-        count = sum(map(len, found))
         if not self._keyed:
-            return self._repeated.no_keys(count)
-        lists = [rows.keys() for rows in found if rows.keys is not None]
+            return self._repeated.no_keys(sum(map(len, found)))
+        lists = keys()
         joined: Array = lists[0] if len(lists) == 1 else pa.concat_arrays(lists)
         return joined if order is None else joined.take(pa.array(order))
+
+    def _ranks(self, found: Sequence[Rows], order: Words | None) -> Iterator[Array]:
+        import pyarrow as pa
+
+        if self._ranked:
+            ranks = [np.full(len(rows), rows.statement.rank, dtype=np.int64) for rows in found]
+            yield pa.array(_arranged(np.concatenate(ranks), order))
 
     def _structs(self, found: Sequence[Rows], order: Words | None, pool: Pool) -> Iterator[Array]:
         """One column per derived type, null in rows of other types."""

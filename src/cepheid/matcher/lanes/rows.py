@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -39,28 +40,40 @@ class Events(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rows:
-    """Rows of one statement, in their order."""
+    """Rows of one statement, in their order. What not everyone asks for is found on demand, until the next batch."""
 
     statement: ResolvedStatement
     instants: Words
-    places: Words  # of the events that brought them; NONE where a timer did
+    find_places: Callable[[], Words]
     values: tuple[Values, ...]  # the columns of the select list; strings are numbers of the pool
     # Their keys, in the form that the reference semantics defines; only of statements that take input.
     keys: Callable[[], Array] | None = None
+
+    @property
+    def ranks(self) -> list[int]:
+        """Those of the statements that may have given rows."""
+        return [self.statement.rank]
+
+    @property
+    def targets(self) -> list[str]:
+        return [self.statement.target]
+
+    @cached_property
+    def places(self) -> Words:
+        """Of the events that brought them; NONE where a timer did."""
+        return self.find_places()
 
     def __len__(self) -> int:
         return len(self.instants)
 
 
-def numbers_of(places: Words) -> Words:
-    """The number of each row among those that one event brought."""
-    if not len(places):
-        return np.zeros(0, dtype=np.int64)
+def numbers_of(places: Words) -> Words | int:
+    """The number of each row among those that one event brought; 1 if there are no others."""
     is_first = np.append(True, places[1:] != places[:-1])
     if is_first.all():
-        return np.ones(len(places), dtype=np.int64)
+        return 1
     rows = np.arange(len(places))
     numbers: Words = rows - np.maximum.accumulate(np.where(is_first, rows, 0)) + 1
     return numbers

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
 from cepheid.core.time import Instant
-from cepheid.expr.tree import Column, Expr
-from cepheid.matcher.columns.batches import equal_lists
+from cepheid.expr.tree import Column, Expr, Literal
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import ColumnLookup
-from cepheid.matcher.columns.typed_columns import Array
-from cepheid.matcher.lanes.expressions import computed_columns
-from cepheid.matcher.lanes.predicates import Bits, Known, Values, truth_of
-from cepheid.matcher.lanes.rows import Events, Rows
-from cepheid.matcher.lanes.single_plan import Single
+from cepheid.matcher.lanes.condition_index import (
+    Comparisons,
+    Ranges,
+    comparisons,
+    searched_by,
+)
+from cepheid.matcher.lanes.expressions import compute
+from cepheid.matcher.lanes.filtered_rows import FilteredRows
+from cepheid.matcher.lanes.predicates import Bits, Comparison, Known, Values, truth_of
+from cepheid.matcher.lanes.routes import Route, grouped
+from cepheid.matcher.lanes.rows import Events
+from cepheid.matcher.vm.lanes.filter_rows import spread, spread_in_order
+
+_MOST = 16  # indexes that are looked at together: of each, an event has two words
 
 
 class SingleLane:
-    """All statements over single events that take the same events."""
+    """All filters over the same events."""
 
     needed = 0
 
-    def __init__(self, plans: Sequence[Single], places: ColumnLookup) -> None:
-        self._plans = plans
+    def __init__(self, routes: Sequence[Route], places: ColumnLookup) -> None:
         self._places = places
-        self._found: list[Rows] = []
+        self._groups = [_Group(part) for group in grouped(routes, places) for part in _parts(group)]
+        self._found: list[FilteredRows] = []
 
     # -- events and time --
 
@@ -42,24 +50,10 @@ class SingleLane:
 
     def take(self, batch: Events, pool: Pool) -> None:
         asked = _Asked(batch, pool, self._places)
-        for plan in self._plans:
-            places = np.flatnonzero(asked.all_of(plan.event_type, plan.tests))
-            if len(places):
-                self._found.append(self._rows(plan, batch, places, pool))
+        rows = (group.rows(asked, pool) for group in self._groups)
+        self._found += [found for found in rows if found is not None]
 
-    def _rows(self, plan: Single, batch: Events, places: Words, pool: Pool) -> Rows:
-        is_all = len(places) == len(batch)
-
-        def values_of(known: Known) -> Values:
-            assert isinstance(known, Column)
-            values = batch.values(self._places.column(plan.event_type, known.path[0].name), pool)
-            return values if is_all else values.of(places)
-
-        instants = batch.instants[places]
-        values = computed_columns(plan.statement, values_of, pool, instants)
-        return Rows(plan.statement, instants, places, values, partial(_keys, plan, batch, places))
-
-    def take_rows(self, batch: Events | None, pool: Pool) -> list[Rows]:
+    def take_rows(self, batch: Events | None, pool: Pool) -> list[FilteredRows]:
         found, self._found = self._found, []
         return found
 
@@ -75,42 +69,172 @@ class SingleLane:
         """There is nothing to forget."""
 
 
-def _keys(plan: Single, batch: Events, places: Words) -> Array:
-    sequences, instants = batch.sequences[places], batch.instants[places]
-    return equal_lists((instants, 1, sequences, 1, plan.statement.rank, 1), len(places))
+class _Group:
+    """Filters that show the same of the same events, in the order of their rows: one, or such as are searched for."""
+
+    def __init__(self, routes: Sequence[Route]) -> None:
+        self._routes = routes
+        self._searched = [*_indexes(routes)[0].values()]
+        self._pool: Pool | None = None
+        self._indexes: list[Comparisons] = []
+        self._tables = _Tables([])
+
+    def rows(self, asked: _Asked, pool: Pool) -> FilteredRows | None:
+        if not asked.has_any(self._routes[0].event_type):
+            return None
+        events, codes = self._passed(asked, pool)
+        if not len(events):
+            return None
+        return self._shown(asked, events, codes, pool)
+
+    def _passed(self, asked: _Asked, pool: Pool) -> tuple[Words, Words]:
+        """The events that filters take, and the filter of each, in the order of their rows."""
+        if len(self._routes) == 1:
+            events = asked.passed(self._routes[0])
+            return events, np.zeros(len(events), dtype=np.int64)
+        if self._pool is not pool:  # strings have other numbers
+            self._indexes = [comparisons(found, pool.intern) for found in self._searched]
+            self._tables = _Tables([index.filters for index in self._indexes])
+            self._pool = pool
+        event_type = self._routes[0].event_type
+        ranges = [asked.searched(event_type, index) for index in self._indexes]
+        return self._tables.spread(ranges, len(asked.batch))
+
+    def _shown(self, asked: _Asked, events: Words, codes: Words, pool: Pool) -> FilteredRows:
+        event_type = self._routes[0].event_type
+        instants = asked.batch.instants[events]
+
+        def values_of(known: Known) -> Values:
+            return asked.values(event_type, known).of(events)
+
+        columns = zip(*(route.shown for route in self._routes), strict=True)
+        values = tuple(
+            _constants(exprs, pool).of(codes)
+            if isinstance(exprs[0], Literal)
+            else compute(exprs[0], values_of, pool, instants)
+            for exprs in columns
+        )
+        return FilteredRows(self._routes, codes, events, instants, values)
+
+
+def _constants(exprs: Sequence[Expr], pool: Pool) -> Values:
+    """Those that filters show, where each has its own."""
+    found = [compute(expr, _no_values, pool, np.zeros(1, dtype=np.int64)) for expr in exprs]
+    typed = (one.words.dtype for one in found if one.nulls is None)
+    words = np.concatenate([one.words for one in found])
+    nulls = np.array([one.nulls is not None for one in found])
+    stored = next(typed, words.dtype)
+    return Values(words.astype(stored, copy=False), nulls if nulls.any() else None)
+
+
+def _no_values(known: Known) -> Values:
+    raise AssertionError(f"{known} is no constant")
+
+
+class _Tables:
+    """Where each filter is among the indexes."""
+
+    def __init__(self, filters: Sequence[Words]) -> None:
+        sizes = [len(one) for one in filters]
+        self._members = np.concatenate([np.zeros(0, dtype=np.int64), *filters])
+        self._begins = np.cumsum([0, *sizes])[:-1]
+        self._index_of, self._place_of = np.empty((2, len(self._members)), dtype=np.int64)
+        self._index_of[self._members] = np.repeat(np.arange(len(sizes)), sizes)
+        self._place_of[self._members] = np.concatenate([np.arange(size) for size in (0, *sizes)])
+        is_ordered = (self._members[1:] > self._members[:-1]).all()
+        self._is_simple = len(filters) == 1 and bool(is_ordered)
+
+    def spread(self, ranges: Sequence[Ranges], count: int) -> tuple[Words, Words]:
+        """What was found by each index among so many events: event by event, and of each filter by filter."""
+        rows = sum(int((found.highs - found.lows).sum()) for found in ranges)
+        places, codes = np.empty((2, rows), dtype=np.int64)
+        if self._is_simple:
+            spread_in_order(*ranges[0], self._members, places, codes)
+            return places, codes
+        events, lows, highs = _side_by_side(ranges, count)
+        tables = self._members, self._begins, self._index_of, self._place_of
+        spread(events, lows, highs, *tables, places, codes)
+        return places, codes
+
+
+def _side_by_side(ranges: Sequence[Ranges], count: int) -> tuple[Words, Words, Words]:
+    """All events, and what each index has found of them."""
+    is_found = np.zeros(count, dtype=bool)
+    for found in ranges:
+        is_found[found.events] = True
+    events, numbers = np.flatnonzero(is_found), np.cumsum(is_found) - 1
+    lows, highs = np.zeros((2, len(ranges), len(events)), dtype=np.int64)
+    for number, found in enumerate(ranges):
+        places = numbers[found.events]
+        lows[number, places], highs[number, places] = found.lows, found.highs
+    return events, lows, highs
+
+
+def _indexes(
+    routes: Sequence[Route],
+) -> tuple[dict[tuple[Known, str], list[tuple[int, Comparison]]], list[int]]:
+    """The filters that are searched for, index by index, and those that are tried one by one."""
+    searched: dict[tuple[Known, str], list[tuple[int, Comparison]]] = {}
+    tried: list[int] = []
+    for number, route in enumerate(routes):
+        found = searched_by(route.tests)
+        if found is None:
+            tried.append(number)
+        else:
+            searched.setdefault((found.known, found.sign), []).append((number, found))
+    tried += [found[0][0] for found in searched.values() if len(found) == 1]
+    return {key: found for key, found in searched.items() if len(found) > 1}, tried
+
+
+def _parts(routes: Sequence[Route]) -> Iterator[list[Route]]:
+    """The routes of a group, of not too many indexes each; such as are tried are alone."""
+    searched, tried = _indexes(routes)
+    indexes = [[number for number, _ in found] for found in searched.values()]
+    for begin in range(0, len(indexes), _MOST):
+        numbers = sorted(n for some in indexes[begin : begin + _MOST] for n in some)
+        yield [routes[number] for number in numbers]
+    yield from ([routes[number]] for number in tried)
 
 
 class _Asked:
     """What is true of the events of a batch; each condition is tested once."""
 
     def __init__(self, batch: Events, pool: Pool, places: ColumnLookup) -> None:
-        self._batch, self._pool, self._places = batch, pool, places
+        self.batch = batch
+        self._pool, self._places = pool, places
         self._types: dict[str, Bits] = {}
         self._tests: dict[tuple[str, Expr], Bits] = {}
 
-    def all_of(self, event_type: str, tests: Sequence[Expr]) -> Bits:
-        """Where events are of a type, and all conditions are true."""
-        found = self._type(event_type)
-        for test in tests:
-            found = found & self._test(event_type, test)
-        return found
+    def passed(self, route: Route) -> Words:
+        """The events that satisfy all conditions on a way."""
+        found = self._type(route.event_type)
+        for test in route.tests:
+            found = found & self._test(route.event_type, test)
+        return np.flatnonzero(found)
+
+    def has_any(self, event_type: str) -> bool:
+        """Whether there are events of a type."""
+        return bool(self._type(event_type).any())
+
+    def searched(self, event_type: str, index: Comparisons) -> Ranges:
+        return index.ranges(self.values(event_type, index.known), self._type(event_type))
+
+    def values(self, event_type: str, known: Known) -> Values:
+        assert isinstance(known, Column)
+        column = self._places.column(event_type, known.path[0].name)
+        return self.batch.values(column, self._pool)
 
     def _type(self, event_type: str) -> Bits:
         found = self._types.get(event_type)
         if found is None:
             kinds = dict.fromkeys(self._places.kinds_of(event_type), 1)
-            found = self._types[event_type] = self._batch.by_type(kinds) != 0
+            found = self._types[event_type] = self.batch.by_type(kinds) != 0
         return found
 
     def _test(self, event_type: str, test: Expr) -> Bits:
         found = self._tests.get((event_type, test))
         if found is None:
-            values_of = partial(self._values, event_type)
+            values_of = partial(self.values, event_type)
             found = truth_of(test, values_of, self._pool.intern).true
             self._tests[event_type, test] = found
         return found
-
-    def _values(self, event_type: str, known: Known) -> Values:
-        assert isinstance(known, Column)
-        column = self._places.column(event_type, known.path[0].name)
-        return self._batch.values(column, self._pool)

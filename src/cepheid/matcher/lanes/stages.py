@@ -11,9 +11,11 @@ from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import lookup_of
 from cepheid.matcher.lanes.chain_lane import ChainLane
 from cepheid.matcher.lanes.chain_plan import Chain
+from cepheid.matcher.lanes.filtered_rows import FilteredRows
 from cepheid.matcher.lanes.machine_lane import MachineLane
 from cepheid.matcher.lanes.machine_plan import OnMachine
 from cepheid.matcher.lanes.plan import LanePlan, LanesPlan
+from cepheid.matcher.lanes.routes import Route
 from cepheid.matcher.lanes.rows import Events, Rows
 from cepheid.matcher.lanes.single_lane import SingleLane
 from cepheid.matcher.lanes.single_plan import Single
@@ -37,7 +39,7 @@ class Lane(Protocol):
 
     def next_due(self) -> Instant | None: ...
 
-    def take_rows(self, batch: Events | None, pool: Pool) -> Sequence[Rows]:
+    def take_rows(self, batch: Events | None, pool: Pool) -> Sequence[Rows | FilteredRows]:
         """What events of the batch and time have brought since the last call."""
         ...
 
@@ -68,16 +70,17 @@ class Stage:
 def stages_of(program: ResolvedProgram, plan: LanesPlan) -> list[Stage]:
     """The lanes, each after those that derive what it takes. Statements over the same events share one
     where they are of a kind that can."""
-    taken = [_taken(program, plan, one) for one in plan.statements]
     found: list[tuple[frozenset[str], list[LanePlan]]] = []
-    for one, kinds in zip(plan.statements, taken, strict=True):
+    for one, kinds in zip(plan.statements, plan.taken, strict=True):
         some = (plans for their, plans in found if their == kinds and _can_share(plans[0], one))
         mine = next(some, None)
         if mine is None:
             found.append((kinds, [one]))
         else:
             mine.append(one)
-    return [Stage(lane, kinds) for kinds, plans in found for lane in _lanes(program, plans)]
+    return [
+        Stage(lane, kinds) for kinds, plans in found for lane in _lanes(program, plans, plan.routes)
+    ]
 
 
 def _can_share(one: LanePlan, other: LanePlan) -> bool:
@@ -87,19 +90,14 @@ def _can_share(one: LanePlan, other: LanePlan) -> bool:
     return type(one) is type(other) and isinstance(one, Single | Chain | OnMachine)
 
 
-def _taken(program: ResolvedProgram, plan: LanesPlan, one: LanePlan) -> frozenset[str]:
-    """The types whose events a statement takes; none where all of them come from outside."""
-    places = lookup_of(program)
-    inputs = one.statement.inputs
-    arriving = frozenset((*inputs, *(kind for name in inputs for kind in places.kinds_of(name))))
-    return arriving if arriving & plan.forwarded else frozenset()
-
-
-def _lanes(program: ResolvedProgram, plans: Sequence[LanePlan]) -> Iterator[Lane]:
+def _lanes(
+    program: ResolvedProgram, plans: Sequence[LanePlan], routes: Mapping[int, Sequence[Route]]
+) -> Iterator[Lane]:
     places = lookup_of(program)
     match plans[0]:
         case Single():
-            yield SingleLane([one for one in plans if isinstance(one, Single)], places)
+            found = [route for one in plans for route in routes[one.statement.rank]]
+            yield SingleLane(found, places)
         case Chain():
             yield ChainLane([one for one in plans if isinstance(one, Chain)], places)
         case Tokens() as one:

@@ -178,7 +178,7 @@ def _rows(plan: Tokens, matches: Words, batch: Events) -> Rows:
         sequences = batch.sequences[places]
         return equal_lists((instants, 1, sequences, 1, plan.statement.rank, 1), len(places))
 
-    return Rows(plan.statement, instants, places, values, keys)
+    return Rows(plan.statement, instants, lambda: places, values, keys)
 
 
 def _shown(matches: Words, type: DataType, slot: int | None) -> Values:

@@ -87,7 +87,7 @@ class WindowLane:
         self._follow(instant)
 
     def take(self, batch: Events, pool: Pool) -> None:
-        places = np.flatnonzero(self._sieve.masks(batch, pool))
+        places = np.flatnonzero(self._sieve.masks(batch, pool) != 0)
         self._make_room(len(places))
         self._taken = _Taken(int(self._head[vm.WindowHead.END]), places)
         values, nulls = self._words_of(batch, pool)
@@ -133,7 +133,7 @@ class WindowLane:
         if not found.size:
             return []
         instants = found[vm.StreamResult.INSTANT].copy()
-        places = self._taken.places_of(found[vm.StreamResult.CAUSE])
+        places = partial(self._taken.places_of, found[vm.StreamResult.CAUSE])
         values_of = cache(partial(self._values, found))
         return [
             Rows(
@@ -198,7 +198,8 @@ class WindowLane:
         """The keys of results."""
         import pyarrow as pa
 
-        count, events = found.shape[1], int(found[vm.StreamResult.PHASE].sum())
+        count = found.shape[1]
+        events = int((found[vm.StreamResult.CAUSE] != NONE).sum())
         words = np.empty(_EVENT_KEY * events + _TIMER_KEY * (count - events), dtype=np.int64)
         ends = np.zeros(count + 1, dtype=np.int32)
         vm.write_keys(

@@ -93,7 +93,9 @@ _ROWS = TABLE + 4 * int(Region.ROW) + USED
 class MachineOperator(Operator):
     """Runs programs of which the machine leaves nothing to the reference semantics."""
 
-    def __init__(self, program: ResolvedProgram, *, keyed: bool = True) -> None:
+    def __init__(
+        self, program: ResolvedProgram, *, keyed: bool = True, ranked: bool = False
+    ) -> None:
         self.program = program
         self._form: MachineProgram = lower(program)
         self._pool = self._form.pool
@@ -105,7 +107,9 @@ class MachineOperator(Operator):
         self._columns = columns_of(program)
         self._inputs = TypedColumns(program)
         self._repeated = Repeated()
-        self._schema = rows_schema(program)
+        self._schema = rows_schema(program, ranked=ranked)
+        self._ranks = np.array([s.rank for s in self._form.statements], dtype=np.int64)
+        self._ranked = ranked
         self._types = {name: place for place, name in enumerate(self._form.types)}
 
     @property
@@ -393,6 +397,7 @@ class MachineOperator(Operator):
             self._chosen(KINDS, rows[:, ResultRow.KIND]),
             self._keys(np.ascontiguousarray(rows[:, ResultRow.KEY])),
             *self._structs(self._row_words(EventRow.TYPE)),
+            *([pa.array(self._ranks[rows[:, ResultRow.STATEMENT]])] if self._ranked else []),
         ]
 
     def _row_words(self, word: int) -> Words:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, INT, LONG, STRING, DataType
 from cepheid.errors import LateEvent, RunError
-from cepheid.io.rows import RANK
-from cepheid.matcher.machine.operator import Array, MachineOperator
+from cepheid.matcher.machine.operator import MachineOperator
 from cepheid.matcher.operator import columns_of, derived_types
 from cepheid.matcher.vm.memory.access import (
     RECORD_HEAD,
@@ -26,7 +25,7 @@ from cepheid.matcher.vm.memory.access import (
 )
 from cepheid.matcher.vm.memory.free_lists import EVENT
 from cepheid.matcher.vm.memory.layout import NONE, TABLE, USED, WIDTH, EventRow, Head, Region
-from cepheid.matcher.vm.memory.tables import NEVER, NodeRow, ResultKind, ResultRow, StepKind
+from cepheid.matcher.vm.memory.tables import NEVER, NodeRow, ResultKind, StepKind
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics.machine import late_event
 
@@ -60,9 +59,7 @@ class Matcher(MachineOperator):
     """A running program that takes events one by one or many at once, and gives rows as events."""
 
     def __init__(self, program: ResolvedProgram) -> None:
-        import pyarrow as pa
-
-        super().__init__(program)
+        super().__init__(program, ranked=True)
         form = self._form
         self._first_slot = int(self._memory[Head.SLOTS])
         self._width = RECORD_HEAD + self._first_slot - _NULLS + len(form.slots)
@@ -80,8 +77,6 @@ class Matcher(MachineOperator):
             )
             for s in form.statements
         )
-        self._ranks = np.array([s.rank for s in form.statements], dtype=np.int64)
-        self._schema = self._schema.append(pa.field(RANK, pa.int64()))
         self._found: list[Event] = []  # rows that had to leave the memory before they were taken
         self._in_columns = False  # whether rows leave it as columns
         self._make_records(1)
@@ -194,13 +189,6 @@ class Matcher(MachineOperator):
             yield
         finally:
             self._in_columns = False
-
-    def _row_columns(self, rows: Any) -> list[Array]:
-        """With the rank of the statement of each row, which not every key tells."""
-        import pyarrow as pa
-
-        ranks: Array = pa.array(self._ranks[rows[:, ResultRow.STATEMENT]])
-        return [*super()._row_columns(rows), ranks]
 
     # -- records --
 

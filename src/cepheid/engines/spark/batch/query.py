@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial, reduce
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from cepheid.core.time import Instant
 from cepheid.engines.common.clock import ends_at, starts_at
 from cepheid.engines.spark.batch.file_scan import files_in_packs
+from cepheid.engines.spark.batch.footers import ends_in_footers
 from cepheid.engines.spark.batch.shuffle import in_packs
 from cepheid.engines.spark.batch.task import (
     Clock,
@@ -30,13 +31,23 @@ from cepheid.engines.spark.batch.task import (
 )
 from cepheid.engines.spark.codec.event_encoder import EventEncoder, union
 from cepheid.engines.spark.codec.event_frames import named
-from cepheid.engines.spark.codec.event_layout import SEQUENCE, TIME, TYPE
+from cepheid.engines.spark.codec.event_layout import SEQUENCE, TIES, TIME, TYPE
 from cepheid.engines.spark.codec.input_columns import read, time_of
 from cepheid.engines.spark.codec.packed_program import PackedProgram
 from cepheid.engines.spark.codec.rejects import rejected, with_rejects
 from cepheid.engines.spark.codec.schemas import spark_schema
+from cepheid.engines.spark.codec.sql_columns import (
+    Column,
+    call,
+    field,
+    lit,
+    nothing,
+    quoted,
+    struct,
+    when,
+)
 from cepheid.engines.spark.plan.passes import Pass
-from cepheid.engines.spark.plan.plan import Plan, PlannedPass, plan_of
+from cepheid.engines.spark.plan.plan import Plan, PlannedPass, are_ordered_by_values, plan_of
 from cepheid.engines.spark.plan.request import SparkRequest
 
 _PLACE = "@place"  # of an event among those of its time
@@ -55,7 +66,7 @@ def batch_and_rejects(plan: Plan) -> DataFrame:
     request = plan.request
     readings = [read(source, request.program, request.options) for source in request.sources]
     fine = tuple(
-        replace(r.source, frame=r.source.frame.where(r.is_fine), files=None) for r in readings
+        replace(r.source, frame=r.source.frame.where(r.is_fine.text), files=None) for r in readings
     )
     rows = batch_rows(plan_of(replace(request, sources=fine)))
     return with_rejects(rows, rejected(request))
@@ -71,8 +82,13 @@ def _clock(plan: Plan) -> Clock:
         return Clock(request.start)
     if request.start is not None and request.end is not None:
         return Clock(request.start, request.end)
+    told = [ends_in_footers(source, request.program) for source in request.sources]
+    known = [ends for ends in told if ends is not None]
+    if len(known) == len(told):
+        first, last = min(first for first, _ in known), max(last for _, last in known)
+        return Clock(starts_at(first, request.start), ends_at(last, request.end))
     times = [
-        source.frame.select(time_of(source, request.program, request.options).alias(TIME))
+        source.frame.selectExpr(time_of(source, request.program, request.options).named(TIME))
         for source in request.sources
     ]
     ends = reduce(DataFrame.union, times).agg(F.min(named(TIME)), F.max(named(TIME)))
@@ -87,29 +103,38 @@ def _run_pipeline(
     request: SparkRequest, pipeline: Sequence[PlannedPass], clock: Clock
 ) -> DataFrame:
     """The rows of passes that take what earlier ones derive, in the columns of the whole program."""
+    tied: tuple[str, ...] = ()
     if len(pipeline) > 1 and request.options.sequence is None:
-        request = _numbered(request, pipeline)
-        pipeline = [one.over(request) for one in pipeline]
-    rows = _run(request, pipeline[0], clock)
+        if are_ordered_by_values(request, pipeline):
+            tied = pipeline[1].encoder.consumed
+        else:
+            request = _numbered(request, pipeline)
+            pipeline = [one.over(request) for one in pipeline]
+    rows = _run(request, pipeline[0], clock, tied)
     for one in pipeline[1:]:
         rows = _run_on(request, one, clock, rows)
     return rows
 
 
-def _run(request: SparkRequest, one: PlannedPass, clock: Clock) -> DataFrame:
+def _run(
+    request: SparkRequest, one: PlannedPass, clock: Clock, tied: tuple[str, ...] = ()
+) -> DataFrame:
     """The rows of a pass that only takes events of the input."""
     encoder = one.encoder
     events = _input(request, encoder, clock)
     if encoder.readings and not _needs_end_row(encoder, clock):
         events = encoder.without_implied(events)
-    task, schema = _task(request, one, clock), spark_schema(one.program, why=request.why)
+    task = replace(_task(request, one, clock), tied=tied)
+    schema = spark_schema(one.program, why=request.why)
+    if tied:
+        schema = schema.add(TIES, T.ArrayType(T.LongType()))
     if encoder.key == {}:  # any split will do
         rows = encoder.ordered(events).mapInArrow(partial(run_task, task), schema)
     else:
         packs = _files_in_packs(one) or in_packs(events, encoder)
         rows = packs.mapInArrow(partial(run_packed_task, task), schema)
     whole = spark_schema(request.program, why=request.why)
-    return _in_columns_of(whole, schema, rows)
+    return _in_columns_of(whole, schema, rows, kept=(TIES,) if tied else ())
 
 
 def _files_in_packs(one: PlannedPass) -> DataFrame | None:
@@ -163,16 +188,15 @@ def _numbered(request: SparkRequest, pipeline: Sequence[PlannedPass]) -> SparkRe
     encoder = EventEncoder(
         Pass(request.program.part(names), None), request.sources, request.options, request.program
     )
-    types = F.array(*map(F.lit, encoder.consumed))
+    types = call("ARRAY", *encoder.consumed)
     sources = []
     for number, reading in enumerate(encoder.readings):
         columns = encoder.columns_from(number, reading)
-        order = [columns[sort_key] for sort_key in encoder.sort_keys if sort_key in columns] or [
-            F.lit(0)
-        ]
-        alike = Window.partitionBy(reading.type, reading.time).orderBy(*order)
-        rank = F.array_position(types, reading.type).cast("bigint") * F.lit(_MOST_ALIKE)
-        frame = reading.source.frame.withColumn(_PLACE, rank + F.row_number().over(alike))
+        order = [columns[key].text for key in encoder.sort_keys if key in columns] or ["0"]
+        alike = f"PARTITION BY {reading.type.text}, {reading.time.text} ORDER BY {', '.join(order)}"
+        rank = call("ARRAY_POSITION", types, reading.type).cast("bigint") * lit(_MOST_ALIKE)
+        place = rank + Column(f"ROW_NUMBER() OVER ({alike})")
+        frame = reading.source.frame.selectExpr("*", place.named(_PLACE))
         sources.append(replace(reading.source, frame=frame, files=None))
     options = replace(request.options, sequence=_PLACE)
     return replace(request, sources=tuple(sources) or request.sources, options=options)
@@ -180,34 +204,34 @@ def _numbered(request: SparkRequest, pipeline: Sequence[PlannedPass]) -> SparkRe
 
 def _end(request: SparkRequest, encoder: EventEncoder, end: Instant | None) -> DataFrame:
     """A row that only lets time pass."""
-    columns = {TYPE: F.lit(None).cast("smallint"), TIME: F.lit(end).cast("bigint")}
+    columns = {TYPE: nothing("smallint"), TIME: lit(end).cast("bigint")}
     if encoder.has_sequence:
-        columns[SEQUENCE] = F.lit(0).cast("bigint")
+        columns[SEQUENCE] = lit(0).cast("bigint")
     session = request.sources[0].frame.sparkSession
-    one = session.range(1).select(*(column.alias(name) for name, column in columns.items()))
-    return one.where(named(TIME).isNotNull())
+    one = session.range(1).selectExpr(*(column.named(name) for name, column in columns.items()))
+    return one.where(field(TIME).is_not_null().text)
 
 
-def _in_columns_of(whole: T.StructType, part: T.StructType, rows: DataFrame) -> DataFrame:
-    """The rows of a part of a program in the columns of the whole."""
-    own = {field.name: field.dataType for field in part.fields}
-    fields = whole.fields
-    return rows.select(*(_as(f.dataType, f.name, own.get(f.name)).alias(f.name) for f in fields))
+def _in_columns_of(
+    whole: T.StructType, part: T.StructType, rows: DataFrame, kept: Sequence[str] = ()
+) -> DataFrame:
+    """The rows of a part of a program in the columns of the whole, and some of their own."""
+    own = {each.name: each.dataType for each in part.fields}
+    items = (_as(f.dataType, f.name, own.get(f.name)).named(f.name) for f in whole.fields)
+    return rows.selectExpr(*items, *map(quoted, kept))
 
 
 def _as(target: T.DataType, name: str, stored: T.DataType | None) -> Column:
     """A struct column with the members of another, which may be more."""
     if stored == target:
-        return named(name)
-    nothing = F.lit(None).cast(target)
+        return field(name)
     if stored is None:
-        return nothing
+        return nothing(target)
     assert isinstance(stored, T.StructType)
     assert isinstance(target, T.StructType)
     kept = set(stored.names)
-    members = (
-        named(name).getField(m.name) if m.name in kept else F.lit(None).cast(m.dataType)
+    members = {
+        m.name: field(name).member(m.name) if m.name in kept else nothing(m.dataType)
         for m in target.fields
-    )
-    named_members = (c.alias(n) for c, n in zip(members, target.names, strict=True))
-    return F.when(named(name).isNotNull(), F.struct(*named_members)).otherwise(nothing)
+    }
+    return when(field(name).is_not_null(), struct(**members)).otherwise(nothing(target))

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
 
 from cepheid.core.time import Instant
 from cepheid.engines.spark.codec.event_encoder import EventEncoder
 from cepheid.engines.spark.codec.event_frames import named
 from cepheid.engines.spark.codec.event_layout import TIME
+from cepheid.engines.spark.codec.sql_columns import Column, call, lit
 from cepheid.engines.spark.session.workers import keep_loaded
 from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK, by_bucket
 from cepheid.engines.spark.shuffle.partition_labels import labels_for
@@ -61,7 +61,7 @@ class Packer:
 def in_packs(events: DataFrame, encoder: EventEncoder) -> DataFrame:
     """The events of a pass, packed, with those of a task together and sorted."""
     packer = Packer(labels_of(events.sparkSession, encoder))
-    numbered = events.withColumn(BUCKET, _bucket(encoder, len(packer.labels)))
+    numbered = events.selectExpr("*", _bucket(encoder, len(packer.labels)).named(BUCKET))
     return shuffled(numbered.mapInArrow(partial(pack, packer), PACKS), encoder)
 
 
@@ -81,8 +81,9 @@ def labels_of(session: SparkSession, encoder: EventEncoder) -> tuple[int, ...]:
 
 def _bucket(encoder: EventEncoder, buckets: int) -> Column:
     """Where an event goes."""
-    number = F.pmod(F.xxhash64(*encoder.key_columns()), F.lit(buckets)) if encoder.key else F.lit(0)
-    return number.cast("int")
+    if not encoder.key:
+        return lit(0)
+    return call("PMOD", call("XXHASH64", *encoder.key_columns()), buckets).cast("int")
 
 
 # In tasks -------------------------------------------------------------------------------------

@@ -12,10 +12,12 @@ import numpy as np
 from cepheid.core.time import Instant
 from cepheid.engines.spark.batch.external_sort import ExternalSort
 from cepheid.engines.spark.batch.shuffle import buckets_in
+from cepheid.engines.spark.batch.ties import Causes, with_ties, without_ties
 from cepheid.engines.spark.codec.event_layout import (
     KEY,
     ROW,
     SEQUENCE,
+    TIES,
     TIME,
     TYPE,
     EventLayout,
@@ -49,6 +51,7 @@ class Task:
     clock: Clock
     timed_out: bool
     why: bool
+    tied: tuple[str, ...] = ()  # the types of rows whose causes others must know how to order
 
 
 def run_task(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -71,10 +74,14 @@ def _rows(task: Task, packs: Iterable[tuple[Instant, pa.Table]]) -> Iterator[pa.
     taken = 0
     for table in ExternalSort(task.layout.sort_keys).merge(packs):
         for batch in table.to_batches():
-            yield from operator.take(_events(task, batch, taken)).to_batches()
+            rows = operator.take(_events(task, batch, taken))
+            if task.tied:
+                rows = with_ties(rows, batch, task.layout.sort_keys, task.tied, taken)
+            yield from rows.to_batches()
             taken += batch.num_rows
     if task.clock.end is not None:
-        yield from operator.advance(task.clock.end).to_batches()
+        rows = operator.advance(task.clock.end)
+        yield from (without_ties(rows) if task.tied else rows).to_batches()
 
 
 def run_downstream_task(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -85,9 +92,11 @@ def run_downstream_task(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterat
     """
     schema = rows_schema(task.program.open(), why=task.why)
     operator: Operator | None = None
+    causes = Causes()
     for batch in batches:
         yield from _forwarded_rows(batch, schema).to_batches()
-        events = _events(task, _own_rows(batch), 0)
+        own = _own_rows(batch)
+        events = _events(task, causes.numbered(own) if TIES in own.schema.names else own, 0)
         if events.num_rows:
             operator = operator or _started(task)
             yield from with_schema(operator.take(events), schema).to_batches()

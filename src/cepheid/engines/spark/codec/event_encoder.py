@@ -12,16 +12,16 @@ import operator
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial, reduce
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
 
-from cepheid.engines.spark.codec.event_frames import EventFrame, named
+from cepheid.engines.spark.codec.event_frames import EventFrame
 from cepheid.engines.spark.codec.event_layout import (
     KEY,
     KIND,
     ROW,
     SEQUENCE,
+    TIES,
     TIME,
     TYPE,
     EventLayout,
@@ -29,6 +29,17 @@ from cepheid.engines.spark.codec.event_layout import (
 )
 from cepheid.engines.spark.codec.expression_columns import SPARK_TYPES, Untranslatable, necessary
 from cepheid.engines.spark.codec.input_columns import Options, Reading, read, spark_type
+from cepheid.engines.spark.codec.sql_columns import (
+    Column,
+    call,
+    coalesce,
+    field,
+    lit,
+    nothing,
+    quoted,
+    struct,
+    when,
+)
 from cepheid.engines.spark.plan.passes import Pass, events_among_rows
 from cepheid.expr import tree as expr_tree
 from cepheid.matcher.operator import columns_of
@@ -88,9 +99,11 @@ class EventEncoder:
         """The events that are wanted, and what is no event, at which Spark stops."""
         judgement = self.judgements[number]
         columns = self.columns_from(number, reading) | {TIME: judgement.checked(reading.time)}
-        frame = reading.source.frame.withColumn(_IS_FINE, judgement.is_fine)
-        selected = frame.select(*(c.alias(n) for n, c in columns.items()), named(_IS_FINE))
-        return selected.where(self.is_wanted(reading.source) | ~named(_IS_FINE)).drop(_IS_FINE)
+        frame = reading.source.frame.selectExpr("*", judgement.is_fine.named(_IS_FINE))
+        items = (column.named(name) for name, column in columns.items())
+        selected = frame.selectExpr(*items, quoted(_IS_FINE))
+        is_asked = self.is_wanted(reading.source) | ~field(_IS_FINE)
+        return selected.where(is_asked.text).drop(_IS_FINE)
 
     def columns_from(self, number: int, reading: Reading) -> dict[str, Column]:
         """What travels, from the columns of one of the sources, by its number."""
@@ -102,14 +115,14 @@ class EventEncoder:
 
     def _code_of(self, type: Column) -> Column:
         """The number of a type among those that the pass takes; null for all others."""
-        codes = (F.when(type == name, self._code(name)) for name in self.consumed)
-        return F.coalesce(*codes, F.lit(None).cast("smallint"))
+        codes = (when(type == name, self._code(name)) for name in self.consumed)
+        return coalesce(*codes, nothing("smallint"))
 
     def _code(self, type: str) -> Column:
-        return F.lit(self.consumed.index(type)).cast("smallint")
+        return lit(self.consumed.index(type)).cast("smallint")
 
     def _is_one_of(self, types: Sequence[str]) -> Column:
-        return named(TYPE).isin(*map(self._code, types))
+        return field(TYPE).is_in(*map(self._code, types))
 
     def is_wanted(self, source: EventFrame) -> Column:
         """Whether some statement can take an event."""
@@ -125,13 +138,13 @@ class EventEncoder:
     def _attribute(self, type: str, column: expr_tree.Column) -> Column:
         """An attribute of events of a type, as it travels."""
         first, *rest = column.path
-        found = named(travelling(self._place(type, first.name)))
+        found = field(travelling(self._place(type, first.name)))
         if first.index is not None:
-            found = F.get(found, F.lit(first.index))
+            found = call("GET", found, first.index)
         for step in rest:
-            found = found.getField(step.name)
+            found = found.member(step.name)
             if step.index is not None:
-                found = F.get(found, F.lit(step.index))
+                found = call("GET", found, step.index)
         return found
 
     def _place(self, type: str, attribute: str) -> int:
@@ -149,29 +162,31 @@ class EventEncoder:
 
     def forwarded(self, rows: DataFrame, taken: Mapping[str, tuple[str, ...]]) -> DataFrame:
         """The rows of other passes, each with the event that it is, if this one takes it."""
-        tests = ((named(TYPE) == t) & named(KIND).isin(*kinds) for t, kinds in taken.items())
+        tests = ((field(TYPE) == t) & field(KIND).is_in(*kinds) for t, kinds in taken.items())
         columns = {
-            TYPE: F.when(reduce(operator.or_, tests, F.expr("false")), self._code_of(named(TYPE))),
-            TIME: F.unix_micros(named(TIME)),
-            SEQUENCE: F.lit(0).cast("bigint"),
+            TYPE: when(reduce(operator.or_, tests, lit(value=False)), self._code_of(field(TYPE))),
+            TIME: call("UNIX_MICROS", field(TIME)),
+            SEQUENCE: lit(0).cast("bigint"),
             **{
                 travelling(n): self._derived(n, taken, rows.schema)
                 for n in range(len(self.columns))
             },
-            KEY: named(KEY),
-            ROW: F.struct(*map(named, rows.columns)),
+            KEY: field(KEY),
+            ROW: struct(**{name: field(name) for name in rows.columns if name != TIES}),
         }
-        return rows.select(*(column.alias(name) for name, column in columns.items()))
+        if TIES in rows.columns:
+            columns[TIES] = field(TIES)
+        return rows.selectExpr(*(column.named(name) for name, column in columns.items()))
 
     def _derived(self, place: int, types: Collection[str], rows: T.StructType) -> Column:
         """What a column holds for derived events; a type is null in the rows of others."""
         column = self.columns[place]
         found = [
-            named(type).getField(column.attribute)
+            field(type).member(column.attribute)
             for type in column.types
             if type in types and column.attribute in rows[type].dataType.names  # type: ignore[attr-defined]
         ]
-        return F.coalesce(*found, F.lit(None).cast(spark_type(column.data_type, self.program)))
+        return coalesce(*found, nothing(spark_type(column.data_type, self.program)))
 
     # What tasks know without being told.
 
@@ -189,7 +204,7 @@ class EventEncoder:
     def without_implied(self, events: DataFrame) -> DataFrame:
         """Events of the input without what their times say, and without types if there is one."""
         types = (TYPE,) if len(self.consumed) == 1 else ()
-        return events.drop(*map(named, (*types, *self.time_columns)))
+        return events.drop(*(field(name).spark for name in (*types, *self.time_columns)))
 
     # Where they go.
 
@@ -201,8 +216,9 @@ class EventEncoder:
         if self.key == {}:
             return frame
         columns = () if self.key is None else self.key_columns()
-        is_passed = named(TYPE).isNull() & named(ROW).isNotNull()
-        return frame.repartition(*columns, F.when(is_passed, named(TIME)), is_passed)
+        is_passed = field(TYPE).is_null() & field(ROW).is_not_null()
+        places = (*columns, when(is_passed, field(TIME)), is_passed)
+        return frame.repartition(*(column.spark for column in places))
 
     def key_columns(self) -> tuple[Column, ...]:
         """What is hashed; events that no key ties to others go anywhere."""
@@ -210,7 +226,7 @@ class EventEncoder:
         keyed = [type for type in self.consumed if type in self.key]
         columns = [self._key_column(place, keyed) for place in range(len(self.key_types))]
         if len(keyed) < len(self.consumed):
-            columns.append(F.when(~self._is_one_of(keyed), named(TIME)))
+            columns.append(when(~self._is_one_of(keyed), field(TIME)))
         return tuple(columns)
 
     def _key_column(self, number: int, keyed: list[str]) -> Column:
@@ -224,22 +240,25 @@ class EventEncoder:
         values = [
             (
                 types,
-                reduce(Column.getField, rest, named(travelling(place))).cast(SPARK_TYPES[common]),
+                reduce(Column.member, rest, field(travelling(place))).cast(SPARK_TYPES[common]),
             )
             for (place, rest), types in found.items()
         ]
         if len(values) == 1:
             return values[0][1]
-        return F.coalesce(*(F.when(self._is_one_of(types), value) for types, value in values))
+        return coalesce(*(when(self._is_one_of(types), value) for types, value in values))
 
     # In which order.
 
     def ordered(self, frame: DataFrame) -> DataFrame:
         """By time; where nothing was forwarded, the tasks order events of one time."""
         if ROW not in frame.columns:
-            return frame.sortWithinPartitions(named(TIME))
-        numbers = named(TIME), F.lit(1).cast("bigint"), named(SEQUENCE), F.lit(0).cast("bigint")
-        return frame.sortWithinPartitions(named(TIME), F.coalesce(named(KEY), F.array(*numbers)))
+            return frame.sortWithinPartitions(quoted(TIME))
+        if TIES in frame.columns:
+            return frame.sortWithinPartitions(*map(quoted, (TIME, TIES, KEY)))
+        numbers = field(TIME), lit(1).cast("bigint"), field(SEQUENCE), lit(0).cast("bigint")
+        place = coalesce(field(KEY), call("ARRAY", *numbers))
+        return frame.sortWithinPartitions(quoted(TIME), place.spark)
 
     @property
     def sort_keys(self) -> tuple[str, ...]:
@@ -249,6 +268,16 @@ class EventEncoder:
         types = (TYPE,) if len(self.consumed) > 1 else ()
         names = (n for number, r in enumerate(self.readings) for n in _sort_key_names(number, r))
         return (*types, *(name for name in dict.fromkeys(names) if name not in self.time_columns))
+
+    @property
+    def has_plain_order(self) -> bool:
+        """Whether numbers can stand for all values that order events of one time."""
+        stored = (type for r in self.readings for type in r.source.attributes.values())
+        types = {column.data_type for column in self.columns}
+        return all(isinstance(type, _PLAIN) for type in stored) and types <= SPARK_TYPES.keys()
+
+
+_PLAIN = T.IntegralType | T.BooleanType | T.FloatType | T.DoubleType | T.StringType
 
 
 def union(left: DataFrame, right: DataFrame) -> DataFrame:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 TYPE, TIME, SEQUENCE = "@type", "@time", "@sequence"
-KEY, KIND, ROW = "@key", "@kind", "@row"
+KEY, KIND, ROW, TIES = "@key", "@kind", "@row", "@ties"
 
 
 @dataclass(frozen=True, slots=True)

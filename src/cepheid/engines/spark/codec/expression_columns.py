@@ -10,10 +10,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from functools import reduce, singledispatch
-
-from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812
+from decimal import Decimal
+from functools import partial, reduce, singledispatch
 
 from cepheid.core.numbers import fits_long
 from cepheid.core.types import (
@@ -27,6 +25,15 @@ from cepheid.core.types import (
     TIMESTAMP,
     DataType,
     is_calendar,
+)
+from cepheid.engines.spark.codec.sql_columns import (
+    Cases,
+    Column,
+    call,
+    coalesce,
+    concat,
+    lit,
+    when,
 )
 from cepheid.expr import tree
 from cepheid.expr.compare import MIRRORED, OPERATORS
@@ -88,7 +95,9 @@ def _translate(_: tree.Expr, __: Read) -> Column:
 def _literal(expr: tree.Literal, _: Read) -> Column:
     if isinstance(expr.value, float) and not math.isfinite(expr.value):
         raise Untranslatable
-    return F.lit(expr.value).cast(SPARK_TYPES[expr.type])
+    if isinstance(expr.value, Decimal):
+        raise Untranslatable
+    return lit(expr.value).cast(SPARK_TYPES[expr.type])
 
 
 @_translate.register
@@ -150,9 +159,9 @@ def _compare_numbers(symbol: str, left: tree.Expr, right: tree.Expr, read: Read)
         return result
     # To Spark, NaN equals itself and is greater than all other numbers.
     if not isinstance(right, tree.Literal):
-        compared = F.when(F.isnan(a) | F.isnan(b), F.lit(symbol == "!=")).otherwise(result)
-        return F.when(a.isNotNull() & b.isNotNull(), compared)
-    return result & ~F.isnan(a) if symbol in (">", ">=") else result
+        compared = when(call("ISNAN", a) | call("ISNAN", b), lit(symbol == "!=")).otherwise(result)
+        return when(a.is_not_null() & b.is_not_null(), compared)
+    return result & ~call("ISNAN", a) if symbol in (">", ">=") else result
 
 
 def _alike(left: tree.Expr, right: tree.Expr, read: Read) -> tuple[Column, Column, bool]:
@@ -168,7 +177,7 @@ def _as_long(expr: tree.Expr, read: Read) -> Column:
         return translate(expr, read).cast("bigint")
     value = expr.value if isinstance(expr, tree.Literal) else None
     if isinstance(value, float) and value.is_integer() and fits_long(int(value)):
-        return F.lit(int(value)).cast("bigint")
+        return lit(int(value)).cast("bigint")
     raise Untranslatable
 
 
@@ -185,12 +194,12 @@ def _identical(expr: tree.Binary, read: Read) -> Column:
     if isinstance(expr.right, tree.Literal) and expr.right.value is None:
         if not isinstance(expr.left, tree.Column):
             raise Untranslatable
-        same = _column(expr.left, read).isNull()
+        same = _column(expr.left, read).is_null()
     elif expr.left.type in _NUMBERS and expr.right.type in _NUMBERS:
         a, b, _ = _alike(expr.left, expr.right, read)
-        same = a.eqNullSafe(b)
+        same = a.is_same(b)
     elif expr.left.type == expr.right.type:
-        same = translate(expr.left, read).eqNullSafe(translate(expr.right, read))
+        same = translate(expr.left, read).is_same(translate(expr.right, read))
     else:
         raise Untranslatable
     return _negated_if(expr.operator == "is not", same)
@@ -205,7 +214,7 @@ def _binary(expr: tree.Binary, read: Read) -> Column:
     if expr.operator == "||":
         if (expr.left.type, expr.right.type) != (STRING, STRING):
             raise Untranslatable
-        return F.concat(translate(expr.left, read), translate(expr.right, read))
+        return concat(translate(expr.left, read), translate(expr.right, read))
     return _compare(expr.operator, expr.left, expr.right, read)
 
 
@@ -279,7 +288,7 @@ def _arithmetic(expr: tree.Binary, read: Read) -> Column:
 
 def _wrapped(number: Column) -> Column:
     """The 32-bit integer that two's complement leaves of a long."""
-    return F.shiftright(F.shiftleft(number, 32), 32).cast("int")
+    return call("SHIFTRIGHT", call("SHIFTLEFT", number, 32), 32).cast("int")
 
 
 def _divided(expr: tree.Binary, common: DataType | None, read: Read) -> Column:
@@ -297,14 +306,14 @@ def _divided(expr: tree.Binary, common: DataType | None, read: Read) -> Column:
 
 @_translate.register
 def _case(expr: tree.Case, read: Read) -> Column:
-    chosen: Column | None = None
+    chosen: Cases | None = None
     for test, value in expr.branches:
         if expr.operand is None:
             holds = _truth(test, read)
         else:
             holds = _compare("=", expr.operand, test, read)
         result = _widened(value, expr.type, read)
-        chosen = F.when(holds, result) if chosen is None else chosen.when(holds, result)
+        chosen = when(holds, result) if chosen is None else chosen.when(holds, result)
     assert chosen is not None
     if expr.otherwise is None:
         return chosen
@@ -327,7 +336,7 @@ def _cast(expr: tree.Cast, read: Read) -> Column:
 @_translate.register
 def _call(expr: tree.Call, read: Read) -> Column:
     if expr.function == "coalesce":
-        return F.coalesce(*(_widened(a, expr.type, read) for a in expr.arguments))
+        return coalesce(*(_widened(a, expr.type, read) for a in expr.arguments))
     if expr.function == "abs" and expr.type != DOUBLE:
         raise Untranslatable
     function = _FUNCTIONS.get(expr.function)
@@ -337,9 +346,9 @@ def _call(expr: tree.Call, read: Read) -> Column:
 
 
 _FUNCTIONS: dict[str, Callable[..., Column]] = {
-    "abs": F.abs,
-    "length": F.length,
-    "startswith": F.startswith,
-    "endswith": F.endswith,
-    "contains": F.contains,
+    "abs": partial(call, "ABS"),
+    "length": partial(call, "LENGTH"),
+    "startswith": partial(call, "STARTSWITH"),
+    "endswith": partial(call, "ENDSWITH"),
+    "contains": partial(call, "CONTAINS"),
 }

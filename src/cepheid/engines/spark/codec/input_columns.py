@@ -10,12 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_type
 
-from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, MICROSECONDS, Instant
+from cepheid.core.time import FAR_TIME, FIRST_INSTANT, LAST_INSTANT, MICROSECONDS, Instant
 from cepheid.core.types import (
     DATE,
     LONG,
@@ -27,8 +25,20 @@ from cepheid.core.types import (
     is_open,
 )
 from cepheid.engines.common.judging import input_keys, null_key
-from cepheid.engines.spark.codec.event_frames import EventFrame, named
+from cepheid.engines.spark.codec.event_frames import EventFrame
 from cepheid.engines.spark.codec.instants import EXACT, iso_text, micros, micros_of_text
+from cepheid.engines.spark.codec.sql_columns import (
+    Column,
+    call,
+    coalesce,
+    concat,
+    each,
+    field,
+    lit,
+    nothing,
+    struct,
+    when,
+)
 from cepheid.errors import InputError, UsageError, error, suggest
 from cepheid.io.arrow import arrow_type
 from cepheid.io.source import TIME, TYPE
@@ -85,23 +95,23 @@ class Reading:
     @property
     def is_fine(self) -> Column:
         """Whether there is a time and no problem: known sooner than what the problem is."""
-        has_time = self.time.isNotNull()
-        return has_time if self.misfit is None else has_time & self.misfit.isNull()
+        has_time = self.time.is_not_null()
+        return has_time if self.misfit is None else has_time & self.misfit.is_null()
 
     @property
     def row(self) -> Column:
         """The row as it was given: a text that is no event, else JSON."""
-        whole = F.to_json(F.struct(*map(named, self.source.frame.columns)))
-        return F.coalesce(named(REJECT), whole) if REJECT in self.source.fields else whole
+        whole = call("TO_JSON", struct(**{name: field(name) for name in self.source.frame.columns}))
+        return coalesce(field(REJECT), whole) if REJECT in self.source.fields else whole
 
     def checked(self, time: Column) -> Column:
         """The time of a row that can be taken; Spark stops at any other, and says which one it is.
 
         Of that it shows the columns that are read anyway.
         """
-        row = F.to_json(F.struct(*map(named, self.seen)))
-        words = F.concat(self.problem, F.lit(f" ({self.source}: "), row, F.lit(")"))
-        return F.when(self.is_fine, time).otherwise(F.raise_error(words).cast("bigint"))
+        row = call("TO_JSON", struct(**{name: field(name) for name in self.seen}))
+        words = concat(self.problem, lit(f" ({self.source}: "), row, lit(")"))
+        return when(self.is_fine, time).otherwise(call("RAISE_ERROR", words).cast("bigint"))
 
 
 def read(source: EventFrame, program: ResolvedProgram, options: Options) -> Reading:
@@ -122,6 +132,19 @@ def time_columns(source: EventFrame, program: ResolvedProgram) -> tuple[str, ...
 def time_of(source: EventFrame, program: ResolvedProgram, options: Options) -> Column:
     """The time of every row, be it an event of the program or not."""
     return _Reader(source, program, options).time()
+
+
+def plain_time(source: EventFrame, program: ResolvedProgram) -> tuple[str, int] | None:
+    """The column of whole numbers that is the time of all rows, and the microseconds that it counts.
+
+    None where there is no such column, or another one may stand in for it.
+    """
+    own = source.event_type
+    rule = None if own is None else program.types[own].time
+    if rule is None or source.placement:
+        return None
+    is_whole = isinstance(source.fields.get(rule.attribute), T.IntegralType)
+    return (rule.attribute, MICROSECONDS[rule.unit]) if is_whole else None  # type: ignore[index]
 
 
 def zoneless_columns(source: EventFrame, program: ResolvedProgram) -> list[str]:
@@ -159,15 +182,15 @@ class _Reader:
             *self._null_keys(),
             *self._outside(time),
         ]
-        missing = F.when(time.isNull(), F.lit(f"error[missing-time]: {self._without_time()}"))
+        missing = when(time.is_null(), lit(f"error[missing-time]: {self._without_time()}"))
         return Reading(
             self.source,
             self.type,
             time,
             sequence,
             columns,
-            F.coalesce(*self.misfits) if self.misfits else None,
-            F.coalesce(*self.bad_times, *self.misfits, missing),
+            coalesce(*self.misfits) if self.misfits else None,
+            coalesce(*self.bad_times, *self.misfits, missing),
             () if sequence is not None else tuple(self._sort_keys(wanted)),
             {n: unit for n, c in enumerate(wanted) if (unit := self._time_unit(c)) is not None},
             self._seen(wanted),
@@ -183,57 +206,57 @@ class _Reader:
     def _type(self) -> Column:
         """The type of a row; null for those that stand for no event, as '@kind' and others say."""
         own = self.source.event_type
-        type = F.lit(own) if own else named("@type").cast("string")
+        type = lit(own) if own else field("@type").cast("string")
         marks = [mark for mark in ("@old", "@timeout") if mark in self.fields]
-        tests = [named(mark).isNull() | ~named(mark) for mark in marks]
+        tests = [field(mark).is_null() | ~field(mark) for mark in marks]
         if "@kind" in self.fields:
-            tests.append(named("@kind").isNull() | (named("@kind") == "match"))
-        return reduce(lambda found, test: F.when(test, found), tests, type)
+            tests.append(field("@kind").is_null() | (field("@kind") == "match"))
+        return reduce(lambda found, test: when(test, found), tests, type)
 
     def _is_of(self, types: Sequence[str]) -> Column | None:
         """Whether a row is of one of the types; None if all are."""
-        return None if self.source.event_type in types else self.type.isin(*types)
+        return None if self.source.event_type in types else self.type.is_in(*types)
 
     def _where(self, types: Sequence[str], column: Column) -> Column:
         test = self._is_of(types)
-        return column if test is None else F.when(test, column)
+        return column if test is None else when(test, column)
 
     def _complaint(self, test: Column, fact: str) -> list[Column]:
         """What is wrong with an event of a type that the program takes, if it takes any."""
-        return [self._where(self.types, F.when(test, F.lit(fact)))] if self.types else []
+        return [self._where(self.types, when(test, lit(fact)))] if self.types else []
 
     # What all doors refuse.
 
     def _read_already(self) -> Iterator[Column]:
         """Whoever made rows of texts has said which of them are none."""
         if {REJECT, PROBLEM} <= self.fields.keys():
-            yield F.when(named(REJECT).isNotNull(), named(PROBLEM))
+            yield when(field(REJECT).is_not_null(), field(PROBLEM))
 
     def _unknown_types(self, wanted: Sequence[operator.Column]) -> Iterator[Column]:
         if self.source.event_type is None:
-            words = F.concat(F.lit("error[unknown-type]: no event type '"), self.type, F.lit("'"))
-            yield F.when(~self.type.isin(*self.program.types), words)
+            words = concat(lit("error[unknown-type]: no event type '"), self.type, lit("'"))
+            yield when(~self.type.is_in(*self.program.types), words)
             names = dict.fromkeys(c.attribute for c in wanted if c.attribute in self.fields)
-            values = [named(name).isNotNull() for name in names]
+            values = [field(name).is_not_null() for name in names]
             if values:  # a row that has a time alone lets time pass
-                untyped = named(TYPE).isNull() & reduce(lambda a, b: a | b, values)
-                yield F.when(untyped, F.lit("error[missing-type]: an event without a type"))
+                untyped = field(TYPE).is_null() & reduce(lambda a, b: a | b, values)
+                yield when(untyped, lit("error[missing-type]: an event without a type"))
 
     def _null_keys(self) -> Iterator[Column]:
         for type, uses in input_keys(self.program).items():
             for name, use in uses.items() if self.source.event_type in (None, type) else ():
-                test = named(name).isNull() if name in self.fields else F.expr("true")
-                words = F.lit(f"error[null-key]: {null_key(type, name, use, None).message}")
-                yield self._where((type,), F.when(test, words))
+                test = field(name).is_null() if name in self.fields else lit(value=True)
+                words = lit(f"error[null-key]: {null_key(type, name, use, None).message}")
+                yield self._where((type,), when(test, words))
 
     def _outside(self, time: Column) -> Iterator[Column]:
         """Events before the start or after the end."""
         start, end = self.options.start, self.options.end
-        words = F.concat(F.lit("error[late-event]: an event at "), iso_text(time))
+        words = concat(lit("error[late-event]: an event at "), iso_text(time))
         if start is not None:
-            yield F.when(time < start, F.concat(words, F.lit(" is before the start")))
+            yield when(time < start, concat(words, lit(" is before the start")))
         if end is not None:
-            yield F.when(time > end, F.concat(words, F.lit(" is after the end")))
+            yield when(time > end, concat(words, lit(" is after the end")))
 
     def _without_time(self) -> str:
         own, column = self.source.event_type, self.source.placement.time
@@ -256,13 +279,13 @@ class _Reader:
         time = base
         for type, rule in cases:
             time_of = self._instant(rule.attribute, rule.unit, type)
-            is_given = named(rule.attribute).isNotNull()
-            found = time_of if base is None else F.when(is_given, time_of).otherwise(base)
+            is_given = field(rule.attribute).is_not_null()
+            found = time_of if base is None else when(is_given, time_of).otherwise(base)
             test = self._is_of((type,))
             if test is None:
                 time = found
             else:
-                time = F.when(test, found) if time is None else F.when(test, found).otherwise(time)
+                time = when(test, found) if time is None else when(test, found).otherwise(time)
         if time is None:
             hint = "name it with time= (--time), or call it '@time'"
             fact = f"{self.source} has no column that holds the time"
@@ -282,7 +305,7 @@ class _Reader:
 
     def _instant(self, name: str, unit: str, type: str | None) -> Column:
         zone = self.source.placement.zone
-        converted = to_instant(named(name), self.fields[name], unit, zone)
+        converted = to_instant(field(name), self.fields[name], unit, zone)
         given = (self.source.placement.time if name == TIME else None) or name
         if converted is None:
             stored = _shown(self.fields[name])
@@ -290,7 +313,7 @@ class _Reader:
             hint = "times are timestamps, dates, numbers with a unit, or ISO 8601 texts"
             raise InputError(error("bad-time", fact, hint=hint))
         if converted.misfit is not None:
-            words = F.concat(F.lit(f"error[bad-time]: '{given}': "), converted.misfit)
+            words = concat(lit(f"error[bad-time]: '{given}': "), converted.misfit)
             self.bad_times.append(words if type is None else self._where((type,), words))
         return converted.column
 
@@ -317,18 +340,18 @@ class _Reader:
         rules = {self.program.types[t].time for t in mine}
         rule = next((r for r in rules if r is not None and r.attribute == name), None)
         if not mine or (stored is None and rule is None):
-            return F.lit(None).cast(target)
-        column = F.lit(None).cast(target)
+            return nothing(target)
+        column = nothing(target)
         if stored is not None:
             column = self._converted(name, stored, type, target, mine)
         if rule is not None:  # '@time' stands in for the attribute that should hold the time
-            column = F.coalesce(column, _time_attribute(time, rule, type).cast(target))
+            column = coalesce(column, _time_attribute(time, rule, type).cast(target))
         return self._where(mine, column)
 
     def _converted(
         self, name: str, stored: T.DataType, type: DataType, target: T.DataType, types: list[str]
     ) -> Column:
-        value = convert(named(name), stored, target, self.source.placement.zone)
+        value = convert(field(name), stored, target, self.source.placement.zone)
         if value is None:
             owner = types[0] if len(types) == 1 else "events"
             fact = (
@@ -337,8 +360,8 @@ class _Reader:
             )
             raise InputError(error("bad-value", fact, hint="cast the column, or change the schema"))
         if value.misfit is not None:
-            start = F.lit(f"error[bad-value]: attribute '{name}': ")
-            misfit = F.concat(start, value.misfit, F.lit(f" is not {type}"))
+            start = lit(f"error[bad-value]: attribute '{name}': ")
+            misfit = concat(start, value.misfit, lit(f" is not {type}"))
             self.misfits.append(self._where(types, misfit))
         return value.column
 
@@ -357,8 +380,8 @@ class _Reader:
             fact = f"column '{column}' of {self.source} is {_shown(stored)}; a sequence is whole"
             raise UsageError(error("usage", fact))
         fact = f"error[bad-value]: '{column}' orders events by whole numbers, not by null"
-        self.misfits += self._complaint(named(name).isNull(), fact)
-        return named(name).cast("bigint")
+        self.misfits += self._complaint(field(name).is_null(), fact)
+        return field(name).cast("bigint")
 
     def _sort_keys(self, wanted: Sequence[operator.Column]) -> Iterator[int | Column]:
         """Attributes in the order of the frame, up to the last that the program looks at.
@@ -375,7 +398,7 @@ class _Reader:
             if owners[name] <= {type for place in places for type in wanted[place].types}:
                 yield from places
             else:
-                yield named(name)
+                yield field(name)
 
 
 def _is_ordered(type: T.DataType) -> bool:
@@ -417,10 +440,10 @@ def convert(
     if isinstance(target, T.StructType) and isinstance(stored, T.StructType):
         return _to_struct(raw, stored, target)
     if isinstance(target, T.TimestampType) and isinstance(stored, T.TimestampNTZType | T.DateType):
-        return Value(F.timestamp_micros(micros(raw, stored, zone)))
+        return Value(call("TIMESTAMP_MICROS", micros(raw, stored, zone)))
     if isinstance(target, T.TimestampType) and isinstance(stored, T.StringType):
         found = micros_of_text(raw, zone)
-        return _checked(raw, F.timestamp_micros(F.when(_is_in_calendar(found), found)))
+        return _checked(raw, call("TIMESTAMP_MICROS", when(_is_in_calendar(found), found)))
     if isinstance(target, T.DateType):
         return _to_date(raw, stored)
     if isinstance(target, T.DecimalType) and isinstance(stored, T.NumericType | T.StringType):
@@ -438,40 +461,40 @@ def _to_number(raw: Column, stored: T.NumericType, target: T.NumericType) -> Val
         near = raw.cast("double").cast("float")
         if isinstance(stored, T.IntegralType):
             return Value(near)
-        is_infinite = F.abs(near) == float("inf")
-        was_infinite = F.abs(raw.cast("double")) == float("inf")
+        is_infinite = call("ABS", near) == float("inf")
+        was_infinite = call("ABS", raw.cast("double")) == float("inf")
         fits = ~is_infinite | was_infinite
-        return _checked(raw, F.when(fits, near))
+        return _checked(raw, when(fits, near))
     fitting = raw.try_cast(target)
     if isinstance(stored, T.IntegralType):
         is_wide = stored.jsonValue() == "long" and isinstance(target, T.IntegerType)
         return _checked(raw, fitting) if is_wide else Value(raw.cast(target))
-    is_whole = raw % 1 == 0 if isinstance(stored, T.DecimalType) else raw == F.rint(raw)
-    return _checked(raw, F.when(is_whole, fitting))
+    is_whole = raw % 1 == 0 if isinstance(stored, T.DecimalType) else raw == call("RINT", raw)
+    return _checked(raw, when(is_whole, fitting))
 
 
 def _to_date(raw: Column, stored: T.DataType) -> Value | None:
     """A day that a text writes, or that a time is the first moment of."""
     if isinstance(stored, T.StringType):
-        text = F.trim(raw)
-        return _checked(raw, F.when(text.rlike(r"^\d{4}-\d{2}-\d{2}$"), text.try_cast("date")))
+        text = call("TRIM", raw)
+        return _checked(raw, when(text.matches(r"^\d{4}-\d{2}-\d{2}$"), text.try_cast("date")))
     if not isinstance(stored, T.TimestampType | T.TimestampNTZType):
         return None
-    instant, day = micros(raw, stored), F.lit(MICROSECONDS["days"]).cast("bigint")
-    found = F.date_from_unix_date(F.floor(instant.cast(EXACT) / day).cast("int"))
-    return _checked(raw, F.when(instant % day == 0, found))
+    instant, day = micros(raw, stored), lit(MICROSECONDS["days"]).cast("bigint")
+    found = call("DATE_FROM_UNIX_DATE", call("FLOOR", instant.cast(EXACT) / day).cast("int"))
+    return _checked(raw, when(instant % day == 0, found))
 
 
 def _to_decimal(raw: Column, stored: T.DataType, target: T.DecimalType) -> Value:
     """Numbers whose digits all have a place, as texts write them."""
-    written = raw if isinstance(stored, T.DecimalType) else F.trim(raw.cast("string"))
+    written = raw if isinstance(stored, T.DecimalType) else call("TRIM", raw.cast("string"))
     exact = written.try_cast("decimal(38,18)")
     fitting = exact.try_cast(target)
-    return _checked(raw, F.when(fitting == exact, fitting))
+    return _checked(raw, when(fitting == exact, fitting))
 
 
 def _checked(raw: Column, value: Column) -> Value:
-    return Value(value, F.when(raw.isNotNull() & value.isNull(), raw.cast("string")))
+    return Value(value, when(raw.is_not_null() & value.is_null(), raw.cast("string")))
 
 
 def _to_text(raw: Column, stored: T.DataType) -> Value | None:
@@ -482,12 +505,12 @@ def _to_text(raw: Column, stored: T.DataType) -> Value | None:
     if isinstance(stored, T.DateType):
         return Value(raw.cast("string"))
     if isinstance(stored, T.StructType | T.ArrayType):  # of a type that contains itself
-        return Value(F.to_json(raw))
+        return Value(call("TO_JSON", raw))
     return None
 
 
 def _to_array(raw: Column, stored: T.ArrayType, target: T.ArrayType) -> Value | None:
-    sample = convert(F.lit(None), stored.elementType, target.elementType)
+    sample = convert(lit(None), stored.elementType, target.elementType)
     if sample is None:
         return None
 
@@ -501,29 +524,30 @@ def _to_array(raw: Column, stored: T.ArrayType, target: T.ArrayType) -> Value | 
         assert found is not None
         return found
 
-    column = F.transform(raw, lambda item: element(item).column)
+    column = each(raw, lambda item: element(item).column)
     if sample.misfit is None:
         return Value(column)
-    misfits = F.transform(raw, misfit)
-    return Value(column, F.get(F.array_compact(misfits), F.lit(0)))
+    misfits = each(raw, misfit)
+    return Value(column, call("GET", call("ARRAY_COMPACT", misfits), 0))
 
 
 def _to_struct(raw: Column, stored: T.StructType, target: T.StructType) -> Value | None:
     """By the names of the members; those that are missing are null."""
-    kept = {field.name: field.dataType for field in stored.fields}
-    members, misfits = [], []
-    for field in target.fields:
-        if field.name in kept:
-            value = convert(raw.getField(field.name), kept[field.name], field.dataType)
+    kept = {member.name: member.dataType for member in stored.fields}
+    members: dict[str, Column] = {}
+    misfits: list[Column] = []
+    for member in target.fields:
+        if member.name in kept:
+            value = convert(raw.member(member.name), kept[member.name], member.dataType)
         else:
-            value = Value(F.lit(None).cast(field.dataType))
+            value = Value(nothing(member.dataType))
         if value is None:
             return None
-        members.append(value.column.alias(field.name))
+        members[member.name] = value.column
         if value.misfit is not None:
             misfits.append(value.misfit)
-    column = F.when(raw.isNotNull(), F.struct(*members))
-    return Value(column, F.coalesce(*misfits) if misfits else None)
+    column = when(raw.is_not_null(), struct(**members))
+    return Value(column, coalesce(*misfits) if misfits else None)
 
 
 # Times ----------------------------------------------------------------------------------------
@@ -536,41 +560,44 @@ def to_instant(raw: Column, stored: T.DataType, unit: str, zone: str | None = No
         found = _counted(raw.cast("bigint"), unit)
     elif isinstance(stored, T.NumericType):
         number = raw.cast("double")
-        is_time = ~F.isnan(number) & (F.abs(number) != float("inf"))
-        found = F.rint(number * float(MICROSECONDS[unit])).try_cast("bigint")  # type: ignore[index]
+        is_time = ~call("ISNAN", number) & (call("ABS", number) != float("inf"))
+        found = call("RINT", number * float(MICROSECONDS[unit])).try_cast("bigint")  # type: ignore[index]
     elif isinstance(stored, T.StringType):
         found = micros_of_text(raw, zone)
-        shown, is_time = F.concat(F.lit("'"), raw, F.lit("'")), found.isNotNull()
+        shown, is_time = (
+            concat(lit("'"), raw, lit("'")),
+            found.is_not_null() | raw.matches(FAR_TIME),
+        )
     elif isinstance(stored, T.TimestampType | T.TimestampNTZType | T.DateType):
         found = micros(raw, stored, zone)
     else:
         return None
-    instant = F.when(_is_in_calendar(found), found)
-    words = F.concat(F.lit("time "), shown, F.lit(" is outside the years 1 to 9999"))
+    instant = when(_is_in_calendar(found), found)
+    words = concat(lit("time "), shown, lit(" is outside the years 1 to 9999"))
     if isinstance(stored, T.IntegralType) and unit == "seconds":
-        words = F.concat(words, F.coalesce(_hint_at_milliseconds(raw), F.lit("")))
+        words = concat(words, coalesce(_hint_at_milliseconds(raw), lit("")))
     if is_time is not None:
         what = "an ISO 8601 time" if isinstance(stored, T.StringType) else "a time"
-        words = F.when(is_time, words).otherwise(F.concat(shown, F.lit(f" is not {what}")))
-    return Value(instant, F.when(raw.isNotNull() & instant.isNull(), words))
+        words = when(is_time, words).otherwise(concat(shown, lit(f" is not {what}")))
+    return Value(instant, when(raw.is_not_null() & instant.is_null(), words))
 
 
 def _counted(whole: Column, unit: str) -> Column:
     """Numbers of units are compared before they are multiplied: then none of them is too large."""
     factor = MICROSECONDS[unit]  # type: ignore[index]
-    fits = whole.between(F.lit(-(-FIRST_INSTANT // factor)), F.lit(LAST_INSTANT // factor))
-    return F.when(fits, whole * F.lit(factor).cast("bigint"))
+    fits = whole.between(lit(-(-FIRST_INSTANT // factor)), lit(LAST_INSTANT // factor))
+    return when(fits, whole * lit(factor).cast("bigint"))
 
 
 def _hint_at_milliseconds(raw: Column) -> Column:
     """Null where they would be outside the calendar, too."""
     start = " (numbers count seconds: unit='milliseconds' reads it as "
     instant = _counted(raw.cast("bigint"), "milliseconds")
-    return F.concat(F.lit(start), iso_text(instant), F.lit(")"))
+    return concat(lit(start), iso_text(instant), lit(")"))
 
 
 def _is_in_calendar(instant: Column) -> Column:
-    return instant.between(F.lit(FIRST_INSTANT), F.lit(LAST_INSTANT))
+    return instant.between(lit(FIRST_INSTANT), lit(LAST_INSTANT))
 
 
 def is_zoneless(stored: T.DataType) -> bool:
@@ -583,9 +610,11 @@ def _time_attribute(time: Column, rule: EventTime, type: DataType) -> Column:
     if type == STRING:
         return iso_text(time)
     if type == TIMESTAMP:
-        return F.timestamp_micros(time)
+        return call("TIMESTAMP_MICROS", time)
     if type == DATE:
-        days = F.floor(time.cast(EXACT) / F.lit(MICROSECONDS["days"]).cast(EXACT))
-        return F.date_from_unix_date(days.cast("int"))
-    unit = F.lit(MICROSECONDS[rule.unit]).cast(EXACT)  # type: ignore[index]
-    return F.floor(time.cast(EXACT) / unit) if is_integral(type) else time / unit.cast("double")
+        days = call("FLOOR", time.cast(EXACT) / lit(MICROSECONDS["days"]).cast(EXACT))
+        return call("DATE_FROM_UNIX_DATE", days.cast("int"))
+    unit = lit(MICROSECONDS[rule.unit]).cast(EXACT)  # type: ignore[index]
+    return (
+        call("FLOOR", time.cast(EXACT) / unit) if is_integral(type) else time / unit.cast("double")
+    )

@@ -9,15 +9,14 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import DataFrame
 
 from cepheid.core.time import format_instant, to_instant
 from cepheid.engines.spark.codec.event_encoder import union
-from cepheid.engines.spark.codec.event_frames import named
 from cepheid.engines.spark.codec.event_layout import KIND, TIME, TYPE
 from cepheid.engines.spark.codec.input_columns import PROBLEM, ROW_TEXT, Reading, read
 from cepheid.engines.spark.codec.schemas import with_schema
+from cepheid.engines.spark.codec.sql_columns import Column, call, field, lit
 from cepheid.io.encode import to_json
 from cepheid.matcher.operator import columns_of, rows_schema
 from cepheid.program.resolved import ResolvedProgram
@@ -35,14 +34,14 @@ def rejected(request: SparkRequest) -> DataFrame:
     frames = []
     for source in request.sources:
         columns = reject_columns(read(source, request.program, request.options))
-        frames.append(source.frame.select(*(c.alias(n) for n, c in columns.items())))
-    return reduce(union, frames).where(named(PROBLEM).isNotNull())
+        frames.append(source.frame.selectExpr(*(c.named(n) for n, c in columns.items())))
+    return reduce(union, frames).where(field(PROBLEM).is_not_null().text)
 
 
 def reject_columns(reading: Reading) -> dict[str, Column]:
     return {
         TYPE: reading.type,
-        TIME: F.timestamp_micros(reading.time),
+        TIME: call("TIMESTAMP_MICROS", reading.time),
         PROBLEM: reading.problem,
         ROW_TEXT: reading.row,
     }
@@ -50,7 +49,7 @@ def reject_columns(reading: Reading) -> dict[str, Column]:
 
 def with_rejects(rows: DataFrame, rejects: DataFrame) -> DataFrame:
     """Rows of a program, and rejects among them."""
-    return union(rows, rejects.withColumn(KIND, F.lit(REJECT_KIND)))
+    return union(rows, rejects.withColumn(KIND, lit(REJECT_KIND).spark))
 
 
 # In workers -----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
-_NULL = np.iinfo(np.int64).min
+NULL = np.iinfo(np.int64).min
 
 
 def sorted_events(events: pa.Table, sort_keys: Sequence[str]) -> pa.Table:
@@ -27,26 +27,26 @@ def sorted_events(events: pa.Table, sort_keys: Sequence[str]) -> pa.Table:
     in_time = times[order]
     if sort_keys and (in_time[1:] == in_time[:-1]).any():
         order = _by_sort_keys(
-            in_time, [_ranks(events[name].combine_chunks()) for name in sort_keys], order
+            in_time, [ranks(events[name].combine_chunks()) for name in sort_keys], order
         )
     elif is_sorted:
         return events
     return events.take(order).combine_chunks()
 
 
-def _by_sort_keys(times: Numbers, ranks: Sequence[Numbers], order: Numbers) -> Numbers:
+def _by_sort_keys(times: Numbers, found: Sequence[Numbers], order: Numbers) -> Numbers:
     """Rows, whose times are in order, in the order of their ranks as well."""
     from cepheid.matcher.vm.lanes.sort_ties import (
         sort_ties,  # compiled code, which takes time to load
     )
 
     by_ties = order.copy()
-    if sort_ties(times, np.stack(ranks), by_ties):
+    if sort_ties(times, np.stack(found), by_ties):
         return by_ties
-    return order[np.lexsort([*(rank[order] for rank in reversed(ranks)), times])]
+    return order[np.lexsort([*(rank[order] for rank in reversed(found)), times])]
 
 
-def _ranks(column: Any) -> Numbers:
+def ranks(column: Any) -> Numbers:
     """Numbers in the order of a column's values."""
     is_ = pa.types
     if is_.is_dictionary(column.type):
@@ -54,14 +54,12 @@ def _ranks(column: Any) -> Numbers:
     if is_.is_integer(column.type) or is_.is_boolean(column.type):
         return _filled(column.cast(pa.int64()))
     if is_.is_floating(column.type):
-        return np.where(
-            column.is_null().to_numpy(zero_copy_only=False), _NULL, _float_ranks(column)
-        )
+        return np.where(column.is_null().to_numpy(zero_copy_only=False), NULL, _float_ranks(column))
     return _ranks_of_values(column)
 
 
 def _filled(column: Any) -> Numbers:
-    numbers: Numbers = column.fill_null(int(_NULL)).to_numpy(zero_copy_only=False)
+    numbers: Numbers = column.fill_null(int(NULL)).to_numpy(zero_copy_only=False)
     return numbers
 
 
@@ -83,7 +81,7 @@ def _ranks_of_values(column: Any) -> Numbers:
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order))
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return np.where(codes < 0, _NULL, np.append(ranks, _NULL)[codes])
+    return np.where(codes < 0, NULL, np.append(ranks, NULL)[codes])
 
 
 def _comparable(value: object) -> tuple[Any, ...]:

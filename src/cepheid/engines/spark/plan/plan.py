@@ -117,6 +117,16 @@ def _state_store(source: EventFrame) -> str | None:
     return settings.get("spark.sql.streaming.stateStore.providerClass", None)
 
 
+def are_ordered_by_values(request: SparkRequest, pipeline: Sequence[PlannedPass]) -> bool:
+    """Whether the values of events can order what they lead to: then nobody has to number them first."""
+    first, second, *more = pipeline
+    is_asked_more = request.is_ordered or request.why or request.timed_out
+    if is_asked_more or more or second.encoder.readings:
+        return False
+    by_events = not any(speaks_with_time(statement) for statement in first.program.statements)
+    return by_events and first.encoder.has_plain_order
+
+
 def _depends_on_time(statement: ResolvedStatement, *, timed_out: bool) -> bool:
     """Whether rows can come by time alone, or depend on when the program starts."""
     nodes = walk(statement.pattern) if timed_out and statement.pattern else ()

@@ -23,6 +23,7 @@ class SparkRequest:
     end: Instant | None = None  # the last time of the input, where that is known
     timed_out: bool = False
     why: bool = False
+    is_ordered: bool = False  # whether the keys of rows must say the order of all of them
     rejects: bool = False  # whether rows that are no events are told, in a stream
     watermark: WatermarkPolicy | None = None
 

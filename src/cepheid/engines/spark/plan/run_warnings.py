@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from cepheid.engines.spark.codec.event_encoder import EventEncoder
-from cepheid.engines.spark.codec.event_frames import named
 from cepheid.engines.spark.codec.event_layout import TIME
 from cepheid.engines.spark.codec.input_columns import zoneless_columns
+from cepheid.engines.spark.codec.sql_columns import field
 from cepheid.engines.spark.plan.plan import Plan
 from cepheid.errors import Diagnostic, note, warning
 
@@ -60,10 +60,9 @@ def _sample(encoder: EventEncoder) -> Iterator[tuple[object, ...]]:
     keys = encoder.key_columns() if encoder.key else ()
     for number, reading in enumerate(encoder.readings):
         columns = encoder.columns_from(number, reading)
-        rows = reading.source.frame.select(*(c.alias(n) for n, c in columns.items()))
-        for is_wanted, *row in rows.select(
-            encoder.is_wanted(reading.source), named(TIME), *keys
-        ).take(SAMPLE):
+        rows = reading.source.frame.selectExpr(*(c.named(n) for n, c in columns.items()))
+        asked = (encoder.is_wanted(reading.source), field(TIME), *keys)
+        for is_wanted, *row in rows.selectExpr(*(column.text for column in asked)).take(SAMPLE):
             if is_wanted:
                 yield tuple(row)
 

@@ -42,6 +42,7 @@ class StreamJob:
     start: Instant | None = None  # of the program
     late: str | None = None  # a folder for events that came too late
     rejects: str | None = None  # a folder for texts that are no events
+    latest: Path | None = None  # a file for the latest rows of a sink that is not the console
 
     def __post_init__(self) -> None:
         if self.once and isinstance(self.source, RateSource):
@@ -112,6 +113,7 @@ def start(job: StreamJob, spark: Spark, show: Callable[[list[Event]], None]) -> 
         job.output,
         show,
         {name: folder for name, folder in folders.items() if folder is not None},
+        job.latest,
     )
     _leave_seal(job)
     place = str((job.checkpoint / "query").absolute())

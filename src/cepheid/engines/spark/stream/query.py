@@ -23,8 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial, reduce
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.state import GroupStateTimeout
@@ -36,6 +35,15 @@ from cepheid.engines.spark.codec.input_columns import Reading, read
 from cepheid.engines.spark.codec.packed_program import PackedProgram
 from cepheid.engines.spark.codec.rejects import everything_schema, reject_columns
 from cepheid.engines.spark.codec.schemas import spark_schema
+from cepheid.engines.spark.codec.sql_columns import (
+    Column,
+    call,
+    field,
+    lit,
+    nothing,
+    struct,
+    when,
+)
 from cepheid.engines.spark.plan.plan import Plan, PlannedPass
 from cepheid.engines.spark.plan.request import SparkRequest, WatermarkPolicy
 from cepheid.engines.spark.shuffle.blocks import BUCKET, PACK
@@ -192,43 +200,43 @@ def _selected(one: PlannedPass, number: int, buckets: int, *, rejects: bool) -> 
     columns = encoder.columns_from(number, reading)
     frame = reading.source.frame
     if rejects:
-        columns |= {REJECTED: _rejected(judgement), TIME: F.when(judgement.is_fine, reading.time)}
+        columns |= {REJECTED: _rejected(judgement), TIME: when(judgement.is_fine, reading.time)}
     else:
-        frame = frame.where(judgement.is_fine)
-    frame = frame.select(*(c.alias(n) for n, c in columns.items()))
-    bucket = F.lit(0) if one.upstream else _bucket(encoder, buckets)
-    wanted = F.when(encoder.is_wanted(reading.source), bucket)
+        frame = frame.where(judgement.is_fine.text)
+    frame = frame.selectExpr(*(c.named(n) for n, c in columns.items()))
+    bucket = lit(0) if one.upstream else _bucket(encoder, buckets)
+    wanted = when(encoder.is_wanted(reading.source), bucket)
     if rejects:
-        wanted = F.when(named(REJECTED).isNull(), wanted)
-    frame = frame.withColumn(BUCKET, wanted.cast("smallint"))
-    is_wanted = named(BUCKET).isNotNull()
+        wanted = when(field(REJECTED).is_null(), wanted)
+    frame = frame.selectExpr("*", wanted.cast("smallint").named(BUCKET))
+    is_wanted = field(BUCKET).is_not_null()
     if one.operator > 0:  # the others have moved the watermark already
-        frame = frame.where(is_wanted)
-    columns = {name: F.when(is_wanted, named(name)) for name in frame.columns}
-    columns |= {name: named(name) for name in frame.columns if name in (TIME, BUCKET, REJECTED)}
-    return encoder.without_implied(frame.select(*(c.alias(n) for n, c in columns.items())))
+        frame = frame.where(is_wanted.text)
+    columns = {name: when(is_wanted, field(name)) for name in frame.columns}
+    columns |= {name: field(name) for name in frame.columns if name in (TIME, BUCKET, REJECTED)}
+    return encoder.without_implied(frame.selectExpr(*(c.named(n) for n, c in columns.items())))
 
 
 def _time_alone(request: SparkRequest, source: EventFrame) -> DataFrame:
     reading = read(source, request.program, request.options)
-    nowhere = F.lit(None).cast("smallint").alias(BUCKET)
+    nowhere = nothing("smallint").named(BUCKET)
     if not request.rejects:
-        return source.frame.where(reading.is_fine).select(reading.time.alias(TIME), nowhere)
-    time = F.when(reading.is_fine, reading.time).alias(TIME)
-    return source.frame.select(time, nowhere, _rejected(reading).alias(REJECTED))
+        fine = source.frame.where(reading.is_fine.text)
+        return fine.selectExpr(reading.time.named(TIME), nowhere)
+    time = when(reading.is_fine, reading.time).named(TIME)
+    return source.frame.selectExpr(time, nowhere, _rejected(reading).named(REJECTED))
 
 
 def _rejected(reading: Reading) -> Column:
-    columns = (column.alias(name) for name, column in reject_columns(reading).items())
-    return F.when(~reading.is_fine, F.struct(*columns))
+    return when(~reading.is_fine, struct(**reject_columns(reading)))
 
 
 def _bucket(encoder: EventEncoder, buckets: int) -> Column:
     """Where an event goes: all to one bucket, those of a key to one, or each anywhere."""
     if encoder.key is None:
-        return F.lit(0)
-    keys = encoder.key_columns() if encoder.key else (named(TIME),)
-    return F.pmod(F.xxhash64(*keys), F.lit(buckets))
+        return lit(0)
+    keys = encoder.key_columns() if encoder.key else (field(TIME),)
+    return call("PMOD", call("XXHASH64", *keys), buckets)
 
 
 def _heartbeats(packs: DataFrame, task: StreamTask) -> DataFrame:

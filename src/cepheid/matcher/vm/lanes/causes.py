@@ -9,17 +9,26 @@ from numba import types
 from cepheid.matcher.vm.jit import COLUMN, WORDS, entry
 
 
-@entry(types.void(COLUMN, WORDS, WORDS))
-def sort_by_cause(causes: Any, ends: Any, order: Any) -> None:
+@entry(types.boolean(COLUMN, COLUMN, WORDS, WORDS, WORDS))
+def sort_by_cause(causes: Any, sources: Any, owners: Any, ends: Any, order: Any) -> Any:
     """Counts how many rows each cause has, so that each row is put where it belongs.
 
-    Rows of one cause stay in their order. `ends` has a zero for each cause, and one more.
+    Rows of one cause stay in their order; true if some of them come from several sources, which end where
+    `sources` says. `ends` and `owners` have a zero for each cause, and one more.
     """
-    for row in range(len(causes)):
-        ends[causes[row] + 1] += 1
+    is_mixed, row = False, 0
+    for source in range(len(sources)):
+        while row < sources[source]:
+            cause = causes[row]
+            ends[cause + 1] += 1
+            if not is_mixed and owners[cause] != source + 1:
+                is_mixed = owners[cause] != 0
+                owners[cause] = source + 1
+            row += 1
     for cause in range(1, len(ends)):
         ends[cause] += ends[cause - 1]
     for row in range(len(causes)):
         cause = causes[row]
         order[ends[cause]] = row
         ends[cause] += 1
+    return is_mixed

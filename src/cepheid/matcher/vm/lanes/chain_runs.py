@@ -247,10 +247,10 @@ def begin(runs, run, links):
 
 
 @inlined
-def bind(head, runs, run, link, links, event, count, columns, values, lost, gives):
+def bind(head, runs, run, link, links, event, count, columns, values, lost, giver, gives):
     """The event of a link is here; later links may wait for values of it."""
     runs[run + RunRow.EVENTS + link] = head[ChainHead.BASE] + event
-    if link == head[ChainHead.GIVER]:
+    if link == giver:
         runs[run + RunRow.GIVEN] = gives[event]
     for later in range(link + 1, links):
         if head[ChainHead.OTHERS + later] == link:
@@ -337,6 +337,7 @@ def take(
     columns,
     values,
     lost,
+    giver,
     gives,
     takes,
 ):
@@ -356,9 +357,11 @@ def take(
         while run != NONE:
             following = runs[run + RunRow.NEXT]
             if link < last:
-                bind(head, runs, run, link, links, event, count, columns, values, lost, gives)
+                bind(
+                    head, runs, run, link, links, event, count, columns, values, lost, giver, gives
+                )
                 go_on(head, runs, table, run, link + 1, links, instant, entry)
-            elif head[ChainHead.GIVER] != NONE and runs[run + RunRow.GIVEN] & takes[event] == 0:
+            elif giver != NONE and runs[run + RunRow.GIVEN] & takes[event] == 0:
                 wait(head, runs, table, run, link, links, entry)  # goes on as if nothing had come
             else:
                 if head[ChainHead.PERIOD] != NONE:
@@ -371,13 +374,13 @@ def take(
     if mask & 1:
         run = free_run(head, runs, links)
         begin(runs, run, links)
-        bind(head, runs, run, 0, links, event, count, columns, values, lost, gives)
+        bind(head, runs, run, 0, links, event, count, columns, values, lost, giver, gives)
         go_on(head, runs, table, run, 1, links, instant, NONE)
 
 
 @inlined
 def follow_links(
-    head, runs, table, found, links, masks, instants, columns, values, lost, gives, takes
+    head, runs, table, found, links, giver, masks, instants, columns, values, lost, gives, takes
 ):
     """Takes events from the cursor on, of a chain with so many links."""
     count = len(masks)
@@ -408,6 +411,7 @@ def follow_links(
             columns,
             values,
             lost,
+            giver,
             gives,
             takes,
         )
@@ -430,24 +434,16 @@ def follow(head_, runs_, table_, found_, masks, instants, columns_, values_, los
     head, runs, table, found = words_of(head_), words_of(runs_), words_of(table_), words_of(found_)
     columns, values, lost = words_of(columns_), words_of(values_), words_of(lost_)
     gives, takes = words_of(gives_), words_of(takes_)
-    if head[ChainHead.LINKS] == 2:  # most have two; where that is known, no loop is left
-        return follow_links(
-            head, runs, table, found, 2, masks, instants, columns, values, lost, gives, takes
-        )
-    return follow_links(
-        head,
-        runs,
-        table,
-        found,
-        head[ChainHead.LINKS],
-        masks,
-        instants,
-        columns,
-        values,
-        lost,
-        gives,
-        takes,
-    )
+    events = masks, instants, columns, values, lost, gives, takes
+    links, giver = head[ChainHead.LINKS], head[ChainHead.GIVER]
+    # Most chains have two links and no alternatives: what is known here is no question for each event.
+    if giver == NONE:
+        if links == 2:
+            return follow_links(head, runs, table, found, 2, NONE, *events)
+        return follow_links(head, runs, table, found, links, NONE, *events)
+    if links == 2:
+        return follow_links(head, runs, table, found, 2, 0, *events)
+    return follow_links(head, runs, table, found, links, giver, *events)
 
 
 @entry("int64(int64[::1], int64[::1], int64[::1], int64)")
@@ -476,7 +472,7 @@ def follow_one(head_, runs_, found_, masks, columns_, values_, lost_):
             return ChainStatus.MORE_FOUND
         if link == 0:
             begin(runs, 0, links)
-        bind(head, runs, 0, link, links, event, count, columns, values, lost, values)
+        bind(head, runs, 0, link, links, event, count, columns, values, lost, NONE, values)
         head[ChainHead.WAITS_FOR] = link + 1
         if link + 1 == links:
             match(head, runs, found, 0, links, event, 0)

@@ -97,8 +97,6 @@ class StreamResult(Declared):
     LEAVES = auto()  # whether that row leaves
     CAUSE = auto()  # the row whose event brought it; NONE: a timer did
     INSTANT = auto()
-    PHASE = auto()
-    SEQUENCE = auto()
     NUMBER = auto()  # among the results of the change
     NULLS = auto()
     VALUES = auto()
@@ -279,14 +277,12 @@ def touch(head, rows, groups, found, row, leaves, begin):
 
 
 @inlined
-def tell(head, rows, groups, found, begin, instant, cause, sequence):
+def tell(head, rows, groups, found, begin, instant, cause):
     """Completes the results of a change."""
     most = head[WindowHead.MOST_FOUND]
     for place in range(begin, head[WindowHead.FOUND]):
         found[StreamResult.INSTANT * most + place] = instant
-        found[StreamResult.PHASE * most + place] = cause != NONE
         found[StreamResult.CAUSE * most + place] = cause
-        found[StreamResult.SEQUENCE * most + place] = sequence
         found[StreamResult.NUMBER * most + place] = place - begin + 1
         row = found[StreamResult.ROW * most + place] * head[WindowHead.WIDTH]
         state = (
@@ -312,7 +308,7 @@ def has_room(head, count):
 
 
 @inlined
-def change(head, rows, groups, found, new, new_end, old, old_end, instant, cause, sequence):
+def change(head, rows, groups, found, new, new_end, old, old_end, instant, cause):
     """Some rows enter, then some leave."""
     begin = head[WindowHead.FOUND]
     head[WindowHead.CHANGES] += 1
@@ -322,7 +318,7 @@ def change(head, rows, groups, found, new, new_end, old, old_end, instant, cause
     for row in range(old, old_end):
         touch(head, rows, groups, found, row, 1, begin)
         add(head, rows, groups, row * head[WindowHead.WIDTH], -1)
-    tell(head, rows, groups, found, begin, instant, cause, sequence)
+    tell(head, rows, groups, found, begin, instant, cause)
 
 
 # -- time ------------------------------------------------------------------------------------------
@@ -351,7 +347,7 @@ def let_rows_leave(head, rows, groups, found, instant):
             end += 1
         if not has_room(head, end - first):
             return WindowStatus.MORE_FOUND
-        change(head, rows, groups, found, 0, 0, first, end, entered + limit, NONE, 0)
+        change(head, rows, groups, found, 0, 0, first, end, entered + limit, NONE)
         head[WindowHead.FIRST_ROW] = end
     return WindowStatus.DONE
 
@@ -368,7 +364,7 @@ def let_batches_end(head, rows, groups, found, instant):
         )
         if not has_room(head, end - first):
             return WindowStatus.MORE_FOUND
-        change(head, rows, groups, found, gathered, end, first, gathered, due, NONE, 0)
+        change(head, rows, groups, found, gathered, end, first, gathered, due, NONE)
         head[WindowHead.FIRST_ROW] = gathered
         head[WindowHead.GATHERED] = end
         head[WindowHead.DUE] = due + head[WindowHead.LIMIT] if end > gathered else NEVER
@@ -382,10 +378,7 @@ def let_batches_end(head, rows, groups, found, instant):
 def push(head, rows, groups, found, row):
     """The next row comes from the source."""
     kind = head[WindowHead.KIND]
-    instant, sequence = (
-        rows[row * head[WindowHead.WIDTH] + StreamRow.INSTANT],
-        rows[row * head[WindowHead.WIDTH] + StreamRow.SEQUENCE],
-    )
+    instant = rows[row * head[WindowHead.WIDTH] + StreamRow.INSTANT]
     if kind == WindowKind.TIME_BATCH:
         if head[WindowHead.DUE] == NEVER:
             if head[WindowHead.ANCHOR] == START:
@@ -404,7 +397,7 @@ def push(head, rows, groups, found, row):
             old_end = head[WindowHead.FIRST_ROW] = old + 1
     elif kind != WindowKind.TIME:
         head[WindowHead.FIRST_ROW] = row + 1  # rows never leave, and nobody asks for them
-    change(head, rows, groups, found, new, row + 1, old, old_end, instant, row, sequence)
+    change(head, rows, groups, found, new, row + 1, old, old_end, instant, row)
 
 
 @entry(types.void(WORDS, WORDS, COLUMN, COLUMN, COLUMN, COLUMNS, COLUMN))
@@ -475,14 +468,16 @@ def write_keys(head_, found_, rows_, rank, start, words_, ends):
     rows, words = words_of(rows_), words_of(words_)
     most, end = head[WindowHead.MOST_FOUND], 0
     for place in range(len(ends) - 1):
-        phase = found[StreamResult.PHASE * most + place]
+        cause = found[StreamResult.CAUSE * most + place]
         words[end] = found[StreamResult.INSTANT * most + place]
-        words[end + 1] = phase
-        words[end + 2] = found[StreamResult.SEQUENCE * most + place]
+        words[end + 1] = words[end + 2] = 0
+        if cause != NONE:
+            words[end + 1] = 1
+            words[end + 2] = rows[cause * head[WindowHead.WIDTH] + StreamRow.SEQUENCE]
         words[end + 3] = 1
         words[end + 4] = rank
         end += 5
-        if phase == 0:
+        if cause == NONE:
             row = found[StreamResult.ROW * most + place] * head[WindowHead.WIDTH]
             words[end] = TimerStage.WINDOW
             words[end + 1] = start

@@ -39,10 +39,12 @@ def open_sink(
     output: str | None,
     show: Show,
     folders: Mapping[str, str],
+    latest: Path | None = None,
 ) -> DataStreamWriter:
     """A writer of what a program gives, late events and rejects among it, for `.start()`.
 
     `show` prints the rows of a console; `folders` are for kinds of rows that are to be kept.
+    `latest` is a file for the latest rows of a sink to which they go as texts; the console shows all.
     """
     places = {kind: os.path.abspath(folder) for kind, folder in folders.items()}
     if isinstance(sink, ConsoleSink):
@@ -63,11 +65,13 @@ def open_sink(
 
         return frame.writeStream.foreachBatch(show_batch)
     format, options = _described(sink)
-    from cepheid.engines.spark.endpoints.sinks.told import FOLDER, SINK, TellingSink
+    from cepheid.engines.spark.endpoints.sinks.told import FOLDER, LATEST_ROWS, SINK, TellingSink
 
     frame.sparkSession.dataSource.register(TellingSink)
     options |= {SINK: format.name(), **{FOLDER + kind: at for kind, at in places.items()}}
     is_text = not (isinstance(sink, FileSink) and sink.format == "parquet")
+    if latest is not None and is_text:
+        options[LATEST_ROWS] = str(latest)
     key = sink.key if isinstance(sink, KafkaSink) else None
     rows = write_lines(frame, program, output, key) if is_text else frame
     return rows.writeStream.format(TellingSink.name()).options(**options)
