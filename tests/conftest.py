@@ -36,11 +36,13 @@ LONG = tuple(
         "cli/test_command.py",
         "cli/test_explain.py::test_every_stage_of_every_example",
         "cli/test_interrupt.py",
+        "cli/test_jobs.py",
         "cli/test_terminal.py",
         "conformance/test_generated.py::test_generated_complex_events",
         "docs/test_notebook.py",
         "examples/test_golden.py::test_findings_do_not_depend",
         "fuzz/test_fuzz.py",
+        "jobs/test_jobs.py",
         "realtime/test_dispatcher.py::test_an_operator_in_a_process_is_killed",
         "realtime/test_dispatcher.py::test_processors_end_when_the_thread",
         "realtime/test_edges.py::test_another_process_pushes",
@@ -49,6 +51,9 @@ LONG = tuple(
         "semantics/test_limits.py::test_a_process_that_may_not_grow",
         "simulation/test_simulate.py::test_processes_change_nothing",
         "simulation/test_verify.py::test_a_ghost_rider",
+        "studio/test_browser.py",
+        "studio/test_command.py",
+        "studio/test_verbs.py",
     )
 )
 
@@ -122,7 +127,7 @@ def spark() -> Iterator[SparkSession]:
     By itself such a Java has room for little compiled code, drops some, and compiles it again.
     """
     quick = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
-    java = {"spark.driver.extraJavaOptions": quick, "spark.driver.memory": "1g"}
+    java = {"spark.driver.extraJavaOptions": quick, "spark.driver.memory": "2g"}
     session = cep.spark.session(master="local[2]", conf={**java, **IN_A_HURRY})
     yield session
     session.stop()

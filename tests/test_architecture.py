@@ -21,14 +21,17 @@ LAYERS = (
     {"pattern", "query", "sql"},
     {"program"},
     {"lang", "analysis", "drawing"},
+    {"editing"},
     {"semantics"},
-    {"matcher"},
+    {"matcher", "absence"},
     {"formal"},
     {"result"},
     {"engines"},
-    {"simulation", "bitemporal", "actions"},
+    {"simulation", "bitemporal", "actions", "debugging"},
     {"verbs", "build", "spark"},
     {"live", "pipelines", "realtime"},
+    {"jobs", "reports", "lsp"},
+    {"studio"},
     {"cli", "__main__", "notebook"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
@@ -37,15 +40,21 @@ APART = (
     {"expr", "io"},
     {"lang", "analysis"},
     {"semantics", "lang"},
+    {"absence", "lang"},
+    {"absence", "matcher"},
     {"matcher", "formal"},
     {"pattern", "query"},
     {"simulation", "live"},
     {"simulation", "bitemporal"},
+    {"simulation", "debugging"},
+    {"bitemporal", "debugging"},
+    {"actions", "debugging"},
     {"bitemporal", "realtime"},
     {"simulation", "realtime"},
     {"live", "pipelines"},
     {"live", "realtime"},
     {"pipelines", "realtime"},
+    {"jobs", "reports"},
 )
 
 
@@ -231,6 +240,13 @@ def test_only_files_of_models_know_pyecore() -> None:
             assert "pyecore" not in imported_packages(path), path
 
 
+def test_only_the_studio_knows_the_web() -> None:
+    web = {"fastapi", "starlette", "uvicorn", "websockets"}
+    for layer, path in modules():
+        if layer != "studio":
+            assert not imported_packages(path) & web, path
+
+
 def test_what_few_need_is_loaded_late() -> None:
     loaded = loaded_after("import cepheid.simulation.simulate, cepheid.simulation.verify")
     assert not loaded & {"scipy.stats", "scipy.signal", "matplotlib"}
@@ -245,6 +261,13 @@ def test_actions_load_neither_a_library_nor_what_only_some_executors_need() -> N
     loaded = loaded_after("import cepheid.actions")
     assert not loaded & {"pyarrow", "pandas", "numpy", "smtplib", "ssl", "http.client", "sqlite3"}
     assert not any(name.startswith(("cepheid.program", "cepheid.engines")) for name in loaded)
+
+
+def test_jobs_load_nothing_of_what_they_start() -> None:
+    loaded = loaded_after("import cepheid.jobs")
+    assert not loaded & {"pyarrow", "numpy", "pyspark", "typer", "rich"}
+    heavy = ("cepheid.engines", "cepheid.lang", "cepheid.verbs", "cepheid.cli")
+    assert not any(name.startswith(heavy) for name in loaded)
 
 
 def test_the_spark_namespace_loads_no_pyspark() -> None:

@@ -54,6 +54,20 @@ def test_a_session_has_types() -> None:
     assert rows == session.advance(1) == []
 
 
+def test_a_debugger_has_types() -> None:
+    debugger = cep.debug(crash(), READINGS)
+    assert_type(debugger, cep.Debugger)
+    assert_type(debugger.step("event"), cep.Position)
+    assert_type(debugger.stop_at(type="Reading", where="speed = 0"), cep.Breakpoint)
+    assert_type(debugger.inspect(), cep.Inspection)
+    assert_type(debugger.inspect().partial(), list[tuple[str, cep.PartialMatch]])
+    stopped = debugger.resume()
+    assert_type(stopped, list[cep.Breakpoint])
+    assert stopped == debugger.breakpoints
+    with pytest.raises(cep.UsageError):
+        debugger.back("week")  # type: ignore[arg-type]
+
+
 def test_simulations_have_types(tmp_path: Path) -> None:
     scenario = {"sources": {"Reading": {"every": "1 second", "attributes": {}}}}
     with pytest.raises(cep.CepheidError):

@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from cepheid import actions as actions
+    from cepheid import jobs as jobs
     from cepheid import live as live
     from cepheid import realtime as realtime
     from cepheid import spark as spark
+    from cepheid.absence.answer import Absence as Absence
     from cepheid.build.classes import complex_class as complex_class
     from cepheid.build.classes import on as on
     from cepheid.build.classes import subscribed_class as subscribed_class
@@ -71,14 +73,21 @@ if TYPE_CHECKING:
     from cepheid.build.statements import stream as stream
     from cepheid.build.windows import window as window
     from cepheid.core.event import Event as Event
+    from cepheid.debugging.breakpoints import Breakpoint as Breakpoint
+    from cepheid.debugging.debugger import Debugger as Debugger
+    from cepheid.debugging.position import Position as Position
     from cepheid.engines.common.session import Session as Session
     from cepheid.io.source import Source as Source
     from cepheid.io.source import source as source
     from cepheid.result import Result as Result
+    from cepheid.semantics.inspection.description import Inspection as Inspection
+    from cepheid.semantics.inspection.description import PartialMatch as PartialMatch
     from cepheid.simulation.scenario import Factory as Factory
     from cepheid.simulation.scenario import Scenario as Scenario
     from cepheid.simulation.simulate import Simulation as Simulation
     from cepheid.simulation.verify import Verdict as Verdict
+    from cepheid.verbs.absence import explain_absence as explain_absence
+    from cepheid.verbs.debugging import debug as debug
     from cepheid.verbs.loading import load as load
     from cepheid.verbs.loading import parse as parse
     from cepheid.verbs.program import Program as Program
@@ -92,11 +101,17 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Absence": "cepheid.absence.answer",
+    "Breakpoint": "cepheid.debugging.breakpoints",
+    "Debugger": "cepheid.debugging.debugger",
     "Event": "cepheid.core.event",
     "Expression": "cepheid.build.expressions",
     "Factory": "cepheid.simulation.scenario",
     "Form": "cepheid.build.forms",
+    "Inspection": "cepheid.semantics.inspection.description",
+    "PartialMatch": "cepheid.semantics.inspection.description",
     "Pattern": "cepheid.build.patterns",
+    "Position": "cepheid.debugging.position",
     "Program": "cepheid.verbs.program",
     "Query": "cepheid.build.statements",
     "Result": "cepheid.result",
@@ -118,9 +133,11 @@ _HOMES = {
     "complex_event": "cepheid.build.events",
     "compose": "cepheid.build.programs",
     "context": "cepheid.build.declarations",
+    "debug": "cepheid.verbs.debugging",
     "event": "cepheid.build.patterns",
     "every": "cepheid.build.patterns",
     "every_distinct": "cepheid.build.patterns",
+    "explain_absence": "cepheid.verbs.absence",
     "fix": "cepheid.build.rules",
     "fn": "cepheid.build.functions",
     "function": "cepheid.build.functions",
@@ -158,6 +175,7 @@ __all__ = [  # noqa: PLE0604
     "Severity",
     "UsageError",
     "actions",
+    "jobs",
     "live",
     "realtime",
     "spark",
@@ -168,7 +186,7 @@ __all__ = [  # noqa: PLE0604
 if not TYPE_CHECKING:  # type checkers know all names from above, and refuse others
 
     def __getattr__(name: str) -> object:
-        if name in ("actions", "live", "realtime", "spark"):
+        if name in ("actions", "jobs", "live", "realtime", "spark"):
             return import_module(f"cepheid.{name}")
         home = _HOMES.get(name)
         if home is None:

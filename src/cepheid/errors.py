@@ -30,9 +30,54 @@ class Span:
     def __str__(self) -> str:
         return f"{self.file or '<text>'}:{self.line}:{self.column}"
 
+    @property
+    def start(self) -> Span:
+        """The place without length at which it begins."""
+        return Span(self.line, self.column, self.line, self.column, self.file)
+
+    @property
+    def end(self) -> Span:
+        """The place without length at which it ends."""
+        return Span(self.end_line, self.end_column, self.end_line, self.end_column, self.file)
+
     def to(self, other: Span) -> Span:
         """From the start of this span to the end of the other."""
         return Span(self.line, self.column, other.end_line, other.end_column, self.file)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A part of a text, and what is to stand in its place; a part without length is a place to insert at."""
+
+    span: Span
+    replacement: str
+
+    def to_json(self) -> dict[str, object]:
+        span = self.span
+        return {
+            "file": span.file,
+            "line": span.line,
+            "column": span.column,
+            "end_line": span.end_line,
+            "end_column": span.end_column,
+            "replacement": self.replacement,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What one may do about a finding: edits that belong together, and what they do."""
+
+    title: str
+    edits: tuple[Edit, ...]
+
+    @classmethod
+    def writing(cls, replacement: str, span: Span) -> Fix:
+        """Something else in the place of what stands there."""
+        return cls(f"write {replacement}", (Edit(span, replacement),))
+
+    def to_json(self) -> dict[str, object]:
+        return {"title": self.title, "edits": [edit.to_json() for edit in self.edits]}
 
 
 _WIDEST = 96  # of a line; of longer ones, the part around the place is shown
@@ -144,7 +189,9 @@ CATALOGUE: dict[str, str] = {
     "bad-scenario": "a scenario that makes no sense",
     "unknown-property": "a property that the program does not have",
     "no-plots": "the library that draws plots is not installed",
+    "no-studio": "the libraries that serve the studio are not installed",
     "not-compiled": "a construct that the compiled matcher leaves to the reference semantics",
+    "not-explained": "a kind of statement whose missing rows are not explained",
     "not-in-net": "a construct that is not translated into Petri nets",
     "not-in-automaton": "a complex event whose automaton would be too large",
     "not-in-maude": "a construct that has no counterpart in Maude",
@@ -213,6 +260,7 @@ CATALOGUE: dict[str, str] = {
     "unknown-source": "a source or a program that a pipeline does not have",
     "unfed-class": "a class or a type that nothing in a pipeline feeds",
     "pipeline-cycle": "programs of a pipeline that read each other",
+    "bad-job": "a job that does not exist, runs already, cannot begin or end, or whose record is damaged",
     "usage": "a command or call that makes no sense",
 }
 
@@ -228,6 +276,7 @@ class Diagnostic:
     hint: str | None = None
     combined: bool = False  # appears only because several files form one program
     witness: tuple[str, ...] = ()  # the lines of an events file that shows it
+    fixes: tuple[Fix, ...] = ()  # the likeliest first
 
     def __post_init__(self) -> None:
         if self.code not in CATALOGUE:
@@ -242,10 +291,16 @@ class Diagnostic:
             "file": span.file if span else None,
             "line": span.line if span else None,
             "column": span.column if span else None,
+            "end_line": span.end_line if span else None,
+            "end_column": span.end_column if span else None,
             "hint": self.hint,
             "combined": self.combined,
         }
-        return {**found, "witness": list(self.witness)} if self.witness else found
+        if self.witness:
+            found["witness"] = list(self.witness)
+        if self.fixes:
+            found["fixes"] = [fix.to_json() for fix in self.fixes]
+        return found
 
     def __str__(self) -> str:
         place = f"{self.span}: " if self.span else ""
@@ -253,14 +308,24 @@ class Diagnostic:
         return f"{place}{self.severity}[{self.code}]: {self.message}{hint}"
 
 
-def error(code: str, message: str, span: Span | None = None, hint: str | None = None) -> Diagnostic:
-    return Diagnostic(code, Severity.ERROR, message, span, hint)
+def error(
+    code: str,
+    message: str,
+    span: Span | None = None,
+    hint: str | None = None,
+    fixes: tuple[Fix, ...] = (),
+) -> Diagnostic:
+    return Diagnostic(code, Severity.ERROR, message, span, hint, fixes=fixes)
 
 
 def warning(
-    code: str, message: str, span: Span | None = None, hint: str | None = None
+    code: str,
+    message: str,
+    span: Span | None = None,
+    hint: str | None = None,
+    fixes: tuple[Fix, ...] = (),
 ) -> Diagnostic:
-    return Diagnostic(code, Severity.WARNING, message, span, hint)
+    return Diagnostic(code, Severity.WARNING, message, span, hint, fixes=fixes)
 
 
 def note(code: str, message: str, span: Span | None = None, hint: str | None = None) -> Diagnostic:
@@ -285,24 +350,38 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return names[close[0]] if close else None
 
 
+class Slip(str):
+    """A hint that a name was meant to be another one.
+
+    Where the text is known, that makes a fix: see `editing.fixing`.
+    """
+
+    __slots__ = ("meant", "name")
+    name: str
+    meant: str
+
+    @classmethod
+    def of(cls, name: str, meant: str) -> Slip:
+        found = cls(f"did you mean {meant!r}?")
+        found.name, found.meant = name, meant
+        return found
+
+
 def suggest(name: str, known: Iterable[str], label: str = "known names") -> str | None:
     """A hint that lists the names that exist, the likeliest first."""
     names = sorted(set(known))
     close = nearest(name, names)
     if close is not None:
-        return f"{_SLIP} {close!r}?"
+        return Slip.of(name, close)
     if not names:
         return None
     shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     return f"{label}: {shown}"
 
 
-_SLIP = "did you mean"
-
-
 def is_slip(diagnostic: Diagnostic) -> bool:
     """Whether a name looks like another one that exists."""
-    return diagnostic.hint is not None and diagnostic.hint.startswith(_SLIP)
+    return isinstance(diagnostic.hint, Slip)
 
 
 def told(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import cepheid as cep
 from cepheid.analysis import cycles
@@ -72,7 +74,7 @@ def test_an_endless_cycle_is_found_beside_one_that_ends() -> None:
         "insert into A select v from B(v < 3)",
         "insert into C select v from B",
         "insert into B select v from C",
-    ) == [("error", ENDLESS.format("R -> S -> R"))]
+    ) == [("error", ENDLESS.format("R -> S -> R")), ("warning", "cycle: P -> Q -> P")]
 
 
 def test_cycles_apart_are_two_findings() -> None:
@@ -80,6 +82,71 @@ def test_cycles_apart_are_two_findings() -> None:
         "insert into A select v from A(v < 1)", "insert into X select v from X where v < 2"
     )
     assert messages == [("warning", "cycle: P -> P"), ("warning", "cycle: Q -> Q")]
+
+
+SHRINKS = "@Name('Halve') {} insert into A select v / 2 as v from A(v > 5);"
+LOOPS = (
+    "@Name('Out') insert into B select v from A(v > 0);"
+    "@Name('Back') insert into A select v from B(v > 0);"
+)
+
+
+@pytest.mark.parametrize("allowed", ["", "@Allow('cycle', 'v shrinks')"])
+def test_a_cycle_that_is_allowed_hides_no_other(allowed: str) -> None:
+    program = cep.parse("create schema A (v double);" + SHRINKS.format(allowed) + LOOPS)
+    told = [f.message for f in program.check() if f.code == "cycle"]
+    assert told == ([] if allowed else ["cycle: Halve -> Halve"]) + ["cycle: Out -> Back -> Out"]
+
+
+def test_a_long_cycle_hides_no_short_one_between_its_statements() -> None:
+    assert found(
+        "insert into B select v from A where v > 0",
+        "insert into C select v from B where v > 0",
+        "insert into A select v from C where v > 0",
+        "insert into B select v from C where v > 0",
+    ) == [("warning", "cycle: P -> Q -> R -> P"), ("warning", "cycle: Q -> S -> Q")]
+
+
+def brute_force(producers: list[set[int]]) -> dict[int, int]:
+    """The length of the shortest cycle through each statement, by powers of the relation."""
+    ways = {n: {n} for n in range(len(producers))}
+    lengths: dict[int, int] = {}
+    for length in range(1, len(producers) + 1):
+        ways = {n: set().union(*(producers[m] for m in reached)) for n, reached in ways.items()}
+        lengths = {n: length for n in ways if n in ways[n]} | lengths
+    return lengths
+
+
+@given(st.lists(st.sets(st.integers(0, 6)), min_size=7, max_size=7))
+def test_each_statement_has_a_shortest_cycle_and_none_has_two(producers: list[set[int]]) -> None:
+    schemas = ";".join(f"create schema T{n} (v int)" for n in range(7))
+    statements = (
+        f"@Name('{taker}.{maker}') insert into T{taker} select v from T{maker} where v > 0"
+        for taker, makers in enumerate(producers)
+        for maker in sorted(makers)
+    )
+    program = cep.parse(";".join([schemas, *statements]))
+    findings = list(cycles.find(program.graph()))
+    paths = [f.message.removeprefix("cycle: ").split(" -> ")[:-1] for f in findings]
+    starts = [path[0] for path in paths]
+    assert len(set(starts)) == len(starts)
+    through: dict[int, int] = {}
+    for path in paths:
+        makers = [int(name.split(".")[1]) for name in path]
+        takers = [int(name.split(".")[0]) for name in path]
+        assert takers == [*makers[1:], makers[0]]
+        for n in makers:
+            through[n] = min(len(path), through.get(n, len(path)))
+    assert through == brute_force(producers)
+
+
+def test_a_cycle_of_thousands_of_statements_is_told_once() -> None:
+    """Each is asked for its way back, so that a step must not look at all of them."""
+    count = 2_000
+    texts = [f"insert into T{(n + 1) % count} select v from T{n} where v > 0" for n in range(count)]
+    graph = cep.parse(";".join(["create schema T0 (v int)", *texts])).graph()
+    [finding] = cycles.find(graph)
+    assert finding.message.count(" -> ") == count
 
 
 def test_a_chain_is_no_cycle() -> None:

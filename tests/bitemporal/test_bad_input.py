@@ -21,7 +21,8 @@ GOOD: dict[str, object] = {"@type": "A", "@time": 60, "@detected": 30, "k": 1, "
 
 
 def run(*records: dict[str, object], **options: Any) -> cep.Result:
-    return cep.run(cep.parse(PROGRAM, "bicepl"), list(records), **{"chronon": "1m", **options})
+    given = {"chronon": "1m", "optional": ("t", "b"), **options}
+    return cep.run(cep.parse(PROGRAM, "bicepl"), list(records), **given)
 
 
 BAD: dict[str, tuple[dict[str, object], str]] = {

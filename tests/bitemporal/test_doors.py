@@ -132,7 +132,7 @@ def test_a_column_that_is_nearly_one_of_a_history_is_told(
 ) -> None:
     records = [{name if key == column else key: v for key, v in r.items()} for r in RECORDS[:3]]
     with pytest.warns(cep.CepheidWarning, match="unknown-attribute") as told:
-        cep.run(cep.parse(PROGRAM, "bicepl"), records, chronon="1m")
+        cep.run(cep.parse(PROGRAM, "bicepl"), records, chronon="1m", optional=["x"])
     assert hint in str(told[0].message)
 
 
@@ -140,3 +140,117 @@ def test_a_key_under_another_name_is_suggested() -> None:
     records = [{"K" if key == "k" else key: v for key, v in r.items()} for r in RECORDS]
     with pytest.raises(cep.InputError, match="did you mean 'K'"):
         cep.run(cep.parse(PROGRAM, "bicepl"), records, chronon="1m")
+
+
+# What SQL uses and no event has.
+
+SUBSCRIBED = """
+CREATE MUTABLE SUBSCRIBED EVENT CLASS A(k INTEGER, x NUMBER, s TEXT, t TIMESTAMP, b BOOLEAN) ID (k)
+FREEZING TIME (1h)"""
+DERIVED = f"""{SUBSCRIBED};
+CREATE COMPLEX EVENT CLASS D(k INTEGER, x NUMBER) ID (k) OBSERVATION SPAN (1h) AS"""
+ALL = "k INTEGER, x NUMBER, s TEXT, t TIMESTAMP, b BOOLEAN"
+STARRED = f"""{SUBSCRIBED};
+CREATE COMPLEX EVENT CLASS D({ALL}) ID (k) OBSERVATION SPAN (1h) AS SELECT"""
+USES: dict[str, tuple[str, str]] = {
+    "a condition": (f"{SUBSCRIBED} ON CHANGE AND NEW.x > 1 DO act(NEW.k);", "NEW.x"),
+    "an argument": (f"{SUBSCRIBED} ON CHANGE DO act(NEW.k, NEW.x);", "NEW.x"),
+    "a column": (f"{DERIVED} SELECT a.k, a.x FROM A a OCCURRING AT a;", "a.x"),
+    "a bare column": (f"{DERIVED} SELECT k, 1.5 AS x FROM A WHERE x > 1 OCCURRING AT A;", "x >"),
+    "the order of joins": (
+        f"{DERIVED} SELECT a.k, 1.5 AS x FROM A a JOIN A c ON a.k = c.k AND c.x > 1 OCCURRING AT a;",
+        "c.x",
+    ),
+    "a group": (
+        f"{DERIVED} SELECT max(a.k) AS k, 1.5 AS x FROM A a HAVING sum(a.x) > 1 OCCURRING AT max(a);",
+        "a.x",
+    ),
+    "a subquery": (
+        f"{DERIVED} SELECT a.k, 1.5 AS x FROM A a WHERE EXISTS "
+        "(SELECT * FROM A c WHERE c.k = a.k AND c.x > a.k) OCCURRING AT a;",
+        "c.x",
+    ),
+    "a column behind a star": (
+        f"{DERIVED} SELECT d.k, d.x FROM (SELECT *, occ AS o FROM A) AS d OCCURRING AT d.o;",
+        "d.x",
+    ),
+    "one of two sides": (
+        f"{DERIVED} SELECT d.k, d.x FROM (SELECT k, 1.5 AS x, occ AS o FROM A UNION SELECT k + 9, x, occ FROM A) "
+        "AS d OCCURRING AT d.o;",
+        "x, occ FROM A)",
+    ),
+    "what a star hands on": (
+        f"{STARRED} * FROM A OCCURRING AT A ON ONTIME DO act(NEW.x);",
+        "NEW.x",
+    ),
+    "what a star hands on twice": (
+        f"{STARRED} d.* FROM (SELECT *, occ AS o FROM A) AS c JOIN A AS d ON c.k = d.k OCCURRING AT c.o; "
+        f"CREATE COMPLEX EVENT CLASS E({ALL}) ID (k) OBSERVATION SPAN (1h) AS SELECT * FROM D OCCURRING AT D "
+        "ON ONTIME AND NEW.x = 1 DO act();",
+        "NEW.x",
+    ),
+    "a statement": (
+        f"{SUBSCRIBED};\n@Name('high') select a.k as k from pattern [every a=A(x > 1)];",
+        "x > 1",
+    ),
+}
+
+
+def program_of(text: str) -> cep.Program:
+    classes, statement, rest = text.partition("@Name")
+    found = cep.parse(classes, "bicepl")
+    return cep.Program(found.tree + cep.parse(statement + rest, "epl").tree) if rest else found
+
+
+WITHOUT_X = [{k: v for k, v in r.items() if k != "x"} for r in RECORDS]
+
+
+@pytest.mark.parametrize("name", USES)
+def test_an_attribute_that_is_used_and_that_no_version_has_is_an_error(name: str) -> None:
+    text, place = USES[name]
+    program = program_of(text)
+    assert program.resolve().can_run, program.resolve().problems
+    with pytest.raises(cep.InputError) as caught:
+        cep.run(program, WITHOUT_X, chronon="1m")
+    [problem] = caught.value.diagnostics
+    assert problem.code == "missing-attribute"
+    assert problem.message.startswith("no event of A has the attribute 'x', which ")
+    assert problem.span is not None
+    if name != "a statement":  # whose lines are counted from its own text
+        assert text.splitlines()[problem.span.line - 1][problem.span.column - 1 :].startswith(place)
+    assert cep.run(program, WITHOUT_X, chronon="1m", optional=["A.x"]).outcome  # type: ignore[attr-defined]
+    assert cep.run(program, RECORDS, chronon="1m").outcome  # type: ignore[attr-defined]
+
+
+FREE = {
+    "nobody asks": f"{SUBSCRIBED} ON CHANGE DO act(NEW.k, NEW.s);",
+    "a star alone": f"{STARRED} * FROM A OCCURRING AT A ON ONTIME DO act(NEW.s);",
+    "whether there are rows": (
+        f"{DERIVED} SELECT a.k, 1.5 AS x FROM A a WHERE EXISTS (SELECT * FROM A c WHERE c.k = a.k) "
+        "OCCURRING AT a;"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_an_attribute_that_nothing_names_may_be_missing(name: str) -> None:
+    assert cep.run(cep.parse(FREE[name], "bicepl"), WITHOUT_X, chronon="1m").notes == ()
+
+
+def test_what_one_version_has_may_be_missing_in_others() -> None:
+    program = cep.parse(PROGRAM, "bicepl")
+    assert cep.run(program, [RECORDS[0], *WITHOUT_X[1:]], chronon="1m")
+    retraction = {"@type": "A", "@detected": TIME.format(4), "@retracted": True, "k": 9}
+    assert not cep.run(program, [retraction], chronon="1m")
+
+
+@pytest.mark.parametrize("door", [n for n in DOORS if n not in ("JSON Lines", "CSV", "Parquet")])
+def test_a_table_without_a_column_that_sql_uses_is_refused(door: str, tmp_path: Path) -> None:
+    given: Any = DOORS[door](tmp_path)
+    tables = given.values() if isinstance(given, dict) else [given]
+    [table] = [
+        t.drop(columns=["x"]) if hasattr(t, "iloc") else t.drop_columns(["x"]) for t in tables
+    ]
+    lacking = {"A": table} if isinstance(given, dict) else table
+    with pytest.raises(cep.InputError, match="no event of A has the attribute 'x'"):
+        cep.run(cep.parse(PROGRAM, "bicepl"), lacking, chronon="1m")

@@ -278,6 +278,7 @@ def test_no_public_name_is_hidden_by_a_subpackage() -> None:
     submodules = {module.name for module in pkgutil.iter_modules(cep.__path__)}
     assert submodules & set(cep.__all__) == {
         "actions",
+        "jobs",
         "live",
         "realtime",
         "spark",

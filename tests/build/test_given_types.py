@@ -85,3 +85,20 @@ def test_given_types_decide_what_events_may_hold() -> None:
     assert row["half"] == 2.5
     with pytest.raises(cep.InputError):
         cep.run(program, [{"@type": "A", "@time": 0, "x": "five"}])
+
+
+def test_what_another_program_derives_may_always_be_null() -> None:
+    first = cep.parse("create schema A (v int); insert into Wide select v, null as nix from A;")
+    types = first.resolve().types
+    second = cep.parse("select v, nix, coalesce(nix, v) as either from Wide;", types=types)
+    derived = cep.run(first, [{"@type": "A", "@time": 0, "v": 1}])
+    for given in (derived, {"Wide": derived.to_arrow()}):
+        assert [dict(row) for row in cep.run(second, given)] == [{"v": 1, "nix": None, "either": 1}]
+    with pytest.raises(cep.InputError, match="'nix' of Wide: 3 is not a null"):
+        cep.run(second, [{"@type": "Wide", "@time": 0, "v": 1, "nix": 3}])
+
+
+def test_what_has_no_type_is_told_all_types() -> None:
+    schema = pa.schema([("x", pa.binary())])
+    with pytest.raises(cep.UsageError, match=r"'x' of A has no type .*double.*decimal\(p, s\)"):
+        event_types({"A": schema})

@@ -28,6 +28,8 @@ BROKEN = {
     "no time": ('{"@type": "A", "x": 1}', 1, "missing-time", "without a time"),
     "no type": ('{"@time": 4, "x": 1}', 1, "missing-type", "without a type"),
     "huge time": ('{"@type": "A", "@time": 1e300}', 1, "bad-time", "outside the years"),
+    "true as time": ('{"@type": "A", "@time": true}', 1, "bad-time", "true is not a time"),
+    "null": ("null", 1, "bad-line", "an event is an object, not null"),
     "bad time": ('{"@type": "A", "@time": "noon"}', 1, "bad-time", "'noon'"),
     "deep": ('{"@type": "A", "x": ' + "[" * 100_000 + "]" * 100_000 + "}", 1, "bad-line", "nested"),
 }

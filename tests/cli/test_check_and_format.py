@@ -66,8 +66,25 @@ def test_findings_as_json_have_their_fields(cepheid: Run, write: Write) -> None:
             "file": "w.epl",
             "line": 2,
             "column": 19,
+            "end_line": 2,
+            "end_column": 25,
             "hint": "did you mean 'speed'?",
             "combined": False,
+            "fixes": [
+                {
+                    "title": "write speed",
+                    "edits": [
+                        {
+                            "file": "w.epl",
+                            "line": 2,
+                            "column": 21,
+                            "end_line": 2,
+                            "end_column": 25,
+                            "replacement": "speed",
+                        }
+                    ],
+                }
+            ],
         }
     ]
 
@@ -147,6 +164,9 @@ def test_an_analysis_can_be_left_out(cepheid: Run, write: Write) -> None:
     outcome = cepheid("check", "d.epl", "--without", "rases")
     assert outcome.code == 2
     assert "did you mean 'races'?" in outcome.err
+    outcome = cepheid("check", "d.epl", "--without", "races, priorities")
+    assert outcome.code == 2
+    assert "one each: --without races --without priorities" in outcome.err
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from tests.cli.conftest import EVENTS, Run
 
 COMMAND = [sys.executable, "-m", "cepheid"]
 AT_ONCE = ["--engine", "reference"]  # which starts soon, where the engine has no say
-COMMANDS = ("run", "stream", "check", "format", "explain", "new", "test")
+COMMANDS = ("run", "debug", "stream", "check", "format", "explain", "new", "test")
 
 
 def test_the_version_is_that_of_the_package(cepheid: Run) -> None:
@@ -119,17 +119,20 @@ def test_wrong_arguments_are_told_before_parsers_and_engines_are_loaded(folder: 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "table"])
 def test_a_reader_that_leaves_early_hears_no_complaint(folder: Path, form: str) -> None:
-    lines = (f'{{"@type": "A", "@time": {n}, "id": "k", "x": 500}}\n' for n in range(2000))
+    lines = (f'{{"@type": "A", "@time": {n}, "id": "k", "x": 500}}\n' for n in range(5000))
     (folder / "many.jsonl").write_text("".join(lines))
     args = ["run", "p.epl", "-e", "many.jsonl", "-t", "Big", "-f", form]
+    # Unbuffered, Python itself does not tell that only a part of a text was written.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with subprocess.Popen(
-        [*COMMAND, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*COMMAND, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == ""
+    assert process.returncode == 141  # as of a process that SIGPIPE ends
 
 
 needs_full_device = pytest.mark.skipif(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 import pandas as pd
 import pytest
@@ -126,9 +127,29 @@ def test_warnings_are_those_of_whoever_calls_and_notes_are_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with pytest.warns(CepheidWarning, match="late") as told, caplog.at_level(logging.INFO):
-        emit([warning("null-key", "late"), note("retention", "short")], stacklevel=1)
+        emit([warning("null-key", "late"), note("retention", "short")])
     assert [each.filename for each in told] == [__file__]
     assert [each.levelname for each in caplog.records] == ["INFO"]
+
+
+SLIP = {"@type": "A", "@time": 1, "k": "a", "x": 1, "@tyme": 2}  # a warning, not only a note
+PROGRAM = cep.parse(FAMILY + "@Name('R') select x, k from A;")
+DOORS: dict[str, Callable[[], object]] = {
+    "run": lambda: cep.run(PROGRAM, [SLIP]),
+    "debug": lambda: cep.debug(PROGRAM, [SLIP]),
+    "send": lambda: cep.open(PROGRAM).send(SLIP),
+    "send of a type": lambda: cep.open(PROGRAM).send("A", {"k": "a", "@tyme": 2}, 1),
+    "send_table": lambda: cep.open(PROGRAM).send_table({"A": pd.DataFrame([SLIP])}),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_warning_shows_the_line_that_called(door: str) -> None:
+    with pytest.warns(CepheidWarning, match="@tyme") as told:
+        DOORS[door]()
+    assert {(each.filename, each.lineno) for each in told} == {
+        (__file__, DOORS[door].__code__.co_firstlineno)
+    }
 
 
 USES = {

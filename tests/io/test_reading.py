@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import cepheid as cep
-from cepheid.core.time import SECOND, to_datetime
+from cepheid.core.time import SECOND, FarTime, to_datetime
 from cepheid.errors import Diagnostic, InputError
 from cepheid.io import Record, expand, fail, read_records, read_stream
 
@@ -59,7 +59,7 @@ def test_each_line_is_one_record_with_its_place(read: Read, suffix: str, tmp_pat
         (b'{"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested deeper than 64 levels", 1),
         (b'{"x": "\\ud800"}', "half of a surrogate pair", 1),
         (b"[1]", "an event is an object, not a list", 1),
-        (b"null", "an event is an object, not None", 1),
+        (b"null", "an event is an object, not null", 1),
         (b'{"@type": 5}', "'@type' is the name of an event type, not 5", 1),
         (b'{"@type": "A", "@old": "yes"}', "'@old' is true or false, not 'yes'", 1),
     ],
@@ -261,7 +261,7 @@ def test_moments_in_lists_that_python_cannot_hold_are_wrong_values(tmp_path: Pat
     moments = pa.array([[2**60], [0]], pa.list_(pa.timestamp("us")))
     pq.write_table(pa.table({"@time": [1, 2], "x": moments}), tmp_path / "A.parquet")
     records = list(read_records(tmp_path / "A.parquet", on_problem=fail))
-    assert records[0].values["x"] == [f"timestamp[us] {2**60}"]
+    assert records[0].values["x"] == [FarTime(f"timestamp[us] {2**60}")]
 
 
 def test_the_scenario_notation_moves_a_clock_that_starts_at_the_epoch(read: Read) -> None:

@@ -8,13 +8,14 @@ import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cepheid as cep
 from cepheid.core.event import Event, Value
 from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, SECOND
 from cepheid.core.types import (
@@ -303,3 +304,28 @@ def test_the_output_of_one_program_is_the_input_of_another(tmp_path: Path) -> No
     event = Decoder(TYPES).decode(record, 0)
     assert isinstance(event, Event)
     assert event["at"] == {"x": 1, "tags": None}
+
+
+NESTING = """
+create schema P (u string); create schema Q (w int) inherits P;
+insert into N select a from pattern [every a=P];
+"""
+HANDING_ON = """
+create schema P (u string); create schema Q (w int) inherits P; create schema N (a P);
+select a from N;
+"""
+FORMATS_AGAIN = ["jsonl", "csv", "parquet", None]  # a result itself
+
+
+@pytest.mark.parametrize("form", FORMATS_AGAIN)
+def test_events_in_rows_are_records_when_they_are_read_again(
+    form: Literal["jsonl", "csv", "parquet"] | None, tmp_path: Path
+) -> None:
+    found = cep.run(cep.parse(NESTING), [{"@type": "Q", "@time": 1, "u": "z", "w": 3}])
+    again: Any = found
+    if form is not None:
+        again = tmp_path / f"N.{form}"
+        write_file(found, again, form, found.types)
+    [row] = cep.run(cep.parse(HANDING_ON), again)
+    meta = {} if form else {"@type": "Q", "@time": "1970-01-01T00:00:01Z"}
+    assert encode(row)["a"] == {**meta, "u": "z", "w": 3}

@@ -8,8 +8,8 @@ import cepheid as cep
 from cepheid import live
 from cepheid.core.time import MICROSECONDS
 from cepheid.errors import InputError, ProgramError, RunError, error
+from cepheid.lang.language import Text
 from cepheid.live import Changed, Entry, Fired, Happened, Matched, Model, Outcome, Ran, Run
-from cepheid.verbs.pipeline import Text
 from tests.live.plants import PLANT
 
 QUERIES = """

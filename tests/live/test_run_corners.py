@@ -12,10 +12,10 @@ from cepheid import live
 from cepheid.errors import InputError, RunError, UsageError
 from cepheid.io import Record
 from cepheid.lang import LANGUAGES
+from cepheid.lang.language import Text
 from cepheid.live import Changed, Matched, Model
 from cepheid.live.change_files import ChangeReader
 from cepheid.live.run import Run
-from cepheid.verbs.pipeline import Text
 from tests.live.plants import PLANT
 from tests.live.test_run import EVENTS, QUERIES, events, new_host, opened
 

@@ -92,6 +92,14 @@ def test_states_without_a_readable_line_are_refused_as_older(state: bytes) -> No
     assert "saved by an older Cepheid" in fact(Seal("bucket", "3", program()), state)
 
 
+def test_a_state_that_is_cut_off_is_damaged_wherever_it_ends() -> None:
+    ours = Seal("bucket", "3", program())
+    state = ours.close(b"payload")
+    assert {fact(ours, state[:end]) for end in range(1, len(state))} == {
+        "the saved state is damaged"
+    }
+
+
 def test_a_line_that_is_nested_without_end_is_refused() -> None:
     state = b"cepheid-state {" + b'"a":{' * 100_000 + b"\n"
     assert "damaged" in fact(Seal("bucket", "3", program()), state)

@@ -5,21 +5,24 @@ it, at once and whatever its values: no filter and no time can end it, and a run
 `runaway`. Any other cycle is worth a warning: it ends if some condition comes to be false, if time
 has to pass, or if other events are needed.
 
-What is seen: dependence through types and their ancestors, one finding for all statements that
-depend on each other, with the shortest path. What is not seen: conditions that always hold, or
-come to be false for certain; events that can never enter the cycle.
+What is told: for each statement that depends on itself a shortest way back to it, unless one that is
+as short and leads through it is told already. So each statement of any cycle lies on one that is told,
+no statement has two, and what is allowed at one of them hides no other.
+
+What is seen: dependence through types and their ancestors. What is not seen: conditions that always hold,
+or come to be false for certain; events that can never enter the cycle.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from cepheid.analysis.retention import speaks_with_time
 from cepheid.core.types import lineage
 from cepheid.errors import Diagnostic, error, warning
 from cepheid.pattern.tree import AnyOf, Atom, Every, Pattern, While, walk
-from cepheid.program.graph import Graph
+from cepheid.program.graph import Graph, strong_components
 from cepheid.program.resolved import ResolvedStatement
 from cepheid.program.tree import KeepAll, LengthBatch, LengthWindow, TimeBatch, TimeWindow
 
@@ -27,15 +30,12 @@ _SHOWS_NEW_ROWS_AT_ONCE = TimeWindow | LengthWindow | KeepAll | None
 
 
 def find(graph: Graph) -> Iterator[Diagnostic]:
-    for members in graph.cycles:
-        passing = {(p, q) for p, q in graph.pairs if q in members and _passes_on(graph, p, q)}
-        path = _shortest(members, passing)
-        if path is not None:
-            yield _endless(graph, path)
-        else:
-            path = _shortest(members, set(graph.pairs))
-            assert path is not None
-            yield _ending(graph, path)
+    makers = _makers_in_cycles(graph)
+    passing = [[p for p in makers[q] if _passes_on(graph, p, q)] for q in range(len(makers))]
+    endless = list(_shortest_cycles(passing))
+    yield from (_endless(graph, path) for path in endless)
+    others = _shortest_cycles(makers, besides={n for path in endless for n in path})
+    yield from (_ending(graph, path) for path in others)
 
 
 def _endless(graph: Graph, path: tuple[int, ...]) -> Diagnostic:
@@ -60,28 +60,54 @@ def _shown(graph: Graph, path: tuple[int, ...]) -> str:
     return " -> ".join([*names, names[0]])
 
 
-def _shortest(
-    members: Collection[int], pairs: Collection[tuple[int, int]]
-) -> tuple[int, ...] | None:
-    """The shortest way from a member back to itself, of several the first in the text."""
-    ways = (way for n in sorted(members) if (way := _way_back(n, members, pairs)))
-    return min(ways, key=len, default=None)
+def _makers_in_cycles(graph: Graph) -> list[list[int]]:
+    """Per statement those whose events it takes, if they depend on it, too."""
+    makers: list[list[int]] = [[] for _ in graph.statements]
+    for members in map(frozenset, graph.cycles):
+        for number in members:
+            makers[number] = [m for m in graph.producers[number] if m in members]
+    return makers
 
 
-def _way_back(
-    start: int, members: Collection[int], pairs: Collection[tuple[int, int]]
-) -> tuple[int, ...] | None:
-    waiting: deque[tuple[int, ...]] = deque([(start,)])
-    seen: set[int] = set()
+def _shortest_cycles(
+    makers: Sequence[Sequence[int]], besides: Collection[int] = ()
+) -> Iterator[tuple[int, ...]]:
+    """The shortest way of each statement back to itself, but for those that others have told."""
+    for members in strong_components(makers):
+        takers: dict[int, list[int]] = {n: [] for n in members}
+        for taker in members:
+            for maker in takers.keys() & makers[taker]:
+                takers[maker].append(taker)
+        told: dict[int, int] = {}  # the length of the shortest that leads through a statement
+        for start in (n for n in members if n not in besides):
+            path = _way_back(start, takers)
+            if path and len(path) < told.get(start, len(path) + 1):
+                told |= {n: min(len(path), told.get(n, len(path))) for n in path}
+                yield path
+
+
+def _way_back(start: int, takers: Mapping[int, Sequence[int]]) -> tuple[int, ...]:
+    """The shortest way from a statement to itself, of several the first in the text; empty without one."""
+    origins: dict[int, int] = {}
+    waiting = deque([start])
     while waiting:
-        way = waiting.popleft()
-        for _, following in sorted(pair for pair in pairs if pair[0] == way[-1]):
-            if following == start:
-                return way
-            if following in members and following not in seen:
-                seen.add(following)
-                waiting.append((*way, following))
-    return None
+        number = waiting.popleft()
+        for taker in takers[number]:
+            if taker == start:
+                return (start, *_traced(number, origins))
+            if taker not in origins:
+                origins[taker] = number
+                waiting.append(taker)
+    return ()
+
+
+def _traced(number: int, origins: Mapping[int, int]) -> list[int]:
+    """The way on which a statement was reached, without its start."""
+    path: list[int] = []
+    while number in origins:
+        path.append(number)
+        number = origins[number]
+    return path[::-1]
 
 
 # What ends a cycle.

@@ -52,6 +52,8 @@ class History:
     detections: list[Detection] = field(default_factory=list)
     others: list[Record] = field(default_factory=list)  # events of types that are no classes
     notes: list[Diagnostic] = field(default_factory=list)
+    # Of each class that has versions, the attributes that any of them has, null or not.
+    seen: dict[str, set[str]] = field(default_factory=dict)
     first: Instant | None = None
     last: Instant | None = None
 
@@ -94,6 +96,8 @@ def take_in(
             history.others.append(found)
         elif isinstance(found, Detection):
             detections.append(found)
+            if found.values is not None:
+                history.seen.setdefault(found.cls, set()).update(record.present)
         else:
             history.cover(found)
     history.add(detections)

@@ -15,10 +15,11 @@ from cepheid.bitemporal.rounds import Rounds, outage_numbers
 from cepheid.core.event import Event
 from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, Instant, to_datetime
 from cepheid.engines.common.intake import OnProblem, runnable
-from cepheid.engines.common.judging import Extra
+from cepheid.engines.common.judging import STRICT, Rules, missing_in_classes
 from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.engines.common.request import RunRequest
 from cepheid.engines.registry import engine_named
+from cepheid.errors import InputError
 from cepheid.io import Record, fail, records_of
 from cepheid.io.source import NOWHERE, Placement
 from cepheid.program.classes import SubscribedClass
@@ -73,10 +74,10 @@ def run_program(
     on_problem: OnProblem = fail,
     progress: Progress = no_progress,
     placement: Placement = NOWHERE,
-    extra: Extra = "ignore",
+    rules: Rules = STRICT,
 ) -> Ran:
     program = runnable(program)
-    history = read_history(program, sources, on_problem, progress, placement=placement, extra=extra)
+    history = read_history(program, sources, on_problem, progress, placement=placement, rules=rules)
     tell_classes(program, history, engine)
     return run_history(program, history, course, engine)
 
@@ -115,9 +116,12 @@ def read_history(
     progress: Progress = no_progress,
     *,
     placement: Placement = NOWHERE,
-    extra: Extra = "ignore",
+    rules: Rules = STRICT,
 ) -> History:
-    """Detections of the subscribed classes of a program, and the events that its statements take."""
+    """Detections of the subscribed classes of a program, and the events that its statements take.
+
+    InputError where no event of a class has an attribute that the program uses.
+    """
     subscribed = {
         each.declared.name: each.declared
         for each in program.classes
@@ -127,7 +131,10 @@ def read_history(
     others = [name for name in program.consumed_types if name not in classes]
     found = (records_of(s, on_problem=on_problem, placement=placement) for s in sources)
     counted = _counted(chain.from_iterable(found), progress)
-    return take_in(subscribed, counted, on_problem, others, extra)
+    history = take_in(subscribed, counted, on_problem, others, rules.extra)
+    if problems := missing_in_classes(program, history.seen, rules.optional):
+        raise InputError(*problems)
+    return history
 
 
 def _counted(records: Iterable[Record], progress: Progress) -> Iterator[Record]:

@@ -13,7 +13,9 @@ from threading import Thread
 from types import FrameType
 from typing import NoReturn
 
-INTERRUPTED = 130  # as shells count: 128 and the number of the signal
+# As shells count: 128 and the number of the signal.
+INTERRUPTED = 130
+READER_GONE = 141  # of SIGPIPE, by which other tools end where `head` has read enough
 _PATIENCE = 1.5  # seconds, in which a command may put away what it has begun
 _heard: list[int] = []  # signals
 

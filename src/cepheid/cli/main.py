@@ -15,24 +15,30 @@ import typer
 from cepheid.cli.act import act
 from cepheid.cli.as_of import AsOfCommand, as_of
 from cepheid.cli.check import check
-from cepheid.cli.exits import FOUND, GOOD, code_of_failure
+from cepheid.cli.debug import DebugCommand, debug
+from cepheid.cli.exits import GOOD, code_of_failure
 from cepheid.cli.explain import explain
 from cepheid.cli.export import ExportCommand, export
 from cepheid.cli.format import format_programs
 from cepheid.cli.graph.app import app as graph
-from cepheid.cli.interrupt import INTERRUPTED
+from cepheid.cli.interrupt import INTERRUPTED, READER_GONE
+from cepheid.cli.jobs.app import app as jobs
 from cepheid.cli.live import live
+from cepheid.cli.lsp import lsp
 from cepheid.cli.new import new
 from cepheid.cli.petri import app as petri
 from cepheid.cli.replay import ReplayCommand, replay
+from cepheid.cli.report import ReportCommand, report
 from cepheid.cli.run import RunCommand, run
 from cepheid.cli.search import search
 from cepheid.cli.simulate import simulate
 from cepheid.cli.stream import run_stream
+from cepheid.cli.studio import studio
 from cepheid.cli.terminal.console import err, guard_terminal
 from cepheid.cli.terminal.help import PlainCommand, PlainGroup
 from cepheid.cli.test import run_cases
 from cepheid.cli.verify import verify
+from cepheid.cli.why_not import WhyNotCommand, why_not
 from cepheid.errors import CepheidError, Diagnostic, error, reason_of
 
 app = typer.Typer(
@@ -45,20 +51,26 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run", cls=RunCommand)(run)
+app.command("why-not", cls=WhyNotCommand)(why_not)
 app.command("stream", cls=PlainCommand)(run_stream)
 app.command("live", cls=PlainCommand)(live)
 app.command("as-of", cls=AsOfCommand)(as_of)
 app.command("replay", cls=ReplayCommand)(replay)
+app.command("debug", cls=DebugCommand)(debug)
 app.command("act", cls=PlainCommand)(act)
 app.command("check", cls=PlainCommand)(check)
 app.command("simulate", cls=PlainCommand)(simulate)
 app.command("verify", cls=PlainCommand)(verify)
 app.command("format", cls=PlainCommand)(format_programs)
+app.command("lsp", cls=PlainCommand)(lsp)
 app.command("explain", cls=PlainCommand)(explain)
+app.command("report", cls=ReportCommand)(report)
 app.command("export", cls=ExportCommand)(export)
 app.command("search", cls=PlainCommand)(search)
 app.add_typer(petri, name="petri")
 app.add_typer(graph, name="graph")
+app.add_typer(jobs, name="jobs")
+app.command("studio", cls=PlainCommand)(studio)
 app.command("new", cls=PlainCommand)(new)
 app.command("test", cls=PlainCommand)(run_cases)
 
@@ -107,7 +119,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         _give_up_output()
-        return FOUND
+        return READER_GONE
     except OSError as problem:
         # Whatever opens a file answers for it itself; what is left is standard output.
         _give_up_output()
@@ -144,6 +156,8 @@ def _run(args: Sequence[str] | None) -> int:
     try:
         _command()(args=args, prog_name="cepheid")
     except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # which Typer takes for a failure
+            raise end.__context__ from None
         return end.code if isinstance(end.code, int) else GOOD
     except CepheidError as failure:
         return _failed(*failure.diagnostics)
@@ -154,7 +168,9 @@ def _run(args: Sequence[str] | None) -> int:
 
 def _failed(*problems: Diagnostic) -> int:
     from cepheid.cli.terminal.diagnostics import show
+    from cepheid.jobs.reporting import listener
 
+    listener().failed(problems)
     sys.stdout.flush()
     show(problems, err())
     return code_of_failure(problems)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cepheid.cli.options import one_of
 from cepheid.errors import Diagnostic, Severity, UsageError, error
+from cepheid.jobs.reporting import listener
 
 if TYPE_CHECKING:
     from cepheid.core.event import Event
@@ -36,6 +37,9 @@ def run_pipeline(
     outbox: str | None,
 ) -> None:
     """`cepheid run`: all programs; actions go into the outbox, or are printed."""
+    if listener().is_job:
+        hint = "name its programs, each in a job of its own"
+        raise UsageError(error("usage", "a pipeline does not run as a job", hint=hint))
     from cepheid import pipelines
     from cepheid.cli.action_sink import ActionSink
     from cepheid.cli.run import AUTO

@@ -24,6 +24,8 @@ from cepheid.cli.source_options import (
 from cepheid.cli.spark_options import Conf, Master, Remote, Verbose, are_small, spark_session
 from cepheid.engines.registry import DEFAULT, ENGINES
 from cepheid.errors import CepheidWarning, InputError, UsageError, error
+from cepheid.jobs.record import Progress, State
+from cepheid.jobs.reporting import listener
 
 if TYPE_CHECKING:
     from cepheid.cli.terminal.output import Output
@@ -303,6 +305,7 @@ def run(
     spare_inputs(output, chosen, inputs)
     spare("--record", filter(None, [record]), inputs)
     name = _engine(asked, events, runs_here=is_stream or why)
+    listener().accepted(program, state=State.RUNNING)
     if is_stream:
         feed = Feed(
             program,
@@ -358,8 +361,7 @@ def run(
             progress=progress,
         )
         sink.put(actions_of(program, result))
-    if record is not None:
-        _record(result, chosen, record)
+    _record(result, chosen, record)
     _report(result, chosen, output)
     if asked == AUTO and name != "spark":
         run_messages.on_engine(name, is_asked_for=engine is not None)
@@ -421,8 +423,10 @@ def chosen_types(program: Program, names: Sequence[str] | None) -> list[str]:
     return [name for name in (*derived, *classes) if (name in names if names else name in derived)]
 
 
-def _record(result: Result, chosen: Sequence[str], file: str) -> None:
+def _record(result: Result, chosen: Sequence[str], file: str | None) -> None:
     """What became known, for another program."""
+    if file is None:
+        return
     from cepheid.io.encode import to_json
     from cepheid.verbs.rounds import RoundsResult
 
@@ -439,6 +443,9 @@ def _report(result: Result, chosen: Sequence[str], output: Output) -> None:
     from cepheid.verbs.rounds import RoundsResult
 
     rows = rows_of(result, chosen)
+    counts = Progress(events=result.taken, rows=len(rows), rejected=len(result.skipped))
+    listener().progressed(counts)
+    listener().found(rows)
     write(rows, chosen, result.types, output)
     if output.is_table:
         run_messages.on_types(result.counts(), result.types, result.taken)

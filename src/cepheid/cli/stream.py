@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,8 @@ from cepheid.cli.options import Programs, load, one_of
 from cepheid.cli.run import AfterFreeze, Chronon, Outages, OutboxFolder, Start, Window
 from cepheid.cli.spark_options import Conf, Master, Verbose, are_small, spark_session
 from cepheid.errors import UsageError, error
+from cepheid.jobs.holding import held
+from cepheid.jobs.reporting import listener
 
 if TYPE_CHECKING:
     from cepheid.cli.terminal.stream_monitor import Status
@@ -140,7 +143,8 @@ def run_stream(
     from cepheid.engines.common.intake import runnable
     from cepheid.engines.spark.stream.job import StreamJob, check, derived_types
 
-    program = runnable(load(programs).resolve())
+    loaded = load(programs)
+    program = runnable(loaded.resolve())
     if program.classes:
         from cepheid.cli.action_sink import ActionSink
         from cepheid.cli.stream_rounds import RoundsOptions, run_rounds
@@ -164,11 +168,10 @@ def run_stream(
             window=window,
             after_freeze=after_freeze,
         )
-        with (
-            ActionSink(outbox) as actions,
-            spark_session(master=master, conf=conf, verbose=verbose) as spark,
-        ):
-            run_rounds(program, options, actions, spark)
+        with held(Path(checkpoint), listener().who), ActionSink(outbox) as actions:
+            listener().accepted(loaded, Path(checkpoint))
+            with spark_session(master=master, conf=conf, verbose=verbose) as spark:
+                run_rounds(program, options, actions, spark)
         return
     for option, given in (("--chronon", chronon), ("--out", out), ("--outages", outages)):
         if given is not None:
@@ -191,8 +194,10 @@ def run_stream(
     )
     check(job)
     is_brief = once and isinstance(source_uri, FileSource) and are_small(files_in(source_uri))
-    with spark_session(master=master, conf=conf, verbose=verbose, is_brief=is_brief) as spark:
-        run(job, spark)
+    with held(job.checkpoint, listener().who):
+        listener().accepted(loaded, job.checkpoint)
+        with spark_session(master=master, conf=conf, verbose=verbose, is_brief=is_brief) as spark:
+            run(replace(job, latest=listener().latest), spark)
 
 
 def period(text: str, option: str) -> Period:
@@ -220,11 +225,15 @@ def run(job: StreamJob, spark: Spark) -> None:
         query: Query | None = None
         try:
             query = start(job, spark, screen.show)
+            listener().running()
             while not stopped.is_set() and query.isActive:
                 if status.take(_reports(query)):
                     screen.update(status)
+                    listener().progressed(status.progress())
                 stopped.wait(LOOK)
-            if not stopped.is_set():
+            if stopped.is_set():
+                listener().stopped()
+            else:
                 query.awaitTermination()
         except Exception as failure:
             raise failure_of(failure) from None
@@ -232,6 +241,7 @@ def run(job: StreamJob, spark: Spark) -> None:
             if query is not None:
                 stop_query(query)
         status.take(_reports(query))
+        listener().progressed(status.progress())
     screen.end(status)
 
 
@@ -294,6 +304,7 @@ class _Screen:
         from cepheid.cli.terminal.tables import print_tables
         from cepheid.io import write_jsonl
 
+        listener().found(rows)
         with self._lock:
             if self._live is not None and sys.stdout.isatty():
                 print_tables(rows, self._types, self._console)

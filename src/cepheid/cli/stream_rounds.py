@@ -13,6 +13,8 @@ from cepheid.cli.action_sink import ActionSink
 from cepheid.cli.run import time_of
 from cepheid.cli.stream import LOOK, stop_query, stopping
 from cepheid.errors import UsageError, error
+from cepheid.jobs.record import Progress
+from cepheid.jobs.reporting import listener
 
 if TYPE_CHECKING:
     from cepheid.bitemporal.stream.sink import Act, RoundsSink
@@ -54,10 +56,13 @@ def run_rounds(
     stopped = threading.Event()
     with stopping(stopped):
         query = start(frame, job)
+        listener().running()
         try:
             while not stopped.is_set() and query.isActive:
                 stopped.wait(LOOK)
-            if not stopped.is_set():
+            if stopped.is_set():
+                listener().stopped()
+            else:
                 query.awaitTermination()
         except Exception as failure:
             raise failure_of(failure) from None
@@ -72,11 +77,16 @@ def acting(program: ResolvedProgram, actions: ActionSink) -> Act:
     from cepheid.io import write_jsonl
 
     made = RowActions(program)
+    count = 0
 
     def act(rows: Sequence[Event]) -> None:
+        nonlocal count
         actions.put(action for row in rows for action in made.of(row))
         write_jsonl(list(rows), sys.stdout)
         sys.stdout.flush()
+        count += len(rows)
+        listener().found(rows)
+        listener().progressed(Progress(rows=count))
 
     return act
 

@@ -1,7 +1,7 @@
-"""Markup for notebooks: whatever is not made here is text, and stays text.
+"""Markup: whatever is not made here is text, and stays text.
 
-Colours stand in the elements themselves, as notebooks strip style sheets; they are readable on light
-and on dark ground.
+For notebooks colours stand in the elements themselves, as those strip style sheets; they are readable
+on light and on dark ground.
 """
 
 from __future__ import annotations
@@ -19,10 +19,28 @@ class Html(str):
     __slots__ = ()
 
 
-def element(tag: str, *content: object, style: str = "") -> Html:
-    """An element; its parts are elements, or values that are shown as texts."""
-    head = f' style="{style}"' if style else ""
-    return Html(f"<{tag}{head}>{''.join(map(_part, content))}</{tag}>")
+def element(tag: str, *content: object, **attributes: object) -> Html:
+    """An element; its parts are elements, or values that are shown as texts.
+
+    Attributes that are words of Python end in `_` (`class_`), and `_` stands for `-`; those without a
+    value are left out.
+    """
+    return Html(f"{void(tag, **attributes)}{joined(content)}</{tag}>")
+
+
+def void(tag: str, **attributes: object) -> Html:
+    """An element that has no content and no end."""
+    told = (
+        f' {name.rstrip("_").replace("_", "-")}="{html.escape(str(value))}"'
+        for name, value in attributes.items()
+        if value is not None and value != ""
+    )
+    return Html(f"<{tag}{''.join(told)}>")
+
+
+def joined(parts: Iterable[object]) -> Html:
+    """One after the other, without anything around them."""
+    return Html("".join(map(_part, parts)))
 
 
 def _part(content: object) -> str:

@@ -143,15 +143,43 @@ def format_instant(instant: Instant) -> str:
     return text + "Z"
 
 
-# The texts that are times, on every engine: Java reads the pattern as Python does.
+# The texts that are times, on every engine: Java reads the patterns as Python does.
 _HOUR, _SIXTIETH = "([01][0-9]|2[0-3])", "([0-5][0-9])"
-ISO_TIME = (
-    r"^\s*((?!0000)[0-9]{4})(-?)(?:([0-9]{2})\2([0-9]{2})|W([0-9]{2})(?:\2([1-7]))?)"
-    rf"(?:[Tt ]{_HOUR}(?:(:?){_SIXTIETH}(?:\8{_SIXTIETH}(?:[.,]([0-9]+))?)?)?"
-    rf"(?: ?(Z|([+-]){_HOUR}(?:(:?){_SIXTIETH}(?:\15{_SIXTIETH})?)?))?)?\s*$"
-)
+
+
+def _time_pattern(year: str, dash: str) -> str:
+    return (
+        rf"^\s*({year})({dash})(?:([0-9]{{2}})\2([0-9]{{2}})|W([0-9]{{2}})(?:\2([1-7]))?)"
+        rf"(?:[Tt ]{_HOUR}(?:(:?){_SIXTIETH}(?:\8{_SIXTIETH}(?:[.,]([0-9]+))?)?)?"
+        rf"(?: ?(Z|([+-]){_HOUR}(?:(:?){_SIXTIETH}(?:\15{_SIXTIETH})?)?))?)?\s*$"
+    )
+
+
+ISO_TIME = _time_pattern("(?!0000)[0-9]{4}", "-?")
+# The same outside the years 1 to 9999; without dashes they would be numbers.
+FAR_TIME = _time_pattern("[+-]?[0-9]{5,}|-[0-9]{4}|0000", "-")
 _iso_time = re.compile(ISO_TIME, re.ASCII)
+_far_time = re.compile(FAR_TIME, re.ASCII)
 _usual_time = re.compile(r"\d{4}-\d\d-\d\dT(?!24)\d\d:\d\d:\d\d(?:\.\d+)?Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class FarTime:
+    """A time outside the years 1 to 9999, which no datetime holds, as its source says it."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return repr(self.text)
+
+
+def is_far(text: str) -> bool:
+    """Whether a text is a day or a time but for its year."""
+    return _far_time.match(text) is not None
+
+
+def outside_calendar(value: object, what: str = "time") -> ValueError:
+    return ValueError(f"{what} {value!r} is outside the years 1 to 9999")
 
 
 def parse_instant(value: object, unit: TimeUnit = "seconds", zone: tzinfo = UTC) -> Instant:
@@ -162,7 +190,7 @@ def parse_instant(value: object, unit: TimeUnit = "seconds", zone: tzinfo = UTC)
     """
     instant = _parse_instant(value, unit, zone)
     if not FIRST_INSTANT <= instant <= LAST_INSTANT:
-        raise ValueError(f"time {value!r} is outside the years 1 to 9999")
+        raise outside_calendar(value)
     return instant
 
 
@@ -172,7 +200,7 @@ def _parse_instant(value: object, unit: TimeUnit, zone: tzinfo) -> Instant:
     if isinstance(value, date):
         return to_instant(datetime(value.year, value.month, value.day, tzinfo=zone))
     if isinstance(value, bool):
-        raise ValueError(f"{value!r} is not a time")
+        raise ValueError(f"{str(value).lower()} is not a time")
     if isinstance(value, int):
         return value * MICROSECONDS[unit]
     if isinstance(value, float):
@@ -183,7 +211,11 @@ def _parse_instant(value: object, unit: TimeUnit, zone: tzinfo) -> Instant:
         try:
             return to_instant(_moment(value), zone)
         except (ValueError, OverflowError):
+            if is_far(value):
+                raise outside_calendar(value) from None
             raise ValueError(f"{value!r} is not an ISO 8601 time") from None
+    if isinstance(value, FarTime):
+        raise outside_calendar(value)
     raise ValueError(f"{value!r} is not a time")
 
 

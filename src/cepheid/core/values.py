@@ -19,7 +19,15 @@ from typing import TypeAlias
 
 from cepheid.core.event import Event, Value
 from cepheid.core.numbers import NOT_FINITE, fits_digits, round_float, scaled
-from cepheid.core.time import format_instant, parse_instant, to_datetime, to_instant
+from cepheid.core.time import (
+    FarTime,
+    format_instant,
+    is_far,
+    outside_calendar,
+    parse_instant,
+    to_datetime,
+    to_instant,
+)
 from cepheid.core.types import (
     ANY,
     BOOLEAN,
@@ -164,9 +172,11 @@ def native(value: object) -> object:
         try:
             return format_instant(to_instant(value))
         except OverflowError:
-            raise ValueError(f"time {value!r} is outside the years 1 to 9999") from None
+            raise outside_calendar(value) from None
     if isinstance(value, date | time):
         return value.isoformat()
+    if isinstance(value, FarTime):
+        raise outside_calendar(value)
     return value
 
 
@@ -254,7 +264,7 @@ def _boolean(value: object) -> Value:
 def _timestamp(zone: tzinfo, value: object) -> Value:
     if is_null(value):
         return None
-    if not isinstance(value, str | date):
+    if not isinstance(value, str | date | FarTime):
         raise _misfit(value, "timestamp")
     if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
         raise _misfit(value, "timestamp")  # ISO 8601 has days that are numbers
@@ -264,6 +274,8 @@ def _timestamp(zone: tzinfo, value: object) -> Value:
 def _date(value: object) -> Value:
     if is_null(value):
         return None
+    if isinstance(value, FarTime) or (isinstance(value, str) and is_far(value)):
+        raise outside_calendar(value, "date")
     if isinstance(value, str) and _DAY.fullmatch(value.strip()):
         try:
             return date.fromisoformat(value.strip())

@@ -6,6 +6,7 @@ The SVG has a column for each level, the types from outside first. Edges of a cy
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 from typing import TypeAlias
@@ -18,12 +19,14 @@ from cepheid.drawing.layers import (
     Edge,
     Key,
     Placed,
+    line_of,
     ordered,
     path_of,
     place_boxes,
     route_of,
     text_at,
 )
+from cepheid.program.action_annotations import DeclaredAction, declared_actions
 from cepheid.program.graph import Graph
 from cepheid.program.resolved import ResolvedClass
 
@@ -64,7 +67,20 @@ def _boxes(graph: Graph, notes: Notes = MappingProxyType({})) -> list[Box]:
         into = (f"into {statement.target}",) if statement.target != statement.name else ()
         lines = (statement.name, *into, *notes.get(statement.name, ()))
         boxes.append(Box(_key(graph, number), graph.levels[number], lines))
+    end = 1 + max((box.level for box in boxes), default=0)
+    boxes += [Box(end_key, end, (name, "action")) for end_key, name in _actions(graph).items()]
     return boxes
+
+
+def _actions(graph: Graph) -> dict[Key, str]:
+    """What rows of statements lead to outside of the program."""
+    return {f"action:{action.name}": action.name for _, action in _acting(graph)}
+
+
+def _acting(graph: Graph) -> Iterator[tuple[int, DeclaredAction]]:
+    declared = declared_actions([statement.tree for statement in graph.statements])
+    for number, actions in enumerate(declared.values()):
+        yield from ((number, action) for action in actions)
 
 
 def _edges(graph: Graph) -> list[Edge]:
@@ -93,7 +109,9 @@ def _edges(graph: Graph) -> list[Edge]:
             for name in declared.reads
         ),
     ]
-    return [*given, *of_classes, *((_key(graph, p), _key(graph, q)) for p, q in graph.pairs)]
+    to_actions = [(_key(graph, n), f"action:{action.name}") for n, action in _acting(graph)]
+    between = ((_key(graph, p), _key(graph, q)) for p, q in graph.pairs)
+    return [*given, *of_classes, *between, *dict.fromkeys(to_actions)]
 
 
 def _classes(graph: Graph) -> Iterator[tuple[ResolvedClass, int]]:
@@ -110,11 +128,37 @@ def _key(graph: Graph, number: int) -> Key:
     return f"statement:{graph.statements[number].name}"
 
 
-# SVG.
+# Places.
 
 
-def to_svg(graph: Graph, notes: Notes = MappingProxyType({})) -> str:
-    """A picture that needs no other tool; `notes` are more lines for the boxes of statements."""
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where boxes are, and the lines between them; `cyclic` are the edges of cycles, drawn as arcs."""
+
+    columns: Sequence[Sequence[Box]]
+    placed: Mapping[Key, Placed]
+    routes: Mapping[Edge, Sequence[Box]]  # of edges outside of cycles
+    cyclic: frozenset[Edge]
+    width: float
+    height: float
+
+    @property
+    def boxes(self) -> Iterator[Placed]:
+        """Without the places of edges that pass through a level."""
+        return (place for place in self.placed.values() if place.box.lines)
+
+    @property
+    def paths(self) -> dict[Edge, str]:
+        """The lines, as SVG has them."""
+        lines = {edge: line_of(self.places(edge)) for edge in self.routes}
+        return lines | {edge: _arc(*(self.placed[k] for k in edge)) for edge in sorted(self.cyclic)}
+
+    def places(self, edge: Edge) -> list[Placed]:
+        return [self.placed[box.key] for box in self.routes[edge]]
+
+
+def layout(graph: Graph, notes: Notes = MappingProxyType({})) -> Layout:
+    """A graph in levels; `notes` are more lines for the boxes of statements."""
     boxes, edges, red = _boxes(graph, notes), _edges(graph), _cyclic(graph)
     routes = {edge: route_of(edge, {b.key: b for b in boxes}) for edge in edges if edge not in red}
     lanes = [box for route in routes.values() for box in route[1:-1]]
@@ -122,11 +166,21 @@ def to_svg(graph: Graph, notes: Notes = MappingProxyType({})) -> str:
     columns = ordered([*boxes, *lanes], steps)
     highest = max((box.height for box in boxes), default=0)
     placed, width, height = place_boxes(columns, row=max(ROW, highest + ROW - 2 * LINE))
-    parts = [_head(width, height), *_titles(columns, placed)]
-    for edge, route in routes.items():
-        parts.append(path_of(edge, [placed[box.key] for box in route]))
-    parts += [_arc(placed[start], placed[end]) for start, end in sorted(red)]
-    parts += [_rectangle(place) for place in placed.values() if place.box.lines]
+    return Layout(columns, placed, routes, frozenset(red), width, height)
+
+
+# SVG.
+
+
+def to_svg(graph: Graph, notes: Notes = MappingProxyType({})) -> str:
+    """A picture that needs no other tool; `notes` are more lines for the boxes of statements."""
+    drawn = layout(graph, notes)
+    parts = [_head(drawn.width, drawn.height), *_titles(drawn.columns, drawn.placed)]
+    parts += [path_of(edge, drawn.places(edge)) for edge in drawn.routes]
+    for edge in sorted(drawn.cyclic):
+        arc = _arc(*(drawn.placed[key] for key in edge))
+        parts.append(f'<path class="edge cycle" marker-end="url(#back)" d="{arc}"/>')
+    parts += map(_rectangle, drawn.boxes)
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -176,8 +230,7 @@ def _arc(start: Placed, end: Placed) -> str:
     rise = -12 if start is end else 0
     from_y, to_y = start.y + 5, end.y - 5 + rise / 2
     reach = max(start.right, end.right) + 30 + abs(from_y - to_y) / 6
-    drawn = (
+    return (
         f"M{start.right:.1f},{from_y:.1f} C{reach:.1f},{from_y:.1f} {reach:.1f},{to_y:.1f} "
         f"{end.right:.1f},{to_y:.1f}"
     )
-    return f'<path class="edge cycle" marker-end="url(#back)" d="{drawn}"/>'

@@ -115,6 +115,13 @@ def text_at(x: float, y: float, text: str, kind: str, size: int) -> str:
 
 
 def path_of(edge: Edge, places: Sequence[Placed]) -> str:
+    """The line of an edge, with its ends as a title."""
+    title = escape(" → ".join(key.partition(":")[2] for key in edge))
+    drawn = line_of(places)
+    return f'<path class="edge" marker-end="url(#arrow)" d="{drawn}"><title>{title}</title></path>'
+
+
+def line_of(places: Sequence[Placed]) -> str:
     """A smooth line from the right side of the first box to the left side of the last."""
     x, y = places[0].right, places[0].y
     drawn = f"M{x:.1f},{y:.1f}"
@@ -124,5 +131,4 @@ def path_of(edge: Edge, places: Sequence[Placed]) -> str:
         x, y = place.right, place.y
         if not place.box.lines:
             drawn += f" L{x:.1f},{y:.1f}"
-    title = escape(" → ".join(key.partition(":")[2] for key in edge))
-    return f'<path class="edge" marker-end="url(#arrow)" d="{drawn}"><title>{title}</title></path>'
+    return drawn

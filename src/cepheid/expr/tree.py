@@ -32,12 +32,23 @@ class Expr:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Literal(Expr):
-    """A constant. Its type is part of it: 1, 1L and 1.0 are three literals; null has type NULL."""
+    """A constant. Its type is part of it: 1, 1L and 1.0 are three literals; null has type NULL.
+
+    So is its sign: what shows -0.0 does not show 0.0, although these numbers are equal.
+    """
 
     value: Scalar | None
     type: DataType = field(kw_only=True)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Literal):
+            return NotImplemented
+        return self.type == other.type and repr(self.value) == repr(other.value)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.value))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cepheid.core.event import Event, Value
+from cepheid.core.time import FarTime
 from cepheid.core.types import (
     ANY,
     BOOLEAN,
@@ -22,6 +23,7 @@ from cepheid.core.types import (
     INT,
     LONG,
     MOST_DIGITS,
+    NULL,
     STRING,
     TIMESTAMP,
     ArrayType,
@@ -167,10 +169,10 @@ def _check_names(names: Sequence[str], source: str) -> None:
 def _python_values(array: Any) -> list[object]:
     import pyarrow as pa
 
-    if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
-        array = array.cast(pa.timestamp("us", array.type.tz), safe=False)
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
+    if pa.types.is_timestamp(array.type):
+        array = without_nanoseconds(array)
     try:
         values: list[object] = array.to_pylist()
     except (ValueError, OverflowError):
@@ -178,8 +180,22 @@ def _python_values(array: Any) -> list[object]:
     return values
 
 
+def without_nanoseconds(array: Any) -> Any:
+    """Timestamps of microseconds at the finest: what is finer is cut off, downwards also before 1970.
+
+    So a datetime of pandas and a text are cut; Arrow itself would cut towards 1970.
+    """
+    import pyarrow as pa
+
+    if array.type.unit != "ns":
+        return array
+    nanoseconds = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    nulls = array.is_null().to_numpy(zero_copy_only=False)
+    return pa.array(nanoseconds // 1_000, mask=nulls).cast(pa.timestamp("us", array.type.tz))
+
+
 def _python_value(scalar: Any) -> object:
-    """What Python cannot hold becomes what the decoder refuses: a timestamp text, a text bytes."""
+    """What Python cannot hold becomes what the decoder refuses: a far time is one, a text bytes."""
     import pyarrow as pa
 
     try:
@@ -191,7 +207,9 @@ def _python_value(scalar: Any) -> object:
             return {name: _python_value(member) for name, member in scalar.items()}
         if isinstance(scalar, pa.BinaryScalar):
             return scalar.as_buffer().to_pybytes()
-        return f"{scalar.type} {scalar.value}"
+        text = f"{scalar.type} {scalar.value}"
+        is_time = pa.types.is_timestamp(scalar.type) or pa.types.is_date(scalar.type)
+        return FarTime(text) if is_time else text
     return value
 
 
@@ -323,6 +341,7 @@ class _ArrowTypes:
             DOUBLE: pa.float64(),
             TIMESTAMP: _instant_type(),
             DATE: pa.date32(),
+            NULL: pa.string(),  # which others take it for where nothing is known
         }
 
     def of(self, type: DataType) -> pa.DataType | None:
@@ -435,6 +454,9 @@ def _of_rows(
             columns[mark] = marked
     arrow_types = _ArrowTypes(types)
     for name, type in attribute_types(rows, types, expected).items():
+        if type == NULL:
+            columns[name] = pa.nulls(len(rows))
+            continue
         arrow_type = None if type is None else arrow_types.of(type)
         columns[name] = None if arrow_type is None else rows.member(name, arrow_type)
         if columns[name] is None:

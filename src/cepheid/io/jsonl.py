@@ -101,7 +101,8 @@ class _Place:
 
 def _record(value: object, span: Span, placement: Placement) -> Record:
     if not isinstance(value, dict):
-        raise ValueError(f"an event is an object, not {shown(value)}")
+        what = "null" if value is None else shown(value)
+        raise ValueError(f"an event is an object, not {what}")
     return record_from(value, span, placement=placement)
 
 

@@ -141,8 +141,13 @@ class ColumnarRows(Sequence[Event]):
 
     @property
     @abstractmethod
+    def shapes(self) -> Collection[RowColumns]:
+        """What the rows of each statement hold."""
+
+    @property
     def targets(self) -> set[str]:
         """The types that rows may have."""
+        return {shape.target for shape in self.shapes}
 
     @abstractmethod
     def counts(self) -> dict[str, int]:
@@ -207,8 +212,8 @@ class RowTable(ColumnarRows):
         return self.table.num_rows
 
     @property
-    def targets(self) -> set[str]:
-        return {shape.target for shape in self._shapes.values()}
+    def shapes(self) -> Collection[RowColumns]:
+        return self._shapes.values()
 
     def counts(self) -> dict[str, int]:
         found: Any = self.table["@type"].value_counts()
@@ -299,7 +304,8 @@ class RowTable(ColumnarRows):
 
         if self.targets <= self._by_columns.keys():
             return None
-        ranks: Any = pc.list_element(self._keys(), _RANK)
+        has_ranks = RANK in self.table.column_names
+        ranks: Any = self.table[RANK] if has_ranks else pc.list_element(self._keys(), _RANK)
         return ranks.to_numpy()
 
     # -- events --

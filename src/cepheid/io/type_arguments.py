@@ -17,7 +17,6 @@ from cepheid.core.types import (
     EventType,
     RecordType,
     bad_name,
-    is_open,
     scalar_named,
 )
 from cepheid.core.values import TYPE_NAMES
@@ -32,6 +31,7 @@ GivenAttribute: TypeAlias = "str | DataType | Mapping[str, GivenAttribute]"
 GivenType: TypeAlias = Union[EventType, Mapping[str, GivenAttribute], "pa.Schema"]
 GivenTypes: TypeAlias = Mapping[str, GivenType]
 
+_SCALAR_NAMES = ", ".join((*SCALARS, "decimal(p, s)"))
 _TYPE_TEXT = re.compile(
     r"\s*(?:`([^`\n]+)`|([^\W\d][\w$]*(?:\s*\([\d\s,]*\))?))((?:\s*\[\s*\])*)\s*"
 )
@@ -54,7 +54,7 @@ def _check(name: str, type: EventType) -> None:
             raise UsageError(problem)
         if not _is_known(attribute.type):
             fact = f"attribute {attribute.name!r} of {name} has no type that events can hold"
-            raise UsageError(error("usage", fact, hint=f"types: {', '.join(SCALARS)}"))
+            raise UsageError(error("usage", fact, hint=f"types: {_SCALAR_NAMES}"))
 
 
 def _is_known(type: DataType) -> bool:
@@ -62,7 +62,7 @@ def _is_known(type: DataType) -> bool:
         return _is_known(type.element)
     if isinstance(type, RecordType):
         return all(_is_known(member.type) for member in type.attributes)
-    return not is_open(type)
+    return type != ANY  # what another program derives may always be null, and is a type then
 
 
 def data_type(given: GivenAttribute) -> DataType:
@@ -73,7 +73,7 @@ def data_type(given: GivenAttribute) -> DataType:
         return RecordType(_attributes(given))
     match = _TYPE_TEXT.fullmatch(given) if isinstance(given, str) else None
     if match is None:
-        hint = f"types: {', '.join(SCALARS)}, one of them with [], or the name of an event type"
+        hint = f"types: {_SCALAR_NAMES}, one of them with [], or the name of an event type"
         raise UsageError(error("usage", f"{given!r} is not a type", hint=hint))
     quoted, word, brackets = match.groups()
     found: DataType = EventRef(quoted or word)

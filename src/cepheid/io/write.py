@@ -40,7 +40,7 @@ def write_file(
 def write_jsonl(events: Iterable[Event], stream: TextIO) -> None:
     """One line per event, written as the events come; of rows in columns, many at once."""
     if isinstance(events, ColumnarRows):
-        from cepheid.io.columns.row_lines import line_texts
+        from cepheid.io.columns.row_texts import line_texts
 
         for text in line_texts(events):
             stream.write(text)
@@ -55,6 +55,13 @@ def write_csv(events: Iterable[Event], stream: TextIO) -> None:
     The type is a column even where there is only one, so that the text says what it is under any
     file name. Null is an empty cell, and the empty string two quotes.
     """
+    if isinstance(events, ColumnarRows):
+        from cepheid.io.columns.row_texts import cell_texts
+
+        if (texts := cell_texts(events)) is not None:
+            for text in texts:
+                stream.write(text)
+            return
     rows = list(events)
     names = list(dict.fromkeys(name for event in rows for name in event))
     marks = [mark for mark, is_marked in MARKS.items() if any(map(is_marked, rows))]

@@ -111,6 +111,16 @@ def graph_of(program: ResolvedProgram) -> Graph:
     return Graph(program, producers, components, tuple(levels[:count]), tuple(levels[count:]))
 
 
+def connected(graph: Graph) -> list[list[int]]:
+    """The statements in parts, none of which takes what another derives; each in the order of the text."""
+    homes = {number: [number] for number in range(len(graph.statements))}
+    for maker, taker in graph.pairs:
+        if homes[maker] is not homes[taker]:
+            homes[maker].extend(homes[taker])
+            homes.update(dict.fromkeys(homes[taker], homes[maker]))
+    return [sorted(part) for part in {id(part): part for part in homes.values()}.values()]
+
+
 def part_behind(type: str, program: ResolvedProgram) -> ResolvedProgram:
     """The statements without which the events of a type would be others."""
     wanted = {type}

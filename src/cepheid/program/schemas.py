@@ -21,7 +21,7 @@ from cepheid.core.types import (
     is_calendar,
     is_ordered,
 )
-from cepheid.errors import Diagnostic, Span, declared_twice, error, note, suggest
+from cepheid.errors import Diagnostic, Slip, Span, declared_twice, error, note, suggest
 from cepheid.program.tree import Annotation, Schema
 
 TIME_UNITS: tuple[str, ...] = get_args(TimeUnit)
@@ -187,7 +187,7 @@ _FOREIGN_TYPES = {
 def _type_hint(name: str, types: Collection[str]) -> str | None:
     meant = _FOREIGN_TYPES.get(name.lower())
     if meant is not None:
-        return f"did you mean {meant!r}?"
+        return Slip.of(name, meant)
     return suggest(name, {*types, *SCALARS}, "types")
 
 

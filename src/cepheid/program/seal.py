@@ -79,6 +79,8 @@ class Seal:
 
 def _nature(state: bytes) -> str:
     """What bytes are that do not begin as states do."""
+    if state.startswith(_MARK) or (state and _MARK.startswith(state)):  # cut within its first line
+        return "the saved state is damaged"
     if state.startswith(_OLDER):
         return f"this state was saved by an older Cepheid, in a form that {__version__} cannot read"
     return "these bytes are no saved state"

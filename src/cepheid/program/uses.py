@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from cepheid.core.once import once
 from cepheid.core.types import lineage
 from cepheid.errors import Span
 from cepheid.expr.tree import Cast, Column, Expr
 from cepheid.pattern.tree import atoms
-from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+from cepheid.program.resolved import ResolvedClass, ResolvedProgram, ResolvedStatement
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,43 @@ def uses_of(program: ResolvedProgram) -> dict[str, dict[str, Use]]:
     for (type, path), use in found.items():
         named.setdefault(type, {}).setdefault(path[0], use)
     return {name: _inherited(name, program, named) for name in program.types}
+
+
+@once
+def class_uses_of(program: ResolvedProgram) -> dict[str, dict[str, Use]]:
+    """For each class, the attributes that SQL and statements use of its events, with the first use of each.
+
+    Those of its key are none: no event is without them.
+    """
+    classes = {each.name: each for each in program.classes}
+    found: dict[tuple[str, str], Use] = {}
+    pending = [use for each in program.classes for use in _of_class(each)]
+    for statement in program.statements:
+        pending += ((type, path[0], use) for type, path, use in _direct(statement))
+    while pending:
+        name, attribute, use = pending.pop(0)
+        if name not in classes or (name, attribute) in found:
+            continue
+        found[name, attribute] = use
+        query = classes[name].query
+        handed_on = () if query is None else query.handed_on.get(attribute, ())
+        pending += ((*origin, use) for origin in handed_on)
+    named: dict[str, dict[str, Use]] = {name: {} for name in classes}
+    for (name, attribute), use in found.items():
+        if attribute not in classes[name].declared.key:
+            named[name][attribute] = use
+    return named
+
+
+def _of_class(declaring: ResolvedClass) -> Iterator[tuple[str, str, Use]]:
+    """What the SQL of a class names."""
+    if declaring.query is not None:
+        for (name, attribute), span in declaring.query.named.items():
+            yield name, attribute, Use(declaring.name, span)
+    for reaction in declaring.reactions:
+        named = [reaction.condition.named, *(part.named for part in reaction.arguments)]
+        for attribute, span in chain.from_iterable(each.items() for each in named):
+            yield declaring.name, attribute, Use(declaring.name, span)
 
 
 @once

@@ -6,7 +6,7 @@ They are resolved once; for a chronon they become expressions over the relation 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -21,7 +21,7 @@ from cepheid.core.types import (
     DataType,
     is_open,
 )
-from cepheid.errors import Diagnostic, ProgramError, suggest
+from cepheid.errors import Diagnostic, ProgramError, Span, suggest
 from cepheid.sql.dialect import (
     PRIMITIVES,
     SIDES,
@@ -56,12 +56,13 @@ __all__ = [
 class ResolvedCondition:
     """A condition over columns of `new` and `old`; primitives and comparisons of times are leaves.
 
-    `primitives` are the names of its atoms; LATE with delays is `LATE()`.
+    `primitives` are the names of its atoms; LATE with delays is `LATE()`. `named` are the attributes in it.
     """
 
     tree: exp.Expr
     primitives: frozenset[str]
     crossings: tuple[Crossing, ...]
+    named: Mapping[str, Span]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +71,7 @@ class ResolvedArgument:
 
     tree: exp.Expr
     type: DataType
+    named: Mapping[str, Span]
 
 
 def resolve_condition(
@@ -87,16 +89,17 @@ def resolve_condition(
         return None, list(dict.fromkeys(problems))
     atoms = list(tree.find_all(Primitive))
     crossings = dict.fromkeys([*(c for atom in atoms for c in _crossed(atom)), *scope.crossings])
-    return ResolvedCondition(tree, frozenset(map(_label, atoms)), tuple(crossings)), []
+    labels = frozenset(map(_label, atoms))
+    return ResolvedCondition(tree, labels, tuple(crossings), scope.named), []
 
 
 def resolve_argument(
     argument: Sql, table: Table
 ) -> tuple[ResolvedArgument | None, list[Diagnostic]]:
     """An argument of an action, or all that is wrong with it."""
-    problems: list[Diagnostic] = []
+    scope, problems = _Versions(table, is_condition=False), list[Diagnostic]()
     try:
-        typer = Typer(Places(argument), _Versions(table, is_condition=False), problems)
+        typer = Typer(Places(argument), scope, problems)
         tree, type_ = typer.read(parse_value(argument))
     except ProgramError as problem:
         return None, list(problem.diagnostics)
@@ -106,7 +109,7 @@ def resolve_argument(
         return None, list(dict.fromkeys(problems))
     if type_ == PERIOD:
         tree, type_ = seconds(tree), DOUBLE
-    return ResolvedArgument(tree, type_), []
+    return ResolvedArgument(tree, type_, scope.named), []
 
 
 def condition_tree(condition: ResolvedCondition, chronon: int) -> exp.Expr:
@@ -178,6 +181,7 @@ class _Versions:
         self.table = table
         self.is_condition = is_condition
         self.crossings: dict[Crossing, None] = {}
+        self.named: dict[str, Span] = {}  # attributes, each with its first place
 
     def column(self, typer: Typer, node: exp.Column) -> Typed:
         if not node.table:
@@ -191,6 +195,8 @@ class _Versions:
             fact = f"'{self.table.name}' has no attribute '{node.name}'"
             known = suggest(node.name, self.table.columns)
             return typer.report("unknown-attribute", fact, node.this, known)
+        if found[0] in self.table.attributes:
+            self.named.setdefault(found[0], typer.places.of(node))
         return column(*found, node.table.lower()), found[1]
 
     def _word(self, typer: Typer, node: exp.Column) -> Typed:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from sqlglot import exp
 
 from cepheid.core.types import ANY, BOOLEAN, DOUBLE, LONG, NULL, DataType, is_open
-from cepheid.errors import suggest
+from cepheid.errors import Span, suggest
 from cepheid.sql.nodes import cast, column, type_of, typed, words, wrapped
 from cepheid.sql.places import at_place_of
 from cepheid.sql.typer import Typed, Typer, as_type
@@ -18,8 +18,13 @@ from cepheid.sql.typer import Typed, Typer, as_type
 _OF_GROUPS = ("SELECT", "HAVING", "OCCURRING AT")
 
 
+Attribute: TypeAlias = tuple[str, str]  # a class, and the name of an attribute of it
+
+
 class Queries(Protocol):
-    """Resolves a query that stands inside of another one."""
+    """Resolves a query that stands inside of another one, and keeps in mind what is named."""
+
+    named: dict[Attribute, Span]
 
     def inner(self, query: exp.Query, outer: Names, *, asks_rows_only: bool) -> exp.Query: ...
 
@@ -31,6 +36,7 @@ class Source:
     alias: str
     columns: Mapping[str, DataType]
     starred: tuple[str, ...]  # what `*` stands for
+    origins: Mapping[str, tuple[Attribute, ...]]  # of columns that no one has named before
 
     def find(self, wanted: str) -> tuple[str, DataType] | None:
         low = wanted.lower()
@@ -75,7 +81,14 @@ class Names:
             fact = f"'{node.table}' has no attribute '{node.name}'"
             hint = suggest(node.name, source.columns)
             return typer.report("unknown-attribute", fact, node.this, hint)
-        return column(*found, source.alias), found[1]
+        return self._named(typer, node, source, *found)
+
+    def _named(
+        self, typer: Typer, node: exp.Column, source: Source, label: str, type: DataType
+    ) -> Typed:
+        for attribute in source.origins.get(label, ()):
+            self.queries.named.setdefault(attribute, typer.places.of(node))
+        return column(label, type, source.alias), type
 
     def unknown_source(self, typer: Typer, alias: exp.Expr) -> Typed:
         hint = suggest(alias.name, [s.alias for s in self.sources])
@@ -98,7 +111,7 @@ class Names:
             return typer.report("ambiguous-name", f"'{node.name}' may be {meanings}", node)
         if found:
             holder, (label, type_) = found[0]
-            return column(label, type_, holder.alias), type_
+            return self._named(typer, node, holder, label, type_)
         return self._outside(typer, node) or self._unknown(typer, node)
 
     def _unknown(self, typer: Typer, node: exp.Column) -> Typed:

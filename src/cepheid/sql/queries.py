@@ -13,6 +13,7 @@ from cepheid.errors import Diagnostic, ProgramError, Span, error, suggest
 from cepheid.sql.dialect import parse_select, parse_time, too_deep
 from cepheid.sql.latest import latest
 from cepheid.sql.names import (
+    Attribute,
     Names,
     Source,
     branches,
@@ -40,6 +41,7 @@ from cepheid.sql.typer import Typer, seconds
 
 _UNNAMED = "@"  # no name of a user begins with it
 _OCCURRING = "@occ"
+_ORIGINS = "origins"  # what a projection knows of itself
 _IN_FROM = "FROM has classes and (SELECT ...) AS name, joined by commas or JOIN"
 _PARTS = frozenset(
     {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_"}
@@ -61,10 +63,14 @@ class ResolvedQuery:
 
     Every column has the alias of its source, every node its type; the projections are the target's
     attributes in their order, then `occ`. `reads` are the classes, in the order of the text.
+    `named` are the attributes of classes that stand in the text, each with its first place; `handed_on`
+    says which attributes a `*` makes attributes of the target, by the names of these.
     """
 
     tree: exp.Query
     reads: tuple[str, ...]
+    named: Mapping[Attribute, Span]
+    handed_on: Mapping[str, tuple[Attribute, ...]]
 
 
 def resolve_query(
@@ -80,7 +86,10 @@ def resolve_query(
     except RecursionError:
         return None, [too_deep(Places(select))]
     problems = list(dict.fromkeys(resolver.problems))
-    return (None if problems else ResolvedQuery(tree, tuple(resolver.reads))), problems
+    if problems:
+        return None, problems
+    handed_on = resolver.handed_on
+    return ResolvedQuery(tree, tuple(resolver.reads), resolver.named, handed_on), []
 
 
 def with_latest(query: ResolvedQuery, columns: Sequence[str]) -> exp.Query:
@@ -102,11 +111,15 @@ class _Resolver:
         self.problems: list[Diagnostic] = []
         self.reads: dict[str, None] = {}
         self.withs: dict[str, exp.Expr] = {}
+        self.named: dict[Attribute, Span] = {}
+        self.handed_on: Mapping[str, tuple[Attribute, ...]] = {}
 
     def top(self, query: exp.Query, time: exp.Expr, target: Table) -> exp.Query:
         found = self.query(query, None, time)
         self.check_labels(found)
         if not self.problems:
+            low = {label.lower(): origins for label, origins in _starred(found).items()}
+            self.handed_on = {label: low.get(label.lower(), ()) for label in target.attributes}
             _Fit(self, target).fit(found)
         return found
 
@@ -354,7 +367,8 @@ class _Selecting:
             self._stop("unknown-class", f"no class is called '{node.name}'", node.this, hint)
         self.resolver.reads.setdefault(table.name)
         alias = node.alias or table.name
-        self._add(Source(alias, table.held, tuple(table.attributes)), node)
+        origins = {label: ((table.name, label),) for label in table.attributes}
+        self._add(Source(alias, table.held, tuple(table.attributes), origins), node)
         return exp.Table(this=name(table.name), alias=exp.TableAlias(this=name(alias)))
 
     def _derived(self, query: exp.Expr, alias: str, node: exp.Expr) -> exp.Expr:
@@ -366,7 +380,7 @@ class _Selecting:
         found = self.resolver.query(bare, self.names.outer)
         self.resolver.check_labels(found)
         columns = {p.alias: type_of(p) for p in found.selects}
-        self._add(Source(alias, columns, tuple(columns)), node)
+        self._add(Source(alias, columns, tuple(columns), _starred(found)), node)
         source = exp.Subquery(this=found, alias=exp.TableAlias(this=name(alias)))
         at_place_of(source, node)
         return source
@@ -458,7 +472,9 @@ class _Selecting:
             if alias is None or source.alias.lower() == alias.name.lower():
                 for label in source.starred:
                     type_: DataType = source.columns[label]
-                    yield projected(column(label, type_, source.alias), label, type_)
+                    found = projected(column(label, type_, source.alias), label, type_)
+                    found.meta[_ORIGINS] = source.origins.get(label, ())
+                    yield found
 
     def _occurring(self, time: exp.Expr, *, is_grouped: bool) -> exp.Expr:
         self.names.clause = "OCCURRING AT"
@@ -498,6 +514,16 @@ def _of_one_row(node: exp.Expr) -> exp.Expr:
     if isinstance(node, (exp.Max, exp.Min)) and not node.expressions:
         return exp.Paren(this=node.this)
     return node
+
+
+def _starred(query: exp.Query) -> dict[str, tuple[Attribute, ...]]:
+    """The columns of a query that a `*` stands for, each with the attributes that it shows."""
+    found: dict[str, tuple[Attribute, ...]] = {}
+    for select in branches(query):
+        for projection in select.selects:
+            origins = projection.meta.get(_ORIGINS, ())
+            found[projection.alias] = (*found.get(projection.alias, ()), *origins)
+    return found
 
 
 def _is_star(node: exp.Expr) -> bool:

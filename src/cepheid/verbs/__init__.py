@@ -3,6 +3,8 @@
 `pipeline` shows the way of a program in one short file, and is the place to start reading.
 """
 
+from cepheid.verbs.absence import explain_absence as explain_absence
+from cepheid.verbs.debugging import debug as debug
 from cepheid.verbs.loading import load as load
 from cepheid.verbs.loading import parse as parse
 from cepheid.verbs.pipeline import CHECKS as CHECKS

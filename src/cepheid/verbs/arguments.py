@@ -16,9 +16,14 @@ def expect(value: object, kind: type | UnionType, what: str, hint: str | None = 
         raise UsageError(error("usage", fact, hint=hint))
 
 
-def choose(name: str, known: Collection[str], what: str) -> None:
+def choose(name: str, known: Collection[str], what: str, option: str | None = None) -> None:
+    """One of the names that there are; an option of the command line that takes several is repeated."""
     if name not in known:
-        hint = suggest(str(name), known, "choices")
+        parts = [part.strip() for part in str(name).split(",")]
+        if option is not None and len(parts) > 1:
+            hint: str | None = f"one each: {' '.join(f'{option} {part}' for part in parts)}"
+        else:
+            hint = suggest(str(name), known, "choices")
         raise UsageError(error("usage", f"no {what} {name!r}", hint=hint))
 
 

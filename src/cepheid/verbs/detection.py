@@ -7,14 +7,14 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Protocol, cast
 
 from cepheid.core.time import Period, TimeUnit
-from cepheid.engines.common.clock import Time, instant_of
+from cepheid.engines.common.clock import Length, Time, instant_of
 from cepheid.engines.common.intake import runnable
 from cepheid.engines.common.judging import Extra, rules_for
 from cepheid.errors import UsageError, error
 from cepheid.io.source import placement
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs.program import Program
-from cepheid.verbs.rounds import Length, Outages, course_of
+from cepheid.verbs.rounds import Outages, course_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -9,8 +9,8 @@ from cepheid.core.program_file import read_program_text
 from cepheid.expr.python import PythonFunction
 from cepheid.io.type_arguments import GivenTypes
 from cepheid.lang import DEFAULT, LANGUAGES, language_of
+from cepheid.lang.language import Text
 from cepheid.verbs.arguments import choose, expect
-from cepheid.verbs.pipeline import Text
 from cepheid.verbs.program import Program
 
 

@@ -13,7 +13,7 @@ between steps: a program is its tree, and everything else is worked out from tha
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cepheid.analysis.findings import ANALYSES, check_program, grouped
@@ -25,7 +25,7 @@ from cepheid.engines.common.request import Outcome, RunRequest
 from cepheid.engines.registry import Engine
 from cepheid.errors import Diagnostic, Severity
 from cepheid.formal import witnesses
-from cepheid.lang.language import Language
+from cepheid.lang.language import Text
 from cepheid.matcher.gaps import left_to_reference
 from cepheid.pattern.algebra import Occurrence
 from cepheid.pattern.automaton import Automaton
@@ -43,15 +43,6 @@ if TYPE_CHECKING:
 
 RACES = "races"
 CHECKS = (*ANALYSES, RACES)  # what can be left out of a check
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A part of a program as it is written."""
-
-    file: str  # or what stands for one in findings
-    text: str
-    language: Language
 
 
 def parse(texts: Iterable[Text]) -> tuple[ProgramTree, list[Diagnostic]]:

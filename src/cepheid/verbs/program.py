@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cepheid.analysis.races import has_open_order, priorities_by_level
 from cepheid.core.values import not_json
 from cepheid.drawing.shown import DrawnGraph, Findings, Plan, program_html
+from cepheid.editing.fixing import with_fixes
 from cepheid.engines.common.intake import runnable
 from cepheid.errors import (
     CepheidError,
@@ -26,13 +27,13 @@ from cepheid.errors import (
 from cepheid.expr.python import PythonFunction
 from cepheid.io.type_arguments import GivenTypes, event_types
 from cepheid.lang import DEFAULT, LANGUAGES
-from cepheid.lang.language import Language
+from cepheid.lang.language import Language, Text
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.serialize import from_json, to_json
 from cepheid.program.tree import Declaration, ProgramTree
 from cepheid.verbs import pipeline
 from cepheid.verbs.arguments import choose, expect
-from cepheid.verbs.pipeline import CHECKS, Text
+from cepheid.verbs.pipeline import CHECKS
 
 if TYPE_CHECKING:
     from cepheid.simulation.simulate import Simulation
@@ -90,9 +91,18 @@ class Program:
         )
         if any(problem.severity is Severity.ERROR for problem in problems):
             found = [*problems, *_certain(program.resolve().problems)]
+            found = with_fixes(found, texts)
             with program.sources_told():
                 raise ProgramError(*_in_order(dict.fromkeys(found), program.sources))
         return program
+
+    @property
+    def texts(self) -> tuple[Text, ...]:
+        """What it was read from, each with its language."""
+        return tuple(
+            Text(file, text, self.languages.get(file, DEFAULT))
+            for file, text in self.sources.items()
+        )
 
     def resolve(self) -> ResolvedProgram:
         """The program with its names and types resolved, and what is wrong with it."""
@@ -108,8 +118,9 @@ class Program:
         `without` names analyses to leave out; `CHECKS` are all of them.
         """
         for name in without:
-            choose(name, CHECKS, "analysis")
+            choose(name, CHECKS, "analysis", "--without")
         findings = pipeline.check(self.tree, self.types, without, self.warnings)
+        findings = with_fixes(findings, self.texts)
         return Findings(_in_order(findings, self.sources), self.sources)
 
     def graph(self) -> DrawnGraph:

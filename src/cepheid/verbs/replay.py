@@ -18,14 +18,14 @@ from cepheid.bitemporal.rows import change_values
 from cepheid.bitemporal.running import Ran, run_program
 from cepheid.core.event import Event
 from cepheid.core.time import Instant, format_instant
-from cepheid.engines.common.clock import Time, instant_of
+from cepheid.engines.common.clock import Length, Time, instant_of, length_of
 from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.errors import UsageError, error, suggest
 from cepheid.io.encode import encode, encode_value
 from cepheid.program.classes import EventClass
 from cepheid.verbs.arguments import MAKE_ONE, expect
 from cepheid.verbs.program import Program
-from cepheid.verbs.rounds import Length, Outages, RoundsResult, course_of, length_of
+from cepheid.verbs.rounds import Outages, RoundsResult, course_of
 
 
 @dataclass(slots=True)

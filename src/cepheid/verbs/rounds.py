@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cepheid.bitemporal.chaining import Told, told
@@ -29,11 +28,11 @@ from cepheid.bitemporal.rows import (
 )
 from cepheid.bitemporal.running import Course, Outage, Ran, run_program
 from cepheid.core.event import Event
-from cepheid.core.time import Instant, Period, format_instant, parse_length
+from cepheid.core.time import Instant, format_instant
 from cepheid.core.values import shown
-from cepheid.engines.common.clock import Time, instant_of
+from cepheid.engines.common.clock import Length, Time, instant_of, length_of
 from cepheid.engines.common.intake import runnable
-from cepheid.engines.common.judging import Extra
+from cepheid.engines.common.judging import STRICT, Rules
 from cepheid.engines.common.notes import emit
 from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.errors import Diagnostic, InputError, LateEvent, Span, UsageError, error
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
     from cepheid.bitemporal.local.session import LocalSession
 
 # A period, or the path of a file with one outage a line, or the outages themselves.
-Length: TypeAlias = str | int | float | timedelta | Period
 Outages: TypeAlias = str | os.PathLike[str] | Iterable[tuple[Time, Time]]
 
 
@@ -269,7 +267,7 @@ def run_in_rounds(
     on_error: Literal["fail", "skip"],
     progress: Progress = no_progress,
     placement: Placement = NOWHERE,
-    extra: Extra = "ignore",
+    rules: Rules = STRICT,
 ) -> RoundsResult:
     skipped: list[Diagnostic] = []
     ran = run_program(
@@ -280,9 +278,9 @@ def run_in_rounds(
         on_problem=skipped.append if on_error == "skip" else fail,
         progress=progress,
         placement=placement,
-        extra=extra,
+        rules=rules,
     )
-    emit(ran.history.notes, stacklevel=3)
+    emit(ran.history.notes)
     return RoundsResult(ran, skipped)
 
 
@@ -313,24 +311,6 @@ def course_of(
         window=kind,
         after_freeze=what,
     )
-
-
-def length_of(length: Length, what: str) -> int:
-    """Microseconds, from a text such as '1m', a period, a timedelta, or a number of seconds."""
-    try:
-        if isinstance(length, Period):
-            period = parse_length(str(length))
-        elif isinstance(length, str):
-            period = parse_length(length)
-        elif isinstance(length, timedelta):
-            period = Period(length // timedelta(microseconds=1))
-        else:
-            period = Period(round(length * 1_000_000))
-        if period.is_zero:
-            raise ValueError(f"{length!r} is no time at all")
-    except (ValueError, OverflowError) as problem:
-        raise UsageError(error("usage", f"{what}: {problem}")) from None
-    return period.microseconds
 
 
 def _outages(given: Outages) -> Iterator[Outage]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 from cepheid.core.time import TimeUnit
-from cepheid.engines.common.clock import Time, instant_of
+from cepheid.engines.common.clock import Length, Time, instant_of
 from cepheid.engines.common.intake import runnable, with_schemas
 from cepheid.engines.common.judging import Extra, rules_for
 from cepheid.engines.common.notes import emit
@@ -25,7 +25,7 @@ from cepheid.result import Result, Step
 from cepheid.verbs import pipeline
 from cepheid.verbs.arguments import MAKE_ONE, choose, expect
 from cepheid.verbs.program import Program
-from cepheid.verbs.rounds import Length, Outages, course_of, run_in_rounds
+from cepheid.verbs.rounds import Outages, course_of, run_in_rounds
 
 LARGE = 100 * 2**20  # bytes of files that are better left to Spark
 
@@ -100,7 +100,7 @@ def run(
             on_error=on_error,
             progress=progress,
             placement=place,
-            extra=rules.extra,
+            rules=rules,
         )
     if chronon is not None:
         fact = "the program has no classes, and so no rounds"
@@ -124,7 +124,7 @@ def run(
     )
     with program.sources_told():
         outcome = pipeline.run(chosen, request)
-    emit(outcome.notes, stacklevel=2)
+    emit(outcome.notes)
     return Result(
         outcome.rows,
         outcome.program.types,

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cepheid.bitemporal.stream.sink import RoundsSink
-from cepheid.engines.common.clock import Time
+from cepheid.engines.common.clock import Length, Time, length_of
 from cepheid.engines.common.intake import runnable
 from cepheid.errors import UsageError, error
 from cepheid.verbs.arguments import MAKE_ONE, expect
 from cepheid.verbs.program import Program
-from cepheid.verbs.rounds import Length, Outages, course_of, length_of
+from cepheid.verbs.rounds import Outages, course_of
 
 if TYPE_CHECKING:
     from cepheid.bitemporal.spark.stream import Frame, Query

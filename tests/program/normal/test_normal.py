@@ -11,6 +11,7 @@ from hypothesis.strategies import DrawFn
 
 import cepheid as cep
 from cepheid.expr.printing import print_expr
+from cepheid.expr.tree import Expr, conjuncts
 from cepheid.matcher.compiling import lowering
 from cepheid.pattern import tree
 from cepheid.program.normal import REWRITES, NormalStatement, digest, nodes, normalize
@@ -199,3 +200,30 @@ def test_every_kind_of_node_is_known_to_the_machine() -> None:
         if kind.__module__.startswith("cepheid.")  # other tests make up some of their own
     }
     assert written == {kind.__name__ for kind in nodes.KINDS}
+
+
+# What a stream asks in `where`: whether that becomes a condition of its events.
+ASKED = {
+    "from A where v > 1": True,
+    "from A(k = 'x') where v > 1 group by k having count(*) > 1": True,
+    "from A#length(3) where v > 1": False,
+    "from A where v > 1 output every 2 events": False,
+    "from pattern [every A] where 1 > 0": False,
+}
+
+
+@pytest.mark.parametrize("clauses", ASKED)
+def test_a_stream_asks_at_once_what_nothing_has_to_see_before(clauses: str) -> None:
+    program = cep.parse(f"{SCHEMAS}select count(*) as n {clauses}").resolve()
+    (before,), (after,) = program.statements, normalize(program).statements
+    conditions = {str(print_expr(each)) for each in _parts(after.resolved.condition)}
+    assert (after.resolved.where is None) is ASKED[clauses]
+    assert conditions == {
+        print_expr(part)
+        for expr in (before.condition, before.where if ASKED[clauses] else None)
+        for part in _parts(expr)
+    }
+
+
+def _parts(expr: Expr | None) -> list[Expr]:
+    return [] if expr is None else [*conjuncts(expr)]

@@ -19,6 +19,8 @@ from cepheid.bitemporal.detections import DETECTED, KNOWN, RETRACTED, History
 from cepheid.core.types import BOOLEAN, DOUBLE, FLOAT, STRING, TIMESTAMP, DataType
 from cepheid.engines.spark.codec.event_frames import PlainFrames, named
 from cepheid.engines.spark.codec.input_columns import Value, convert, to_instant
+from cepheid.engines.spark.codec.sql_columns import Column as SqlColumn
+from cepheid.engines.spark.codec.sql_columns import call, concat, field, when
 from cepheid.errors import InputError, UsageError, error, suggest
 from cepheid.program.classes import SubscribedClass
 
@@ -152,7 +154,7 @@ class _Times:
         return F.coalesce(self._instant(name, "seconds"), default)
 
     def _instant(self, name: str, unit: str) -> Column:
-        value = to_instant(named(name), self._source.fields[name], unit)
+        value = to_instant(field(name), self._source.fields[name], unit)
         if value is None:
             stored = self._source.fields[name].simpleString()
             fact = f"column '{name}' of {self._source} is {stored}, not a time"
@@ -160,8 +162,8 @@ class _Times:
             raise InputError(error("bad-time", fact, hint=hint))
         if value.misfit is not None:
             prefix = _FAILURE.format("bad-time") + f"'{name}': "
-            self.misfits.append(F.concat(F.lit(prefix), value.misfit))
-        return value.column
+            self.misfits.append(concat(prefix, value.misfit).spark)
+        return value.column.spark
 
 
 class _ClassReader:
@@ -226,7 +228,7 @@ class _ClassReader:
 
     def _value(self, name: str, type: DataType) -> Column:
         stored = self._source.fields[name]
-        value = _converted(named(name), stored, type)
+        value = _converted(field(name), stored, type)
         if value is None:
             fact = (
                 f"column '{name}' of {self._source} is {stored.simpleString()},"
@@ -235,8 +237,8 @@ class _ClassReader:
             raise InputError(error("bad-value", fact, hint="cast the column, or change the class"))
         if value.misfit is not None:
             prefix = _FAILURE.format("bad-value") + f"attribute '{name}' of {self._class.name}: "
-            self._misfits.append(F.concat(F.lit(prefix), value.misfit))
-        return value.column
+            self._misfits.append(concat(prefix, value.misfit).spark)
+        return value.column.spark
 
     def _sequence(self, name: str) -> Column:
         stored = self._source.fields.get(name)
@@ -264,15 +266,15 @@ class _ClassReader:
         raise InputError(error("unknown-attribute", fact, hint=slip))
 
 
-def _converted(raw: Column, stored: T.DataType, type: DataType) -> Value | None:
+def _converted(raw: SqlColumn, stored: T.DataType, type: DataType) -> Value | None:
     if type == TIMESTAMP:
         return to_instant(raw, stored, "seconds")
     value = convert(raw, stored, column_type(type))
     if value is not None and type in (DOUBLE, FLOAT):  # NaN is null and -0 is 0, as everywhere
-        value = Value(F.when(~F.isnan(value.column), value.column + 0.0), value.misfit)
+        value = Value(when(~call("ISNAN", value.column), value.column + 0.0), value.misfit)
     if value is None or value.misfit is None:
         return value
-    return Value(value.column, F.concat(value.misfit, F.lit(f" is not a {type}")))
+    return Value(value.column, concat(value.misfit, f" is not a {type}"))
 
 
 def column_type(type: DataType) -> T.DataType:

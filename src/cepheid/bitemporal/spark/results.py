@@ -23,6 +23,7 @@ from cepheid.bitemporal.spark.subscribed import refused_of
 from cepheid.core.types import TIMESTAMP, DataType, EventType, RecordType
 from cepheid.engines.spark.codec.event_frames import named
 from cepheid.engines.spark.codec.instants import iso_text
+from cepheid.engines.spark.codec.sql_columns import field
 from cepheid.program.classes import EventClass, SubscribedClass
 from cepheid.program.resolved import ResolvedClass
 
@@ -119,7 +120,7 @@ class Results:
         values = [F.when(is_called, reason).alias(CAUSE)]
         for place, argument in enumerate(arguments, start=1):
             found = [
-                _shown(named(argument_name(n, place)), given[place - 1].type, argument.type)
+                _shown(argument_name(n, place), given[place - 1].type, argument.type)
                 for n in statements
                 if len(given := each.reactions[n].arguments) >= place
             ]
@@ -134,7 +135,7 @@ def _cause(declared: EventClass, type: RecordType, is_called: Column) -> Column:
     parts = [F.when(is_called, F.lit(declared.name)).alias(TYPE)]
     for part in type.attributes[1:]:
         is_own = part.name in declared.key
-        value = _shown(named(part.name), types[part.name], part.type) if is_own else None
+        value = _shown(part.name, types[part.name], part.type) if is_own else None
         parts.append((_nothing(part.type) if value is None else value).alias(part.name))
     return F.struct(*parts)
 
@@ -143,8 +144,9 @@ def _nothing(type: DataType) -> Column:
     return F.lit(None).cast(column_type(type))
 
 
-def _shown(value: Column, type: DataType, shown: DataType) -> Column:
-    """A value of one type as one of a wider one."""
+def _shown(name: str, type: DataType, shown: DataType) -> Column:
+    """A column of one type as one of a wider one."""
+    value = named(name)
     if type == TIMESTAMP:
-        return F.timestamp_micros(value) if shown == TIMESTAMP else iso_text(value)
+        return F.timestamp_micros(value) if shown == TIMESTAMP else iso_text(field(name)).spark
     return value if type == shown else value.cast(column_type(shown))

@@ -13,7 +13,8 @@ from cepheid.errors import ProgramError
 from cepheid.matcher.compiling.listing import Code, ListedNode, ListedStatement, list_form
 from cepheid.matcher.compiling.machine_program import MachineProgram
 from cepheid.matcher.gaps import NotCompiled, left_to_reference
-from cepheid.matcher.lanes.plan import EACH, uncompiled, ways_of
+from cepheid.matcher.lanes.plan import EACH, uncompiled
+from cepheid.matcher.parts import parts_of_pushes, ways_of
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import Program
 from cepheid.verbs.pipeline import lower
@@ -32,8 +33,7 @@ def text(program: Program) -> Iterator[RenderableType]:
     yield Text(f"left to the reference semantics: {count}")
     if lanes := _lanes(resolved):
         kinds = ", ".join(f"{name} as a {kind}" for name, kind in lanes.items())
-        others = "are left to the reference semantics" if left else "run on the machine below"
-        yield Text(f"batches run whole: {kinds}; single events {others}")
+        yield Text(f"batches run whole: {kinds}; single events {_of_single_events(resolved)}")
     form = machine_program(resolved)
     if form is None:
         return
@@ -41,6 +41,14 @@ def text(program: Program) -> Iterator[RenderableType]:
     for statement in list_form(form):
         yield ""
         yield Text("\n".join(_lines(statement, program)))
+
+
+def _of_single_events(program: ResolvedProgram) -> str:
+    if not left_to_reference(program):
+        return "run on the machine below"
+    if parts_of_pushes(program):
+        return "run on the machine below, or are left to the reference semantics"
+    return "are left to the reference semantics"
 
 
 def _can_run(program: ResolvedProgram) -> bool:

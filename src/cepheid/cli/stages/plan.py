@@ -15,7 +15,8 @@ from cepheid.core.time import Period
 from cepheid.engines.common.intake import runnable, with_schemas
 from cepheid.errors import ProgramError
 from cepheid.expr.printing import print_expr
-from cepheid.matcher.lanes.plan import EACH, Way, ways_of
+from cepheid.matcher.lanes.plan import EACH, Way
+from cepheid.matcher.parts import ways_of
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.verbs import Program
 from cepheid.verbs.pipeline import plan as plan_of

@@ -9,6 +9,10 @@ from typing import Any, TextIO
 
 from rich.console import Console
 
+from cepheid.core.words import counted, visible
+
+__all__ = ["Visible", "counted", "err", "guard_terminal", "out", "visible"]
+
 _WIDTH_OF_NO_TERMINAL = 100
 
 
@@ -48,13 +52,6 @@ def guard_terminal() -> None:
             setattr(sys, name, Visible(stream))
 
 
-def visible(text: str, plain: str = "\n\t") -> str:
-    """The text with escapes in place of what cannot be printed, but for these characters."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in plain else repr(c)[1:-1] for c in text)
-
-
 def _console(stream: TextIO | Visible) -> Console:
     stream = stream.stream if isinstance(stream, Visible) else stream
     # Values and texts are printed as they are: what looks like markup or an emoji is none.
@@ -62,8 +59,3 @@ def _console(stream: TextIO | Visible) -> Console:
         None if stream.isatty() else shutil.get_terminal_size((_WIDTH_OF_NO_TERMINAL, 0)).columns
     )
     return Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
-
-
-def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """`1 row`, `2,000 rows`."""
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from rich.console import Console
 from rich.text import Text
 
-from cepheid.cli.terminal.console import visible
+from cepheid.core.credentials import without_credentials
+from cepheid.core.words import visible
 from cepheid.errors import Diagnostic, Severity, Span, excerpt
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 _INDENT = "    "
-# Of an address: who calls, which is not for everyone who reads a message.
-_CREDENTIALS = re.compile(r"(?<=://)[^\s/@'\"]+(?=@)")
 
 
 def show(diagnostics: Iterable[Diagnostic], console: Console) -> None:
@@ -58,7 +56,7 @@ def _source_line(span: Span) -> str | None:
             line = next(islice(stream, span.line - 1, None), None)
     except OSError:
         return None
-    return line and _CREDENTIALS.sub(lambda found: "*" * len(found[0]), line)
+    return line and without_credentials(line)
 
 
 def one_line(text: str) -> str:

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 from urllib.parse import quote
 
-from cepheid.cli.terminal.causes import encode_with_causes
 from cepheid.cli.terminal.tables import print_tables, print_trees
 from cepheid.core.event import Event
 from cepheid.core.types import EventType
 from cepheid.core.whole_file import whole_file
 from cepheid.errors import UsageError, error, reason_of
 from cepheid.io import Format, encode, write_csv, write_file, write_jsonl
+from cepheid.io.causes import encode_with_causes
 from cepheid.io.encode import to_json
 from cepheid.io.rows import of_types
 

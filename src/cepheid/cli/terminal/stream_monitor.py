@@ -18,6 +18,7 @@ from cepheid.core.time import (
 )
 from cepheid.engines.spark.stream.job import COUNTS, LATE, REJECTS, ROWS
 from cepheid.engines.spark.stream.watermarks import Watermarks
+from cepheid.jobs.record import Progress
 
 
 @dataclass(slots=True)
@@ -65,6 +66,17 @@ class Status:
         if watermark is not None and watermark != self.watermark:
             self.watermark = watermark
             self.moved = parse_instant(self.last)
+
+    def progress(self) -> Progress:
+        """The same for the record of a job."""
+        return Progress(
+            events=self.events,
+            events_per_second=self.rate,
+            rows=self.rows,
+            late=self.late,
+            rejected=self.rejects,
+            watermark=None if self.watermark is None else _shown(self.watermark),
+        )
 
     def facts(self) -> dict[str, str]:
         """What there is to say, in the order in which it is shown."""

@@ -8,12 +8,12 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from cepheid.cli.terminal.causes import causes_of
 from cepheid.cli.terminal.console import counted
 from cepheid.cli.terminal.diagnostics import one_line
 from cepheid.cli.terminal.text_table import Column, TextTable
 from cepheid.core.event import Event, Value
 from cepheid.core.time import format_instant
+from cepheid.io.causes import causes_of
 from cepheid.io.encode import encode_value, to_json
 from cepheid.result import Step
 
@@ -79,18 +79,19 @@ def print_trees(rows: Iterable[Event], console: Console) -> None:
 
 
 def _tree(row: Event) -> Tree:
-    top = Tree(_line(row, "bold"), guide_style="dim")
+    top = Tree(event_line(row, "bold"), guide_style="dim")
     path = [top]
     for cause in causes_of(row, _DEEPEST):
         del path[cause.depth :]
-        text = _line(cause.event, "")
+        text = event_line(cause.event, "")
         if cause.is_cut:
             text.append(" ...", "dim")
         path.append(path[-1].add(text))
     return top
 
 
-def _line(event: Event, style: str) -> Text:
+def event_line(event: Event, style: str) -> Text:
+    """An event in one line."""
     parts = [f"{name}={plain(value)}" for name, value in _told(event)]
     mark = _mark(event)
     return Text.assemble(

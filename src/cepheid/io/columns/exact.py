@@ -28,7 +28,7 @@ from cepheid.core.types import (
     DataType,
     DecimalType,
 )
-from cepheid.io.arrow import arrow_type
+from cepheid.io.arrow import arrow_type, without_nanoseconds
 
 Array: TypeAlias = Any  # of Arrow, whose stubs know less than it does
 Words: TypeAlias = npt.NDArray[np.int64]
@@ -120,6 +120,8 @@ def _timestamp(array: Array, wanted: pa.DataType) -> Array:
 def _date(array: Array, wanted: pa.DataType) -> Array:
     if array.type != wanted:
         refuse(f"dates from {array.type}")
+    days = _words(array.cast(pa.int32()).fill_null(0))
+    check_calendar(days, MICROSECONDS["days"])  # Arrow has dates that Python does not
     return array
 
 
@@ -189,9 +191,7 @@ def timestamp_type(text: str) -> pa.DataType:
 
 def of_timestamps(array: Array) -> Words:
     """Timestamps as microseconds since the epoch; those of nulls mean nothing."""
-    # Finer than a microsecond is dropped, as where datetimes are made of them.
-    is_finer = array.type.unit == "ns"
-    exact = array.cast(pa.timestamp("us", array.type.tz), safe=not is_finer)
+    exact = without_nanoseconds(array).cast(pa.timestamp("us", array.type.tz))
     micros = _words(exact.cast(pa.int64()).fill_null(0))
     check_calendar(micros)
     return micros

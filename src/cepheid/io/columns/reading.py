@@ -329,14 +329,14 @@ def event_columns(
     batch: pa.RecordBatch,
     name: str | None,
     types: Mapping[str, EventType],
-    place: int = 0,
+    place: int | None = None,
     encode: Encode = pc.dictionary_encode,
     rules: ColumnRules = _PLAIN,
 ) -> pa.RecordBatch:
     """The rows of a table as events, of the type that they name, else of the given one.
 
     The columns are '@type' (null where a row only lets time pass), '@time' (microseconds since the
-    epoch), '@place' (numbers from `place` on), '@sequence' where a column orders events, and the
+    epoch), '@place' (numbers from `place` on, where that is asked for), '@sequence' where a column orders events, and the
     attributes that there are, each as `io.arrow.arrow_type` stores it, null in rows of types without
     it. `encode` is a quicker way to what Arrow's `dictionary_encode` gives, if there is one.
     """
@@ -354,9 +354,10 @@ def event_columns(
         columns = {
             "@type": rows.type_names(),
             "@time": pa.array(rows.instants(attributes)),
-            "@place": pa.array(np.arange(place, place + len(batch))),
             **attributes,
         }
+        if place is not None:
+            columns["@place"] = pa.array(np.arange(place, place + len(batch)))
         if sequence is not None:
             columns[SEQUENCE] = _sequences(batch.column(SEQUENCE))
         rows.check_keys(attributes)

@@ -14,7 +14,7 @@ from cepheid.expr.tree import And, Expr
 from cepheid.pattern import tree
 from cepheid.program.normal import nodes
 
-EMBEDDING_VERSION = 1  # grows whenever `embed` gives something else than before
+EMBEDDING_VERSION = 2  # grows whenever `embed` gives something else than before
 
 
 def embed(pattern: tree.Pattern) -> nodes.Node:

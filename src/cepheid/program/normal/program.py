@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
 from cepheid.pattern.policy import Policy
 from cepheid.pattern.tree import Atom, Every, Pattern
-from cepheid.program.normal.embedding import EMBEDDING_VERSION, embed
+from cepheid.program.normal.embedding import EMBEDDING_VERSION, embed, joined
 from cepheid.program.normal.nodes import Awaited, Node, events, walk
 from cepheid.program.normal.rewrites import REWRITES
 from cepheid.program.normal.rewrites.rewrite import Rewrite
@@ -48,12 +48,25 @@ def normalize(program: ResolvedProgram) -> NormalProgram:
 
 
 def normalize_statement(statement: ResolvedStatement) -> NormalStatement:
+    statement = _asked_at_once(statement)
     node = embed(_pattern(statement))
     kinds = set(map(type, walk(node)))  # few, and no rewrite adds one that others change
     for rewrite in REWRITES:
         if rewrite.kind in kinds:
             node = rewrite(node)
     return NormalStatement(statement, node)
+
+
+def _asked_at_once(statement: ResolvedStatement) -> ResolvedStatement:
+    """What a stream asks in `where` is a condition of its events, unless something counts or keeps these before.
+
+    Why no row changes: without a window and a rate, an event that does not pass `where` is nothing to any clause.
+    """
+    tree, where = statement.tree, statement.where
+    if where is None or statement.pattern is not None or tree.window or tree.output:
+        return statement
+    given = () if statement.condition is None else (statement.condition,)
+    return replace(statement, condition=joined((*given, where)), where=None)
 
 
 def _pattern(statement: ResolvedStatement) -> Pattern:

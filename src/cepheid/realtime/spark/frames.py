@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 from cepheid.core.time import Period
 from cepheid.engines.spark.codec.event_frames import named
 from cepheid.engines.spark.codec.input_columns import to_instant
+from cepheid.engines.spark.codec.sql_columns import call, concat, field, when
 from cepheid.engines.spark.plan.request import required_delay
 from cepheid.engines.spark.session.workers import check_other_machines
 from cepheid.engines.spark.stream.query import BUCKETS
@@ -151,15 +152,15 @@ class _Reader:
 
     def _time(self) -> Column:
         stored = self._stored(TIME, "which says when events come", "missing-time")
-        value = to_instant(named(TIME), stored, "seconds")
+        value = to_instant(field(TIME), stored, "seconds")
         if value is None:
             fact = f"column '{TIME}' of the frame is {stored.simpleString()}, not a time"
             hint = "times are timestamps, dates, numbers of seconds, or ISO 8601 texts"
             raise InputError(error("bad-time", fact, hint=hint))
         if value.misfit is None:
-            return value.column
-        wrong = F.raise_error(F.concat(F.lit(_FAILURE), value.misfit)).cast("bigint")
-        return F.when(value.misfit.isNotNull(), wrong).otherwise(value.column)
+            return value.column.spark
+        wrong = call("RAISE_ERROR", concat(_FAILURE, value.misfit)).cast("bigint")
+        return when(value.misfit.is_not_null(), wrong).otherwise(value.column).spark
 
     def _key(self, name: str) -> Column:
         stored = self._stored(name, "which says whose graph an event is for")
