@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import cepheid as cep
@@ -184,6 +185,22 @@ USES = {
 def test_attributes_that_are_used(case: str) -> None:
     text, type, expected = USES[case]
     assert list(uses_of(program(text))[type]) == expected
+
+
+@pytest.mark.parametrize("engine", ["local", "reference"])
+@pytest.mark.parametrize(
+    "option",
+    [{"time": "at"}, {"type": "kind"}, {"sequence": "n"}],
+    ids=lambda each: next(iter(each)),
+)
+def test_a_table_without_rows_needs_no_columns(engine: str, option: dict[str, str]) -> None:
+    one = cep.parse("create schema A (k string); select k from A")
+    for nothing in (
+        pd.DataFrame(),
+        pd.DataFrame({"k": []}),
+        pa.table({"k": pa.array([], "string")}),
+    ):
+        assert not cep.run(one, {"A": nothing}, engine=engine, **option)  # type: ignore[arg-type]
 
 
 def test_a_key_is_one_of_its_own_type_only() -> None:

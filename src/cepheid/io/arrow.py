@@ -224,11 +224,11 @@ def _rows(
 ) -> Iterator[Record]:
     found, stated = columns.values, columns.types
     given = tuple(found)
-    if placement:
+    count = len(next(iter(found.values()), []))
+    if placement and count:  # a table without rows may have no columns either
         placement.check(found, Span(columns.first_row, 1, columns.first_row, 1, name))
         found, stated = placement.arranged(found), placement.arranged(stated)
     attributes = {n: v for n, v in found.items() if n not in _META}
-    count = len(next(iter(found.values()), []))
     nothing: list[object] = [None] * count
     types, times, olds, timeouts = (found.get(n, nothing) for n in _META)
     has_types = "@type" in found
