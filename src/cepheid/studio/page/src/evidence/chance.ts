@@ -7,7 +7,7 @@ import { Toml } from "./toml";
 export class Chance {
   readonly element: HTMLElement;
   readonly scenario: Toml;
-  private until = textField("", 14, "as the scenario says");
+  private until = textField("", 18, "as the scenario says");
   private seed = numberField("0", { min: 0, max: 2 ** 50, step: 1 });
 
   constructor(studio: Studio) {

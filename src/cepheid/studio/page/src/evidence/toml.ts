@@ -106,11 +106,13 @@ export class Toml {
     this.saveButton.disabled = !this.changed.has(name);
     fill(this.told);
     if (!this.isEditing) return;
+    this.area.disabled = true; // until its text is there
     try {
       const found = this.changed.get(name) ?? (await this.read(name));
       if (name !== this.name) return;
       this.area.value = found.text;
       this.version = found.version;
+      this.area.disabled = false;
     } catch (problem) {
       this.area.value = "";
       fill(this.told, problemList((problem as NoAnswer).problems));
