@@ -80,13 +80,13 @@ export function settling(name: string, { runs, mean, low, high }: Means): SVGEle
 // Where a probability lies, on a line from 0 to 1; a bound is a mark on it.
 export function interval(low: number, estimate: number, high: number, bound: number): SVGElement {
   const width = 260;
-  const at = (share: number) => 24 + share * (width - 60);
+  const at = (share: number) => 27 + share * (width - 66);
   const percent = (share: number) => `${Number((100 * share).toPrecision(3))} %`;
   return svg(
     "svg",
     { class: "interval", viewBox: `0 0 ${width} 18`, role: "img", "aria-label": `Between ${percent(low)} and ${percent(high)}, ${percent(estimate)} in these runs` },
-    svg("text", { x: at(0) - 4, y: 13, "text-anchor": "end" }, "0 %"),
-    svg("text", { x: at(1) + 4, y: 13 }, "100 %"),
+    svg("text", { x: at(0) - 7, y: 13, "text-anchor": "end" }, "0 %"),
+    svg("text", { x: at(1) + 7, y: 13 }, "100 %"),
     svg("line", { class: "axis", x1: at(0), x2: at(1), y1: 9, y2: 9 }),
     svg("rect", { class: "reach", x: at(low), y: 4, width: Math.max(at(high) - at(low), 1), height: 10 }),
     svg("circle", { class: "dot", cx: at(estimate), cy: 9, r: 4 }),

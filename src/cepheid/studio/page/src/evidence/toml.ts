@@ -23,6 +23,7 @@ export class Toml {
   private area: HTMLTextAreaElement;
   private editing: HTMLElement;
   private editButton = button("Edit", () => void this.edit(!this.isEditing), { with: { "aria-expanded": "false" } });
+  private newButton = button("", () => void this.begin(), { title: "Begin one with the types of the program that come from outside" });
   private saveButton = button("Save file", () => void this.save());
   private told = el("div", { with: { role: "status" } });
   private changed = new Map<string, Changed>();
@@ -37,9 +38,10 @@ export class Toml {
     this.element = el(
       "div",
       {},
-      el("div", { class: "bar" }, el("label", { with: { for: id } }, title), this.select, this.editButton, button(`New ${kind}`, () => void this.begin())),
+      el("div", { class: "bar" }, el("label", { with: { for: id } }, title), this.select, this.editButton, this.newButton),
       this.editing,
     );
+    fill(this.newButton, `New ${kind}`);
     // Ctrl+S saves what one is typing in; the page would save the program.
     window.addEventListener(
       "keydown",
@@ -56,6 +58,9 @@ export class Toml {
     });
     studio.on("files", () => this.offer());
     studio.on("opened", () => this.offer(""));
+    const see = () => (this.newButton.disabled = !studio.drawn); // the types are known then
+    studio.on("graph", see);
+    see();
     this.offer();
   }
 
