@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from cepheid.simulation.simulate import Simulation
 
 _MOST = 2  # simulations that are kept: the last one, and the one before for other pages
-_LARGEST = 4 * 2**20  # characters of events that a page is given, and sends back to run them
+# Bytes of events that a page is given, and sends back to run them, in quotes: a message has room for that.
+_LARGEST = 3 * 2**20
 _SIMULATIONS = "simulations"
 
 
@@ -25,7 +26,7 @@ def toml_of(given: Given, name: str, code: str) -> dict[str, object]:
 
 def playable(lines: Sequence[str], hint: str) -> Sequence[str]:
     """Events as lines of a file; RunError where they are too many for a page."""
-    size = sum(map(len, lines))
+    size = sum(len(line.encode(errors="replace")) for line in lines)
     if size > _LARGEST:
         fact = f"{len(lines):,} events are too many to be opened here ({size / 2**20:.0f} MB)"
         raise RunError(error("too-large", fact, hint=hint))
