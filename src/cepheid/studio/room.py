@@ -51,8 +51,9 @@ class Given:
 
     def number(self, name: str) -> float:
         value = self.values.get(name)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not -_LARGEST < value < _LARGEST:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise _not(name, "a number")
+        if not -_LARGEST < value < _LARGEST:  # nor is NaN
             raise _not(name, "a number")
         return value
 

@@ -198,6 +198,7 @@ export class Studio {
       const kept = verb === "check" ? [] : this.findings.filter((each) => each.severity !== "error");
       this.findings = findings.some((each) => each.severity === "error") ? findings : [...findings, ...kept];
       if (verb === "check") this.isChecking = false;
+      if (verb === "check" && !this.drawn) void this.draw(asked); // the quick process may have been slow to begin
     } catch (problem) {
       if (!(problem instanceof NoAnswer) || problem.isStopped || open.text !== asked) return;
       this.findings = problem.problems;
