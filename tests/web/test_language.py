@@ -1,0 +1,21 @@
+"""The language of wrappers: text to tree and back, and what is said of texts that are none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from cepheid.web.parser import parse
+from cepheid.web.printer import print_wrapper
+from cepheid.web.tree import Wrapper
+from tests.effort import examples
+from tests.web.strategies import wrappers
+
+
+@given(wrappers())
+@examples(300)
+def test_what_is_printed_reads_as_the_same_wrapper(wrapper: Wrapper) -> None:
+    text = print_wrapper(wrapper)
+    parsed = parse(text)
+    assert not parsed.problems, f"{text}\n{parsed.problems}"
+    assert parsed.tree == wrapper, text
