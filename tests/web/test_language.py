@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
+from cepheid.web.formatter import format_wrapper
 from cepheid.web.parser import parse
 from cepheid.web.printer import print_wrapper
 from cepheid.web.tree import Wrapper
@@ -19,3 +20,11 @@ def test_what_is_printed_reads_as_the_same_wrapper(wrapper: Wrapper) -> None:
     parsed = parse(text)
     assert not parsed.problems, f"{text}\n{parsed.problems}"
     assert parsed.tree == wrapper, text
+
+
+@given(wrappers())
+@examples(150)
+def test_layout_changes_nothing_but_blanks_and_is_stable(wrapper: Wrapper) -> None:
+    once = format_wrapper(print_wrapper(wrapper))
+    assert parse(once).tree == wrapper, once
+    assert format_wrapper(once) == once

@@ -15,7 +15,6 @@ from cepheid.web.functions import CALLS, Asked
 from cepheid.web.nodes import Node, NodeKind, StylesUnknown
 from cepheid.web.records import Emission, Record
 from cepheid.web.tree import (
-    DESCENDANTS,
     UNION,
     AttributeMarker,
     Binary,
@@ -141,48 +140,12 @@ def _path(tree: Path, scope: Scope) -> Nodes:
     else:
         nodes = [scope.node.page.root] if tree.is_absolute else [scope.node]
     candidates = [Candidate(node, scope.record) for node in nodes]
-    for step in plain_steps(tree):
+    for step in tree.parts:
+        assert isinstance(step, Step)  # actions and stars stand in the path of the wrapper only
         candidates = take_step(candidates, step, scope.given)
     for candidate in candidates:
         scope.found.extend(candidate.found)
     return in_order([candidate.node for candidate in candidates])
-
-
-def plain_steps(tree: Path) -> list[Step]:
-    """The steps of a path, with `//a` in one step where that means the same."""
-    found: list[Step] = []
-    for part in tree.parts:
-        assert isinstance(part, Step)  # actions and stars stand in the path of the wrapper only
-        shorter = _joined(found[-1], part) if found else None
-        if shorter is not None:
-            found.pop()
-        found.append(shorter or part)
-    return found
-
-
-def _joined(before: Step, step: Step) -> Step | None:
-    """`descendant::a` for `descendant-or-self::node()/a`, unless positions are counted."""
-    if before != DESCENDANTS or step.axis != "child" or counts_positions(step):
-        return None
-    return replace(step, axis="descendant")
-
-
-def counts_positions(step: Step) -> bool:
-    """Whether a predicate may depend on a node's place among the others; maybe if in doubt."""
-    predicates = [each.condition for each in step.qualifiers if isinstance(each, Predicate)]
-    return any(_may_be_number(each) or _asks_position(each) for each in predicates)
-
-
-def _may_be_number(tree: Expr) -> bool:
-    if isinstance(tree, Binary):
-        return tree.operator in _ARITHMETIC
-    return not isinstance(tree, Path | Filtered | Literal) and not (
-        isinstance(tree, Call) and tree.name in ("contains", "not", "starts-with", "boolean")
-    )
-
-
-def _asks_position(tree: Expr) -> bool:
-    return any(isinstance(p, Call) and p.name in ("position", "last") for p in all_parts(tree))
 
 
 def take_step(

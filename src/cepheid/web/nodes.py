@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from html import escape
 
 
 class NodeKind(Enum):
@@ -98,6 +99,24 @@ class Page:
 
 class StylesUnknown(Exception):
     """Styles of a page that no browser shows."""
+
+
+def as_html(page: Page) -> str:
+    """The page as a text, for people to look at."""
+    pieces: list[str] = []
+    open_until: list[Node] = []
+    for node in page.flat[1:]:
+        while open_until and open_until[-1].end <= node.order[0]:
+            pieces.append(f"</{open_until.pop().name}>")
+        if node.is_element:
+            written = "".join(f' {a.name}="{escape(a.value)}"' for a in node.attributes)
+            pieces.append(f"<{node.name}{written}>")
+            open_until.append(node)
+        else:
+            is_text = node.kind is NodeKind.TEXT
+            pieces.append(escape(node.value, quote=False) if is_text else f"<!--{node.value}-->")
+    pieces += [f"</{node.name}>" for node in reversed(open_until)]
+    return "".join(pieces)
 
 
 class PageBuilder:
