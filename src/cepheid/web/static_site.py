@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import cepheid.web.static as reading
 from cepheid.errors import RunError, error
+from cepheid.web import static
 from cepheid.web.fetching import Fetcher
 from cepheid.web.forms import StaticView, filled, target_of
 from cepheid.web.gate import Gate
@@ -45,6 +45,6 @@ class StaticSite:
     def _load(self, address: str) -> StaticView:
         answer = self._fetcher.page(address.partition("#")[0])
         try:
-            return StaticView(reading.page_of(answer.body, answer.address, answer.encoding))
+            return StaticView(static.page_of(answer.body, answer.address, answer.encoding))
         except (LookupError, ValueError) as problem:
             raise RunError(error("page-failed", f"{address} cannot be read: {problem}")) from None

@@ -1,0 +1,27 @@
+"""A site of its own for every test, and one Chromium for all of them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+import cepheid as cep
+from tests.web.local_sites import LocalSite, serving
+
+QUICK = cep.web.Settings(pause=0, patience=0.5, timeout=20, retries=0)
+
+
+@pytest.fixture
+def site() -> Iterator[LocalSite]:
+    with serving() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[cep.web.Browser]:
+    if shutil.which("chromium") is None:
+        pytest.skip("no Chromium")
+    with cep.web.Browser.launch(QUICK) as opened:
+        yield opened
