@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Page as Tab
 
 import cepheid as cep
 from tests.web.local_sites import LocalSite, serving
@@ -25,3 +26,11 @@ def browser() -> Iterator[cep.web.Browser]:
         pytest.skip("no Chromium")
     with cep.web.Browser.launch(QUICK) as opened:
         yield opened
+
+
+@pytest.fixture(scope="package")
+def tab(browser: cep.web.Browser) -> Iterator[Tab]:
+    """A tab for pages that a test writes itself."""
+    found = browser.chromium.new_page()
+    yield found
+    found.close()

@@ -26,7 +26,7 @@ class LocalSite:
         return f"http://127.0.0.1:{self.port}{path}"
 
     def page(self, path: str, body: str) -> str:
-        self.routes[path] = lambda query, headers: body
+        self.routes[path] = lambda *_: body
         return self.url(path)
 
     def asked_for(self, path: str) -> int:
@@ -38,12 +38,12 @@ def serving() -> Iterator[LocalSite]:
     site = LocalSite()
 
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802 - the library's name
+        def do_GET(self) -> None:
             parts = urlsplit(self.path)
             site.asked.append(self.path)
             self._reply(parts.path, parts.query)
 
-        def do_POST(self) -> None:  # noqa: N802
+        def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"])).decode()
             site.asked.append(f"{self.path}?{body}")
             self._reply(self.path, body)

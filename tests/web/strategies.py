@@ -111,7 +111,9 @@ def _nodes(draw: st.DrawFn, depth: int) -> Expr:
         case 1:
             return Filtered(path, (Predicate(draw(typed(Type.ANY, depth - 1))),))
         case 2:
-            return Path(False, (draw(plain_steps(depth)),), Filtered(path, (Predicate(Number(1.0)),)))
+            return Path(
+                False, (draw(plain_steps(depth)),), Filtered(path, (Predicate(Number(1.0)),))
+            )
     return path
 
 

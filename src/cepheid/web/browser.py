@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 from weakref import ReferenceType, ref
 
@@ -31,9 +31,16 @@ from cepheid.web.tree import Action, ActionKind
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
-    from playwright.sync_api import BrowserContext, Dialog, Download, ElementHandle, JSHandle
+    from playwright.sync_api import (
+        BrowserContext,
+        Dialog,
+        Download,
+        ElementHandle,
+        JSHandle,
+        Request,
+        Response,
+    )
     from playwright.sync_api import Page as Tab
-    from playwright.sync_api import Request, Response
 
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _FLAGS = (
@@ -55,7 +62,7 @@ class Browser:
     """A Chromium that serves one run after the other; each has its own cookies."""
 
     def __init__(self, chromium: Chromium) -> None:
-        self._chromium = chromium
+        self.chromium = chromium
 
     @classmethod
     @contextmanager
@@ -89,7 +96,7 @@ class Browser:
         """The pages of one run."""
         kept = None if settings.profile is None else Path(settings.profile) / "browser.json"
         with serving(gate) as proxy:
-            context = self._chromium.new_context(
+            context = self.chromium.new_context(
                 proxy={"server": proxy},
                 accept_downloads=False,
                 service_workers="block",
@@ -260,9 +267,7 @@ class BrowserSite:
         self._settle(live)
         return self._view(live, live.tab.url)
 
-    def _view(
-        self, live: LiveTab, base: str | None, done: tuple[Done, ...] = ()
-    ) -> BrowserView:
+    def _view(self, live: LiveTab, base: str | None, done: tuple[Done, ...] = ()) -> BrowserView:
         """What a tab shows now, as a view."""
         if live.status >= 400:
             fact = f"{live.tab.url} cannot be read: status {live.status}"
@@ -319,9 +324,7 @@ class BrowserSite:
         except Error:  # another page
             return True
 
-    def _again(
-        self, live: LiveTab, old: JSHandle | None, node: Node, page: Page
-    ) -> Node | None:
+    def _again(self, live: LiveTab, old: JSHandle | None, node: Node, page: Page) -> Node | None:
         """Where a node of the page as it was is now."""
         from playwright.sync_api import Error
 
@@ -371,7 +374,13 @@ class BrowserSite:
         return _located(live.seen, _path(node), None)
 
     def _after(
-        self, view: BrowserView, live: LiveTab, done: Done, old: tuple[JSHandle, int], *, is_known: bool
+        self,
+        view: BrowserView,
+        live: LiveTab,
+        done: Done,
+        old: tuple[JSHandle, int],
+        *,
+        is_known: bool,
     ) -> tuple[BrowserView, Node | None]:
         """The view after an action, and where its node is then."""
         picture, documents = old
@@ -436,7 +445,7 @@ def _listen(live: LiveTab, gate: Gate) -> None:
         refuse("opened a dialog, which was dismissed")
         dialog.dismiss()
 
-    def on_download(download: Download) -> None:
+    def on_download(_: Download) -> None:
         refuse("offered a download, which was refused")
 
     def on_popup(popup: Tab) -> None:
@@ -524,7 +533,7 @@ def _link(node: Node) -> str | None:
 
 
 def _base(page: Page) -> str:
-    found: Any = next((e.attribute("href") for e in page.elements() if e.name == "base"), None)
+    found = next((e.attribute("href") for e in page.elements() if e.name == "base"), None)
     return urljoin(page.url, found or "")
 
 

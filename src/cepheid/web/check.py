@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from cepheid.core.located import Located
+from cepheid.core.time import zone_named
 from cepheid.core.words import counted
 from cepheid.errors import Diagnostic, error, suggest
 from cepheid.web.notation import FUNCTIONS, Type
-from cepheid.web.times import reader_of, zone_named
+from cepheid.web.times import reader_of
 from cepheid.web.tree import (
     UNION,
     Action,
@@ -45,7 +46,9 @@ def check(
     found += _markers(wrapper, classes)
     if variables is not None:
         found += _variables(wrapper, variables)
-    return sorted(found, key=lambda each: (each.span.line, each.span.column) if each.span else (0, 0))
+    return sorted(
+        found, key=lambda each: (each.span.line, each.span.column) if each.span else (0, 0)
+    )
 
 
 def variables_of(wrapper: Wrapper) -> list[str]:
@@ -183,33 +186,27 @@ def _below(part: Located, record: str | None, classes: Classes | None) -> Iterat
 
     In a path, what stands to the right of a marker is in its record; from a predicate, nothing gets out.
     """
-    match part:
-        case Path(parts=parts, start=start):
-            if start is not None:
-                yield from _below(start, record, classes)
-            for each in parts:
-                yield from _below(each, record, classes)
-                record = _record_after(each, record)
-        case Step(qualifiers=qualifiers):
-            for qualifier in qualifiers:
-                if isinstance(qualifier, RecordMarker):
-                    record = qualifier.type
-                    yield from _class(qualifier, classes)
-                else:
-                    if isinstance(qualifier, AttributeMarker):
-                        yield from _attribute(qualifier, record, classes)
-                    yield from _below(qualifier, record, classes)
-        case _:
-            for each in children(part):
-                yield from _below(each, record, classes)
+    for each in children(part):
+        if isinstance(each, AttributeMarker):
+            yield from _attribute(each, record, classes)
+        elif isinstance(each, RecordMarker):
+            yield from _class(each, classes)
+        yield from _below(each, record, classes)
+        if isinstance(part, Path | Step):
+            record = _record_after(each, record)
 
 
 def _record_after(part: Located, record: str | None) -> str | None:
-    if isinstance(part, Star):
-        for each in part.path.parts:
-            record = _record_after(each, record) if part.least else record
-    markers = [q for q in getattr(part, "qualifiers", ()) if isinstance(q, RecordMarker)]
-    return markers[-1].type if markers else record
+    """The record of what stands to the right; a star may be walked no times at all."""
+    match part:
+        case RecordMarker():
+            return part.type
+        case Step() | Path():
+            for each in children(part):
+                record = _record_after(each, record)
+        case Star() if part.least:
+            return _record_after(part.path, record)
+    return record
 
 
 def _class(marker: RecordMarker, classes: Classes | None) -> Iterator[Diagnostic]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from cepheid.errors import RunError, error
-from cepheid.web.functions import CALLS, Asked
+from cepheid.web.functions import Asked, call
 from cepheid.web.nodes import Node, NodeKind, StylesUnknown
 from cepheid.web.records import Emission, Record
 from cepheid.web.tree import (
@@ -99,7 +99,7 @@ def evaluate(tree: Expr, scope: Scope) -> Value:
         case Call(name=name, arguments=arguments):
             values = [evaluate(each, scope) for each in arguments]
             asked = Asked(scope.node, scope.position, scope.size, tree.span)
-            return CALLS[name](asked, *values)
+            return call(name, asked, values)
         case Filtered(subject=subject, predicates=predicates):
             nodes = _nodes(subject, scope)
             candidates = [Candidate(node, scope.record) for node in nodes]
@@ -148,9 +148,7 @@ def _path(tree: Path, scope: Scope) -> Nodes:
     return in_order([candidate.node for candidate in candidates])
 
 
-def take_step(
-    candidates: list[Candidate], step: Step, given: Given
-) -> list[Candidate]:
+def take_step(candidates: list[Candidate], step: Step, given: Given) -> list[Candidate]:
     """One step from each of these nodes; a node that several of them reach counts once for a record.
 
     What the markers of earlier steps found goes along, and counts if any node is reached.
@@ -170,9 +168,7 @@ def take_step(
     return list(reached.values())
 
 
-def _from_node(
-    origin: Candidate, step: Step, given: Given
-) -> list[Candidate]:
+def _from_node(origin: Candidate, step: Step, given: Given) -> list[Candidate]:
     nodes = [node for node in axis_nodes(origin.node, step) if matches(node, step)]
     candidates = [Candidate(node, origin.record) for node in nodes]
     scope = Scope(origin.node, given)

@@ -43,6 +43,15 @@ Variables = Mapping[str, str | int | float]
 
 
 @dataclass(frozen=True, slots=True)
+class StepCount:
+    """How often a part of a wrapper had something to go on from, and how many nodes it found then."""
+
+    text: str
+    times: int
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Extraction:
     """Records in the order in which they were found, and what is to be said about them.
 
@@ -52,15 +61,17 @@ class Extraction:
 
     records: list[dict[str, Any]]
     problems: tuple[Diagnostic, ...] = ()
+    steps: tuple[StepCount, ...] = ()
 
     def to_arrow(self) -> pa.Table:
         """A table with a column for each attribute, and `@type`."""
         import pyarrow as pa
 
         names = list(dict.fromkeys(name for record in self.records for name in record))
-        columns = {name: [record.get(name) for record in self.records] for name in names}
+        columns = [[record.get(name) for record in self.records] for name in names]
         try:
-            return pa.table(columns or {"@type": pa.array([], pa.string())})
+            arrays = [*map(pa.array, columns)] or [pa.array([], pa.string())]
+            return pa.Table.from_arrays(arrays, names or ["@type"])
         except (pa.ArrowInvalid, pa.ArrowTypeError) as problem:
             fact = f"an attribute has values of several types: {problem}"
             raise RunError(error("bad-value", fact)) from None
@@ -145,8 +156,14 @@ def _run(
             raise
         if lost:
             _save(walk, lost, settings)
-    problems = [*walk.problems, *lost, *_remarks(walk.collector, given)]
-    return Extraction(_records(walk.collector), tuple(dict.fromkeys(problems)))
+    refused = [replace(each, severity=Severity.WARNING) for each in gate.refused]
+    problems = [*walk.problems, *lost, *_remarks(walk.collector, given), *refused]
+    steps = tuple(
+        StepCount(each.label, each.visits, each.nodes)
+        for each in walk.reached.values()
+        if each.part != tree.DESCENDANTS
+    )
+    return Extraction(_records(walk.collector), tuple(dict.fromkeys(problems)), steps)
 
 
 def _refuse(wrapper: Wrapper, variables: Variables) -> None:
@@ -203,7 +220,9 @@ def _remarks(collector: Collector, given: Given) -> Iterator[Diagnostic]:
         yield warning("bad-value", fact, marker.span, "it is null there")
 
 
-def _save(walk: Walk, problems: tuple[Diagnostic, ...] | list[Diagnostic], settings: Settings) -> None:
+def _save(
+    walk: Walk, problems: tuple[Diagnostic, ...] | list[Diagnostic], settings: Settings
+) -> None:
     """The page on which something went wrong, as a screenshot and as a text."""
     if settings.failures is None or walk.view is None:
         return

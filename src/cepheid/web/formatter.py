@@ -20,15 +20,14 @@ def format_wrapper(text: str, file: str | None = None) -> str:
     if parsed.tree is None:
         raise ProgramError(*parsed.problems)
     tokens = [token for token in parsed.tokens if token.kind is not Kind.END]
-    lines = [_line(each, number) for number, each in enumerate(_lines(tokens))]
+    lines: list[Line] = []
+    depth = 0  # of the path; predicates that extract stand below it
+    for number, each in enumerate(_lines(tokens)):
+        is_inner = each[0].is_symbol("[")
+        depth = depth if is_inner else min(number, 1)
+        shown, end = "".join(_spaced(each)), each[-1].span.end_line
+        lines.append(Line(each, shown, INDENT * (depth + is_inner), last_line=end))
     return join_lines(lines, parsed.comments)
-
-
-def _line(tokens: list[Token], number: int) -> Line:
-    inner = tokens[0].is_symbol("[")
-    indent = "" if number == 0 else INDENT * (2 if inner else 1)
-    shown = "".join(_spaced(tokens))
-    return Line(tokens, shown, indent, last_line=tokens[-1].span.end_line)
 
 
 def _lines(tokens: Sequence[Token]) -> Iterator[list[Token]]:

@@ -37,7 +37,9 @@ def filled(view: StaticView, node: Node, action: Action, text: str | None) -> St
             return replace(view, texts={**view.texts, node.number: text or ""})
         case ActionKind.SELECT:
             option = _option(node, action, text)
-            return replace(view, chosen={**view.chosen, _list_of(option, action).number: option.number})
+            return replace(
+                view, chosen={**view.chosen, _list_of(option, action).number: option.number}
+            )
         case ActionKind.CHECK | ActionKind.UNCHECK if _type(node) in _TICKED:
             return replace(view, ticks=_ticked(view, node, action.kind is ActionKind.CHECK))
         case ActionKind.WAIT:
@@ -90,7 +92,9 @@ def _ticked(view: StaticView, node: Node, is_on: bool) -> Mapping[int, bool]:
 
 def target_of(view: StaticView, node: Node, action: Action) -> str:
     """The address to which a click on a link, or on the button of a simple form, leads."""
-    link = next((e for e in (node, *node.ancestors()) if e.name == "a" and e.attribute("href")), None)
+    link = next(
+        (e for e in (node, *node.ancestors()) if e.name == "a" and e.attribute("href")), None
+    )
     if link is not None:
         return urljoin(_base(view.page), (link.attribute("href") or "").strip())
     form, is_button = _form(node), node.name in ("button", "input") and _type(node) in _BUTTONS

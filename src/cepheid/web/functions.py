@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +53,7 @@ def _id(asked: Asked, given: Value) -> Nodes:
     return in_order([*found.values()])
 
 
-def _substring(asked: Asked, text: Value, start: Value, *length: Value) -> str:
+def _substring(text: Value, start: Value, *length: Value) -> str:
     first = rounded(to_number(start))
     end = first + rounded(to_number(length[0])) if length else math.inf
     # Not a number is neither before nor behind any place, so that nothing is taken.
@@ -61,18 +61,18 @@ def _substring(asked: Asked, text: Value, start: Value, *length: Value) -> str:
     return "".join([each for place, each in characters if place >= first and place < end])
 
 
-def _before(asked: Asked, text: Value, mark: Value) -> str:
+def _before(text: Value, mark: Value) -> str:
     before, found, _ = to_text(text).partition(to_text(mark)) if to_text(mark) else ("", "", "")
     return before if found else ""
 
 
-def _after(asked: Asked, text: Value, mark: Value) -> str:
+def _after(text: Value, mark: Value) -> str:
     if not to_text(mark):
         return to_text(text)
     return to_text(text).partition(to_text(mark))[2]
 
 
-def _translate(asked: Asked, text: Value, old: Value, new: Value) -> str:
+def _translate(text: Value, old: Value, new: Value) -> str:
     into: dict[int, str | None] = {}
     for place, character in enumerate(to_text(old)):
         other = to_text(new)[place : place + 1]
@@ -107,37 +107,47 @@ def _number(asked: Asked, *given: Value) -> float:
     return to_number(given[0] if given else asked.node.text)
 
 
-CALLS: dict[str, Function] = {
-    "last": lambda asked: float(asked.size),
-    "position": lambda asked: float(asked.position),
-    "count": lambda asked, nodes: float(len(nodes)),
+# Of the place of the call and the values of the arguments.
+_OF_PLACES: dict[str, Function] = {
     "id": _id,
+    "lang": _lang,
+    "last": lambda asked: float(asked.size),
     "local-name": _local_name,
     "name": _name,
-    "namespace-uri": lambda asked, *nodes: "",
-    "string": _text,
-    "concat": lambda asked, *texts: "".join(map(to_text, texts)),
-    "starts-with": lambda asked, text, start: to_text(text).startswith(to_text(start)),
-    "contains": lambda asked, text, part: to_text(part) in to_text(text),
-    "substring-before": _before,
-    "substring-after": _after,
-    "substring": _substring,
-    "string-length": lambda asked, *text: float(len(_text(asked, *text))),
     "normalize-space": lambda asked, *text: " ".join(_words(_text(asked, *text))),
-    "translate": _translate,
-    "boolean": lambda asked, value: to_truth(value),
-    "not": lambda asked, value: not to_truth(value),
-    "true": lambda asked: True,
-    "false": lambda asked: False,
-    "lang": _lang,
     "number": _number,
-    "sum": lambda asked, nodes: math.fsum(to_number(node.text) for node in nodes),
-    "floor": lambda asked, number: _whole(math.floor, to_number(number)),
-    "ceiling": lambda asked, number: _whole(math.ceil, to_number(number)),
-    "round": lambda asked, number: rounded(to_number(number)),
-    "trim": lambda asked, text: to_text(text).strip(),
+    "position": lambda asked: float(asked.position),
+    "string": _text,
+    "string-length": lambda asked, *text: float(len(_text(asked, *text))),
     "toUnixTime": _unix_time,
 }
+# Of these values alone.
+_OF_VALUES: dict[str, Function] = {
+    "boolean": to_truth,
+    "ceiling": lambda number: _whole(math.ceil, to_number(number)),
+    "concat": lambda *texts: "".join(map(to_text, texts)),
+    "contains": lambda text, part: to_text(part) in to_text(text),
+    "count": lambda nodes: float(len(nodes)),
+    "false": lambda: False,
+    "floor": lambda number: _whole(math.floor, to_number(number)),
+    "namespace-uri": lambda *_: "",
+    "not": lambda value: not to_truth(value),
+    "round": lambda number: rounded(to_number(number)),
+    "starts-with": lambda text, start: to_text(text).startswith(to_text(start)),
+    "substring": _substring,
+    "substring-after": _after,
+    "substring-before": _before,
+    "sum": lambda nodes: math.fsum(to_number(node.text) for node in nodes),
+    "translate": _translate,
+    "trim": lambda text: to_text(text).strip(),
+    "true": lambda: True,
+}
+
+
+def call(name: str, asked: Asked, values: Sequence[Value]) -> Value:
+    """What a function gives for these values, at this place."""
+    of_place = _OF_PLACES.get(name)
+    return of_place(asked, *values) if of_place else _OF_VALUES[name](*values)
 
 
 _BLANK = dict.fromkeys(map(ord, BLANKS), " ")

@@ -78,8 +78,20 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
 }
 KEYS: Final = {
     key.lower(): key
-    for key in (
-        "Enter Tab Escape Space Backspace Delete Home End PageUp PageDown"
-        " ArrowUp ArrowDown ArrowLeft ArrowRight"
-    ).split()
+    for key in [
+        "Enter",
+        "Tab",
+        "Escape",
+        "Space",
+        "Backspace",
+        "Delete",
+        "Home",
+        "End",
+        "PageUp",
+        "PageDown",
+        "ArrowUp",
+        "ArrowDown",
+        "ArrowLeft",
+        "ArrowRight",
+    ]
 }

@@ -203,12 +203,14 @@ def _path(cursor: WrapperCursor, *, is_main: bool) -> Expr:
         parts = _parts(cursor, is_main=False)
         if not parts:
             return subject
-        return Path(False, tuple(parts), subject, span=cursor.span_from(start))
+        return Path(
+            is_absolute=False, parts=tuple(parts), start=subject, span=cursor.span_from(start)
+        )
     is_absolute = cursor.token.is_symbol("/", "//")
     parts = [] if is_absolute else [_part(cursor, is_main)]
     if is_absolute and cursor.token.is_symbol("/") and not _begins_part(cursor.next):
         cursor.advance()
-        return Path(True, (), span=cursor.span_from(start))
+        return Path(is_absolute=True, parts=(), span=cursor.span_from(start))
     parts += _parts(cursor, is_main)
     return Path(is_absolute, tuple(parts), span=cursor.span_from(start))
 
@@ -345,9 +347,7 @@ def _test(cursor: WrapperCursor) -> Test:
     elif not cursor.take_symbol("*") and not start.is_symbol("#", "."):
         cursor.unexpected("a step: a name, '*', '@', '.', '..', '{' or '('")
     id, classes = None, list[str]()
-    while cursor.token.is_symbol("#", ".") and (
-        cursor.token is start or cursor.follows_closely
-    ):
+    while cursor.token.is_symbol("#", ".") and (cursor.token is start or cursor.follows_closely):
         mark = cursor.advance()
         if cursor.token.kind is not Kind.WORD or not cursor.follows_closely:
             cursor.unexpected("a class after '.'" if mark.text == "." else "an id after '#'")
@@ -386,7 +386,9 @@ def _marker(cursor: WrapperCursor) -> RecordMarker | AttributeMarker:
         is_operator = cursor.token.is_symbol("<", "<=", "=", "!=")
         cursor.unexpected("'>' to close the marker", hint=comparing if is_operator else None)
     span = cursor.span_from(opened)
-    return RecordMarker(name, span=span) if value is None else AttributeMarker(name, value, span=span)
+    return (
+        RecordMarker(name, span=span) if value is None else AttributeMarker(name, value, span=span)
+    )
 
 
 # What is done on pages.
@@ -478,5 +480,7 @@ def _period(cursor: WrapperCursor) -> Period:
     except ValueError as problem:
         raise ProgramError(error("bad-period", str(problem), cursor.span_from(start))) from None
     if found.months or found.microseconds > _LONGEST_WAIT:
-        raise ProgramError(error("bad-period", "a wait lasts at most an hour", cursor.span_from(start)))
+        raise ProgramError(
+            error("bad-period", "a wait lasts at most an hour", cursor.span_from(start))
+        )
     return found

@@ -130,7 +130,9 @@ def print_part(part: Part) -> str:
 
 def _step(step: Step) -> str:
     # XPath has no predicates behind dots, though wrappers may.
-    is_plain = step.test == ANY_NODE and not isinstance(next(iter(step.qualifiers), None), Predicate)
+    is_plain = step.test == ANY_NODE and not isinstance(
+        next(iter(step.qualifiers), None), Predicate
+    )
     short = _DOTS.get(step.axis) if is_plain else None
     axis = {"child": "", "attribute": "@"}.get(step.axis, f"{step.axis}::")
     return (short or axis + _test(step.test)) + "".join(map(_qualifier, step.qualifiers))

@@ -10,19 +10,29 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, takewhile
 from time import monotonic
 from typing import TypeAlias, cast
 
 from cepheid.core.words import counted
 from cepheid.errors import Diagnostic, RunError, error, warning
-from cepheid.web.evaluation import Candidate, Given, Scope, evaluate, take_step
+from cepheid.web.evaluation import Candidate, Given, Scope, evaluate, extracts, take_step
 from cepheid.web.nodes import Node
 from cepheid.web.printer import print_part
 from cepheid.web.records import Collector, Emission, Record
 from cepheid.web.settings import Settings
 from cepheid.web.site import Site, View
-from cepheid.web.tree import Action, Part, Path, Star, Step, Wrapper, all_parts
+from cepheid.web.tree import (
+    Action,
+    Part,
+    Path,
+    Predicate,
+    Star,
+    Step,
+    Wrapper,
+    all_parts,
+)
 from cepheid.web.values import to_text
 
 Found: TypeAlias = list[tuple[Node, Record | None]]
@@ -44,6 +54,17 @@ class Reached:
     nodes: int = 0
     visits: int = 0  # how often there was something to go on from
     last: View | None = None  # where it found nothing, as long as it has never found anything
+
+    @property
+    def label(self) -> str:
+        """The part as people write it."""
+        part = self.part
+        if isinstance(part, Step):  # what it extracts is not what it looks for
+            kept = (q for q in part.qualifiers if not (isinstance(q, Predicate) and extracts(q)))
+            part = replace(part, qualifiers=tuple(kept))
+        text = print_part(part)
+        is_below = isinstance(self.part, Step) and self.part.axis == "descendant"
+        return f"//{text.removeprefix('descendant::')}" if is_below else text
 
 
 @dataclass(slots=True)
@@ -82,12 +103,18 @@ class Walk:
         if not rest:
             yield place
             return
-        first, others = rest[0], rest[1:]
-        is_action = isinstance(first, Action)
-        branches = self._act(place, first) if is_action else self._star(place, first)
+        branches = self._branches(place, rest[0])
         # What is behind is forgotten, so that a long way needs no more room than a short one.
         del place
-        yield from chain.from_iterable(map(lambda each: self._walk(each, others), branches))
+        yield from chain.from_iterable(map(partial(self._walk, parts=rest[1:]), branches))
+
+    def _branches(self, place: Place, part: Part) -> Iterator[Place]:
+        match part:
+            case Action():
+                return self._act(place, part)
+            case Star():
+                return self._star(place, part)
+        raise TypeError(f"{type(part).__name__} does not fork")
 
     # Steps.
 
@@ -142,7 +169,9 @@ class Walk:
         self._note(action, len(records), place.view)
         if self.is_single and len(records) > 1:
             fact = f"an action on {len(records)} nodes, where one is meant"
-            raise RunError(error("several-nodes", fact, action.span, "make the step before it exact"))
+            raise RunError(
+                error("several-nodes", fact, action.span, "make the step before it exact")
+            )
         view, todo = place.view, deque(records.items())
         del place, records
         while todo:
@@ -170,7 +199,9 @@ class Walk:
         return Place(view, [(node, owner) for owner in owners])
 
     def _text(self, action: Action, node: Node) -> str | None:
-        return None if action.text is None else to_text(evaluate(action.text, Scope(node, self.given)))
+        return (
+            None if action.text is None else to_text(evaluate(action.text, Scope(node, self.given)))
+        )
 
     # Stars.
 
@@ -243,15 +274,14 @@ class Walk:
     def lost(self) -> list[Diagnostic]:
         """Parts that had something to go on from, and never found anything."""
         found: list[Diagnostic] = []
-        before = 1
+        before: Reached | None = None
         for reached in self.reached.values():
-            if reached.visits and not reached.nodes and reached.last is not None:
-                name = print_part(reached.part).replace("descendant::", "//", 1)
-                url = reached.last.page.url
-                fact = f"{name} found nothing on {url}"
-                hint = f"the step before it found {counted(before, 'node')}"
+            if reached.last is not None:
+                fact = f"{reached.label} found nothing on {reached.last.page.url}"
+                times = counted(reached.visits, "time")
+                hint = f"looked for {times}, from what {before.label} found" if before else None
                 found.append(warning("step-failed", fact, reached.part.span, hint))
-            before = reached.nodes
+            before = reached
         return found
 
 
@@ -272,6 +302,6 @@ def _split(parts: Sequence[Part]) -> tuple[list[Step], Sequence[Part]]:
 
 def _parts_of(path: Path) -> Iterator[Part]:
     for part in path.parts:
+        yield part
         if isinstance(part, Star):
             yield from _parts_of(part.path)
-        yield part

@@ -7,24 +7,34 @@ from typing import Any
 from cepheid.errors import UsageError, error
 from cepheid.web.nodes import NodeKind, Page, PageBuilder
 
-_ROW_GROUPS = {"tbody", "thead", "tfoot"}
-
 
 def page_of(html: str | bytes, url: str, encoding: str | None = None) -> Page:
     """The page that a text says, as a browser would lay it out before scripts run."""
     html_module = _lxml()
     parser = html_module.HTMLParser(encoding=encoding, huge_tree=True)
     root = html_module.document_fromstring(html or "<html></html>", parser=parser)
+    _group_rows(root)
     builder = PageBuilder(url)
-    top = root.getroottree()
-    outside = [each for each in root.itersiblings(preceding=True)][::-1]
-    for each in outside:
+    for each in [*root.itersiblings(preceding=True)][::-1]:
         _add(builder, each, is_visible=True)
     _add(builder, root, is_visible=True)
     for each in root.itersiblings():
         _add(builder, each, is_visible=True)
-    del top
     return builder.finish()
+
+
+def _group_rows(root: Any) -> None:
+    """Rows that stand in a table itself get a body, as in every browser."""
+    for table in root.iter("table"):
+        body = None
+        for child in list(table):
+            if child.tag != "tr":
+                body = None if isinstance(child.tag, str) else body
+                continue
+            if body is None:
+                body = table.makeelement("tbody", {})
+                child.addprevious(body)
+            body.append(child)
 
 
 def _lxml() -> Any:

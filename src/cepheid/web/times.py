@@ -31,7 +31,9 @@ LETTERS: dict[str, tuple[str, str]] = {
     "mm": (r"(?P<minute>\d{2})", "the minute"),
     "ss": (r"(?P<second>\d{2})", "the second"),
 }
-_PIECE = re.compile(r"(?P<letters>([A-Za-z])\2*)|'(?P<quoted>[^']*)'|(?P<blank>\s+)|(?P<other>.)", re.DOTALL)
+_PIECE = re.compile(
+    r"(?P<letters>([A-Za-z])\2*)|'(?P<quoted>[^']*)'|(?P<blank>\s+)|(?P<other>.)", re.DOTALL
+)
 _NEEDED = (("year", "short"), ("name", "month"), ("day",))
 
 

@@ -59,18 +59,18 @@ def in_order(nodes: Sequence[Node]) -> Nodes:
 
 def compare(operator: str, left: Value, right: Value) -> bool:
     """By the rules of XPath: a set of nodes compares well if one of its nodes does."""
-    if isinstance(left, list) and isinstance(right, list):
-        others = [node.text for node in right]
-        return any(_plain(operator, node.text, other) for node in left for other in others)
-    if isinstance(left, list):
-        if isinstance(right, bool):
-            return _plain(operator, bool(left), right)
-        return any(_plain(operator, node.text, right) for node in left)
-    if isinstance(right, list):
-        if isinstance(left, bool):
-            return _plain(operator, left, bool(right))
-        return any(_plain(operator, left, node.text) for node in right)
-    return _plain(operator, left, right)
+    if isinstance(left, bool) or isinstance(right, bool):
+        return _plain(operator, _one(left), _one(right))
+    others = _each(right)
+    return any(_plain(operator, one, other) for one in _each(left) for other in others)
+
+
+def _one(value: Value) -> str | float | bool:
+    return bool(value) if isinstance(value, list) else value
+
+
+def _each(value: Value) -> list[str] | list[str | float]:
+    return [node.text for node in value] if isinstance(value, list) else [value]
 
 
 def _plain(operator: str, left: str | float | bool, right: str | float | bool) -> bool:
