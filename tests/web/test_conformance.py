@@ -59,7 +59,7 @@ def is_same(one: object, other: object) -> bool:
 
 
 @given(pages(), typed(Type.ANY, 3), st.integers(0, 4))
-@examples(600)
+@examples(300)
 def test_expressions_give_what_lxml_gives(html: str, tree: Expr, place: int) -> None:
     root = lxml.html.document_fromstring(html)
     text = print_expression(tree)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 import cepheid as cep
 from tests.web.conftest import QUICK
 from tests.web.local_sites import LocalSite, airport, messages
 
+pytestmark = pytest.mark.long
 ARRIVALS = """\
 //a#panel0/{click /}//form#qbaForm/descendant::field()[1]/{$airport}
 /following::field()[2]//option/{select}/following::field()[1]/{click /}

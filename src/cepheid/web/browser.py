@@ -145,6 +145,7 @@ class LiveTab:
     picture: JSHandle | None = None  # of the page as it is now
     seen: Page | None = None  # the same as nodes
     documents: int = 0  # how many it has loaded
+    calm: int = 0  # the last of them that was
     method: str = "GET"  # by which the last one was asked for
     status: int = 200
     awaited: set[Request] = field(default_factory=set)
@@ -247,7 +248,7 @@ class BrowserSite:
         reason = ""
         for _ in range(self._settings.retries + 1):
             self._manners.before(address)
-            refused = len(self._gate.refused)
+            refused, live.status = len(self._gate.refused), 200
             try:
                 live.tab.goto(address, wait_until="load")
             except Error as problem:
@@ -264,6 +265,8 @@ class BrowserSite:
             raise RunError(error("page-failed", f"{address} cannot be read: {reason}"))
         if "Download" in reason:
             raise RunError(error("page-failed", f"{address} is no page but a download"))
+        if live.tab.url != address:  # it led on
+            self._manners.permit(live.tab.url)
         self._settle(live)
         return self._view(live, live.tab.url)
 
@@ -306,7 +309,9 @@ class BrowserSite:
         while True:
             try:
                 live.tab.wait_for_load_state("load")
-                live.tab.evaluate(snapshot.QUIET, [_CALM, _RESTLESS])
+                is_new = live.documents != live.calm
+                live.tab.evaluate(snapshot.QUIET, [_CALM, _RESTLESS, is_new])
+                live.calm = live.documents
             except Error as problem:
                 if monotonic() > until:
                     fact = f"{live.tab.url} does not load: {_reason(problem)}"
@@ -424,8 +429,11 @@ class BrowserSite:
 
         assert live.picture is not None
         before = live.picture, live.documents
+        live.status = 200
         try:
-            element = live.picture.evaluate_handle(snapshot.ELEMENT, number).as_element()
+            is_click = action.kind is ActionKind.CLICK
+            found = snapshot.CLICKED if is_click else snapshot.ELEMENT
+            element = live.picture.evaluate_handle(found, number).as_element()
             assert element is not None
             _perform(live, element, action, text)
         except Error as problem:
@@ -479,13 +487,9 @@ def _listen(live: LiveTab, gate: Gate) -> None:
     tab.on("domcontentloaded", on_document)
 
 
-_HERE = "(e) => { for (const n of [e.closest('a'), e.form]) if (n) n.removeAttribute('target'); }"
-
-
 def _perform(live: LiveTab, element: ElementHandle, action: Action, text: str | None) -> None:
     match action.kind:
         case ActionKind.CLICK:
-            element.evaluate(_HERE)  # pages open in their own tab, not in windows
             element.click()
         case ActionKind.FILL:
             element.fill(text or "")

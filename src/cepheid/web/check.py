@@ -199,8 +199,8 @@ def _below(part: Located, record: str | None, classes: Classes | None) -> Iterat
 def _record_after(part: Located, record: str | None) -> str | None:
     """The record of what stands to the right; a star may be walked no times at all."""
     match part:
-        case RecordMarker():
-            return part.type
+        case RecordMarker(type=own):
+            return own
         case Step() | Path():
             for each in children(part):
                 record = _record_after(each, record)
@@ -224,5 +224,5 @@ def _attribute(
         yield error("misplaced-marker", fact, marker.span, hint)
     elif classes is not None and record in classes and marker.name not in classes[record]:
         fact = f"class '{record}' has no attribute '{marker.name}'"
-        hint = suggest(marker.name, classes[record], "attributes")
-        yield error("unknown-attribute", fact, marker.span, hint)
+        meant = suggest(marker.name, classes[record], "attributes")
+        yield error("unknown-attribute", fact, marker.span, meant)

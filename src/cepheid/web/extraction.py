@@ -70,7 +70,7 @@ class Extraction:
         names = list(dict.fromkeys(name for record in self.records for name in record))
         columns = [[record.get(name) for record in self.records] for name in names]
         try:
-            arrays = [*map(pa.array, columns)] or [pa.array([], pa.string())]
+            arrays: list[Any] = [*map(pa.array, columns)] or [pa.array([], pa.string())]
             return pa.Table.from_arrays(arrays, names or ["@type"])
         except (pa.ArrowInvalid, pa.ArrowTypeError) as problem:
             fact = f"an attribute has values of several types: {problem}"

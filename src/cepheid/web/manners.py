@@ -29,16 +29,23 @@ class Manners:
 
     def before(self, address: str) -> None:
         """Waits for the host's sake; RunError where robots.txt asks to stay away."""
+        host = urlsplit(address).netloc
+        rules = self.permit(address)
+        if host:
+            wish = rules.crawl_delay(AGENT) if rules is not None else None
+            self._rest(host, max(self.pause, float(wish or 0)))
+
+    def permit(self, address: str) -> RobotFileParser | None:
+        """The rules of a host that has some; RunError where they forbid this address."""
         parts = urlsplit(address)
-        if parts.scheme not in ("http", "https"):
-            return
-        rules = self._rules_of(f"{parts.scheme}://{parts.netloc}") if self.honours_robots else None
-        if rules is not None and not rules.can_fetch(AGENT, address):
+        if parts.scheme not in ("http", "https") or not self.honours_robots:
+            return None
+        rules = self._rules_of(f"{parts.scheme}://{parts.netloc}")
+        if not rules.can_fetch(AGENT, address):
             fact = f"robots.txt of {parts.netloc} asks not to read {parts.path or '/'}"
             hint = "with the owner's consent: --ignore-robots"
             raise RunError(error("refused-address", fact, hint=hint))
-        wish = rules.crawl_delay(AGENT) if rules is not None else None
-        self._rest(parts.netloc, max(self.pause, float(wish or 0)))
+        return rules
 
     def _rest(self, host: str, pause: float) -> None:
         last = self._last.get(host)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from cepheid.core.time import MICROSECONDS, PERIOD_UNITS, Period, no_unit, period_of
 from cepheid.errors import Diagnostic, ProgramError, error, suggest
+from cepheid.expr.notation import MAX_HEIGHT
 from cepheid.lang.common.cursor import Cursor
 from cepheid.lang.common.lexer import Comment, Kind, Token
 from cepheid.web.lexer import tokenize
@@ -46,11 +47,13 @@ from cepheid.web.tree import (
     TestKind,
     Variable,
     Wrapper,
+    height,
 )
 
 _LONGEST_WAIT = MICROSECONDS["hours"]
 _LARGEST_COUNT = 1_000_000
-_ADDITIVE = OPERATORS.index(("+", "-"))
+_LEVELS = {operator: level for level, own in enumerate(OPERATORS) for operator in own}
+_ADDITIVE = _LEVELS["+"]
 _NODE_KINDS = {
     str(kind): kind
     for kind in (
@@ -108,6 +111,9 @@ def parse(text: str, file: str | None = None) -> Parsed:
         tree = _wrapper(cursor)
         if cursor.token.kind is not Kind.END:
             cursor.unexpected("'/', '[' or the end of the wrapper")
+        if height(tree) > MAX_HEIGHT:
+            fact = f"an expression with more than {MAX_HEIGHT} operators inside one another"
+            raise ProgramError(error("too-deep", fact, tree.span))
     except ProgramError as refused:
         tree = None
         if not tokens.problems:  # else what is no token is the cause
@@ -157,23 +163,29 @@ def _variable(cursor: WrapperCursor) -> Variable:
 # Expressions.
 
 
-def expression(cursor: WrapperCursor, level: int = 0) -> Expr:
-    """Operators of this level and tighter ones."""
-    if level == len(OPERATORS):
-        return _unary(cursor)
+def expression(cursor: WrapperCursor, loosest: int = 0) -> Expr:
+    """Operators of this level and tighter ones; each level binds from left to right."""
     start = cursor.token
-    if level == 0:
-        cursor.enter(start, "expressions")
-    found = expression(cursor, level + 1)
-    while (token := cursor.token).kind in (Kind.WORD, Kind.SYMBOL) and (
-        token.text in OPERATORS[level]
-    ):
-        cursor.advance()
-        right = expression(cursor, level + 1)
-        found = Binary(token.text, found, right, span=cursor.span_from(start))
-    if level == 0:
-        cursor.leave()
+    cursor.enter(start, "expressions")
+    found = _operators(cursor, loosest)
+    cursor.leave()
     return found
+
+
+def _operators(cursor: WrapperCursor, loosest: int) -> Expr:
+    start = cursor.token
+    found = _unary(cursor)
+    while (level := _level(cursor.token)) is not None and level >= loosest:
+        operator = cursor.advance().text
+        right = _operators(cursor, level + 1)
+        found = Binary(operator, found, right, span=cursor.span_from(start))
+    return found
+
+
+def _level(token: Token) -> int | None:
+    """How tightly an operator binds; None: it is none."""
+    is_operator = token.kind in (Kind.WORD, Kind.SYMBOL)
+    return _LEVELS.get(token.text) if is_operator else None
 
 
 def _unary(cursor: WrapperCursor) -> Expr:
@@ -376,9 +388,7 @@ def _marker(cursor: WrapperCursor) -> RecordMarker | AttributeMarker:
     name = cursor.advance().text
     value = None
     if cursor.take_symbol("="):
-        cursor.enter(opened, "markers")
         value = expression(cursor, _ADDITIVE)
-        cursor.leave()
     if cursor.token.is_symbol(">="):
         cursor.refuse("'>=' stands where a marker ends", cursor.token.span, "write '> ='")
     comparing = "a comparison in a marker stands in brackets: :<late=(. > 5)>"

@@ -123,9 +123,14 @@ def print_part(part: Part) -> str:
             return _step(part)
         case Action():
             return _action(part)
-        case Star(path=path, least=least, most=most):
-            bounds = f"{{{least},{'' if most is None else most}}}" if least or most else ""
-            return f"({_path(path)})*{bounds}"
+        case Star(path=path):
+            return f"({_path(path)})*{bounds_text(part)}"
+
+
+def bounds_text(star: Star) -> str:
+    if not star.least and star.most is None:
+        return ""
+    return f"{{{star.least},{'' if star.most is None else star.most}}}"
 
 
 def _step(step: Step) -> str:

@@ -19,11 +19,12 @@ from cepheid.core.words import counted
 from cepheid.errors import Diagnostic, RunError, error, warning
 from cepheid.web.evaluation import Candidate, Given, Scope, evaluate, extracts, take_step
 from cepheid.web.nodes import Node
-from cepheid.web.printer import print_part
+from cepheid.web.printer import bounds_text, print_part
 from cepheid.web.records import Collector, Emission, Record
 from cepheid.web.settings import Settings
 from cepheid.web.site import Site, View
 from cepheid.web.tree import (
+    DESCENDANTS,
     Action,
     Part,
     Path,
@@ -51,20 +52,22 @@ class Reached:
     """What came of a part of the wrapper, over all branches."""
 
     part: Part
+    is_below: bool  # whether `//` stands before it
     nodes: int = 0
     visits: int = 0  # how often there was something to go on from
     last: View | None = None  # where it found nothing, as long as it has never found anything
 
     @property
     def label(self) -> str:
-        """The part as people write it."""
+        """The part as people write it, without what it extracts."""
         part = self.part
-        if isinstance(part, Step):  # what it extracts is not what it looks for
+        if isinstance(part, Star):
+            return f"(...)*{bounds_text(part)}"
+        if isinstance(part, Step):
             kept = (q for q in part.qualifiers if not (isinstance(q, Predicate) and extracts(q)))
             part = replace(part, qualifiers=tuple(kept))
         text = print_part(part)
-        is_below = isinstance(self.part, Step) and self.part.axis == "descendant"
-        return f"//{text.removeprefix('descendant::')}" if is_below else text
+        return f"//{text.removeprefix('descendant::')}" if self.is_below else text
 
 
 @dataclass(slots=True)
@@ -85,7 +88,8 @@ class Walk:
 
     def run(self, wrapper: Wrapper, address: str) -> None:
         """Errors leave the view on which they happened."""
-        self.reached = {id(part): Reached(part) for part in _parts_of(wrapper.path)}
+        parts = _parts_of(wrapper.path)
+        self.reached = {id(part): Reached(part, is_below) for part, is_below in parts}
         for _ in self._walk(self._start(address), wrapper.path.parts):
             pass
 
@@ -100,11 +104,14 @@ class Walk:
             place = self._steps(place, steps)
         if not place.found:
             return
+        # A generator that waits holds what its names stand for: whatever is behind has none any more, so
+        # that a long way needs no more room than a short one.
         if not rest:
-            yield place
+            arrived = deque([place])
+            del place
+            yield arrived.popleft()
             return
         branches = self._branches(place, rest[0])
-        # What is behind is forgotten, so that a long way needs no more room than a short one.
         del place
         yield from chain.from_iterable(map(partial(self._walk, parts=rest[1:]), branches))
 
@@ -163,40 +170,39 @@ class Walk:
 
     def _act(self, place: Place, action: Action) -> Iterator[Place]:
         """What comes of the action on each node, one after the other."""
-        records: dict[Node, list[Record | None]] = {}
-        for node, record in place.found:
-            records.setdefault(node, []).append(record)
-        self._note(action, len(records), place.view)
-        if self.is_single and len(records) > 1:
-            fact = f"an action on {len(records)} nodes, where one is meant"
-            raise RunError(
-                error("several-nodes", fact, action.span, "make the step before it exact")
-            )
-        view, todo = place.view, deque(records.items())
-        del place, records
+        todo = _tasks(place)
+        self._note(action, len(todo), place.view)
+        del place  # for the same reason
+        if self.is_single and len(todo) > 1:
+            fact = f"an action on {len(todo)} nodes, where one is meant"
+            hint = "make the step before it exact"
+            raise RunError(error("several-nodes", fact, action.span, hint))
         while todo:
-            node, owners = todo.popleft()
-            self.view = view
-            text = self._text(action, node)
-            is_last = not todo and not any(view is each for each in self._needed)
-            after, arrived = self.site.act(view, node, action, text, is_last=is_last)
-            if not todo:
-                del view
-            del node
-            yield self._arrival(action, after, arrived, owners)
-            del after, arrived
+            yield self._done(action, *todo.popleft(), is_last=not todo)
 
-    def _arrival(
-        self, action: Action, view: View, node: Node | None, owners: list[Record | None]
+    def _done(
+        self,
+        action: Action,
+        view: View,
+        node: Node,
+        owners: list[Record | None],
+        *,
+        is_last: bool,
     ) -> Place:
+        """Where an action on one node leads; the view can be acted on again, unless it is the last."""
         self.view = view
+        is_free = is_last and not any(view is each for each in self._needed)
+        after, arrived = self.site.act(
+            view, node, action, self._text(action, node), is_last=is_free
+        )
+        self.view = after
         if action.is_absolute:
-            node = view.page.root
-        elif node is None:
+            arrived = after.page.root
+        elif arrived is None:
             fact = f"after {print_part(action)}, the node is not there any more"
             form = print_part(replace(action, is_absolute=True))
             raise RunError(error("step-failed", fact, action.span, f"go on at the root: {form}"))
-        return Place(view, [(node, owner) for owner in owners])
+        return Place(after, [(arrived, owner) for owner in owners])
 
     def _text(self, action: Action, node: Node) -> str | None:
         return (
@@ -276,6 +282,8 @@ class Walk:
         found: list[Diagnostic] = []
         before: Reached | None = None
         for reached in self.reached.values():
+            if reached.part == DESCENDANTS:
+                continue
             if reached.last is not None:
                 fact = f"{reached.label} found nothing on {reached.last.page.url}"
                 times = counted(reached.visits, "time")
@@ -283,6 +291,14 @@ class Walk:
                 found.append(warning("step-failed", fact, reached.part.span, hint))
             before = reached
         return found
+
+
+def _tasks(place: Place) -> deque[tuple[View, Node, list[Record | None]]]:
+    """The nodes of a place, each once, with the records it belongs to."""
+    owners: dict[Node, list[Record | None]] = {}
+    for node, record in place.found:
+        owners.setdefault(node, []).append(record)
+    return deque((place.view, node, own) for node, own in owners.items())
 
 
 def _key(found: tuple[Node, Record | None]) -> tuple[Node, int]:
@@ -300,8 +316,12 @@ def _split(parts: Sequence[Part]) -> tuple[list[Step], Sequence[Part]]:
     return cast("list[Step]", steps), parts[len(steps) :]
 
 
-def _parts_of(path: Path) -> Iterator[Part]:
+def _parts_of(path: Path) -> Iterator[tuple[Part, bool]]:
+    """All parts, those of stars included, and whether `//` stands before each."""
+    before: Part | None = None
     for part in path.parts:
-        yield part
+        is_joined = isinstance(part, Step) and part.axis == "descendant"
+        yield part, is_joined or before == DESCENDANTS
         if isinstance(part, Star):
             yield from _parts_of(part.path)
+        before = part

@@ -50,6 +50,14 @@ SCRIPT = """
 TEXT = "(found) => { const text = found.text; found.text = null; return text; }"
 NUMBERS = "(found, [old, numbers]) => numbers.map((n) => found.numbers.get(old.nodes[n]) ?? -1)"
 ELEMENT = "(found, number) => found.nodes[number]"
+# The same; what a click on it opens comes in its own tab, not in a window.
+CLICKED = """
+(found, number) => {
+  const element = found.nodes[number];
+  for (const each of [element.closest("a"), element.form]) if (each) each.removeAttribute("target");
+  return element;
+}
+"""
 STYLES = "(found, name) => found.nodes.map((e) => getComputedStyle(e).getPropertyValue(name))"
 CHANGED = """
 (found, limit) => found.changed || new Promise((done) => {
@@ -57,8 +65,11 @@ CHANGED = """
   setTimeout(() => done(found.changed), limit);
 })
 """
+# A new page without scripts is calm at once.
 QUIET = """
-([calm, limit]) => new Promise((done) => {
+([calm, limit, isNew]) => new Promise((done) => {
+  const isPlain = isNew && !document.scripts.length && !document.querySelector("[onload], [onerror]");
+  if (isPlain) { done(); return; }
   const end = () => { watch.disconnect(); clearTimeout(last); done(); };
   let next = setTimeout(end, calm);
   const last = setTimeout(end, limit);

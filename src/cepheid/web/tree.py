@@ -271,3 +271,14 @@ def all_parts(tree: Located) -> Iterator[Located]:
     yield tree
     for part in children(tree):
         yield from all_parts(part)
+
+
+def height(tree: Located) -> int:
+    """How many parts lie inside one another; whoever recurses over a tree needs as much room."""
+    highest = 0
+    todo = [(tree, 1)]
+    while todo:
+        part, depth = todo.pop()
+        highest = max(highest, depth)
+        todo.extend((each, depth + 1) for each in children(part))
+    return highest
