@@ -110,7 +110,7 @@ class _Group:
         columns = zip(*(route.shown for route in self._routes), strict=True)
         values = tuple(
             _constants(exprs, pool).of(codes)
-            if isinstance(exprs[0], Literal)
+            if len(exprs) > 1 and isinstance(exprs[0], Literal)
             else compute(exprs[0], values_of, pool, instants)
             for exprs in columns
         )
