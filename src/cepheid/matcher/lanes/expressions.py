@@ -90,8 +90,7 @@ def compute(expr: Expr, values_of: ValuesOf, pool: Pool, instants: Words) -> Val
             return Values(np.zeros(count, dtype=bool), np.ones(count, dtype=bool))
         case Literal(value):
             word = pool.intern(value) if isinstance(value, str) else value
-            # One word lies in memory, whatever the count.
-            return Values(np.broadcast_to(np.array(word, stored_as(expr.type)), count), None)
+            return Values(np.full(count, word, dtype=stored_as(expr.type)), None)
         case Call():
             return Values(instants // 1000, None)
         case Case():

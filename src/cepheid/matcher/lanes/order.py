@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
@@ -51,7 +51,7 @@ class Order:
         count: int,
         levels: int,
         find: Callable[[int], Word],
-        find_path: Callable[[], Path | None] = lambda: None,
+        find_path: Callable[[Order], Path | None] = lambda _: None,
     ) -> None:
         self._count = count
         self.levels = levels
@@ -62,7 +62,7 @@ class Order:
     @cached_property
     def path(self) -> Path | None:
         """The steps that all events share on their ways from the input; None where they do not, or by chance."""
-        return self._find_path()
+        return self._find_path(self)
 
     @property
     def turn(self) -> tuple[bool, int, Path]:
@@ -112,7 +112,7 @@ class Order:
         def find(number: int) -> Word:
             return _at(self.brief(number), places)
 
-        return Order(len(places), self.levels, find, lambda: self.path)
+        return Order(len(places), self.levels, find, lambda _: self.path)
 
 
 def _at(word: Word, places: Words) -> Word:
@@ -137,7 +137,7 @@ class InputOrder:
                 return 2 * places + 1
             return self.instants[places] if number == INSTANT else 0
 
-        return Order(len(places), self.levels, find, tuple)
+        return Order(len(places), self.levels, find, lambda _: ())
 
     def of_rows(self, rows: Rows, parents: Order | None) -> Order:
         """The order of rows that events brought, or timers; without parents, events of the input."""
@@ -168,7 +168,8 @@ class InputOrder:
             ways = [route.statements[number - STEPS : number - STEPS + 1] for route in rows.routes]
             return _of_each([_step(way[0].rank) if way else 0 for way in ways], rows.codes)
 
-        def find_path() -> Path | None:
+        def find_path(order: Order) -> Path | None:
+            del order
             match rows.routes:
                 case [route]:
                     return tuple(_step(statement.rank) for statement in route.statements)
@@ -182,7 +183,6 @@ class InputOrder:
 
     def _deeper(self, origin: Order, find_steps: Callable[[], Word]) -> Order:
         """The order of rows, each of which one of some events has brought."""
-        find_steps = cache(find_steps)
 
         def find(number: int) -> Word:
             if number == DEPTH:
@@ -195,10 +195,11 @@ class InputOrder:
                 return find_steps() if is_next else before
             return np.where(is_next, find_steps(), before)
 
-        def find_path() -> Path | None:
-            before = origin.path
-            step = 0 if before is None else find_steps()
-            return (*before, step) if before is not None and isinstance(step, int) else None
+        def find_path(order: Order) -> Path | None:
+            if origin.path is None:
+                return None
+            step = order.brief(STEPS + len(origin.path))
+            return (*origin.path, step) if isinstance(step, int) else None
 
         return Order(len(origin), self.levels, find, find_path)
 
