@@ -14,6 +14,7 @@ class PlainStatements(Statements):
     """
 
     in_a_row = False
+    forms_of_statements: tuple[str, ...] = ("chain", "window")
 
     def chain(self) -> tuple[str, Names, Bound]:
         """One event after the other, each perhaps tied to one before."""
@@ -62,15 +63,45 @@ class PlainStatements(Statements):
         )
         return "\n".join(texts)
 
+    def sharing(self, head: str) -> str:
+        """Two statements about the same window, perhaps into one type."""
+        type = self.pick(*self.among)
+        names = names_of("", self.types[type], self.types)
+        condition = f"({self.truth(names, 0)})" if self.happens(3) else ""
+        keys = (*names.texts, *names.numbers[:1])
+        by = self.pick(*keys) if keys and self.happens(2) else None
+        key, rest = (f", {by} as y{self.place}", f" group by {by}") if by else ("", "")
+        timed = (f"#{form}({self.period()})" for form in ("time", "time_batch"))
+        window = self.pick(*timed, f"#length({self.pick(2, 3)})")
+        value = self.pick(*(names.values or NUMBERS))
+        number = self.pick(*(names.numbers or NUMBERS))
+        counts = "count(*)", f"count({value})"
+        is_one_type = "insert" in head and self.happens(2)
+        other = head if is_one_type else f"insert into W{self.place} "
+        shown = counts if is_one_type else (self.pick(*counts), self.pick(f"avg({number})", "1"))
+        texts = (
+            str(Clauses(self.priority() + start, f"{x} as x{self.place}{key}", source, rest))
+            for start, x in zip((head, other), shown, strict=True)
+            for source in [f"{type}{condition}{window}"]
+        )
+        return "\n".join(texts)
+
+    def period(self) -> str:
+        """Often the same: timers meet."""
+        return self.pick(*PERIODS, *PERIODS[:1] * 3)
+
     def priority(self) -> str:
         return f"@Priority({self.pick(1, -1)}) " if self.happens(4) else ""
 
     def statement(self, target: str | None) -> str:
         head = f"@Name('Q{self.place}') " if target is None else f"insert into {target} "
-        if self.in_a_row and self.happens(2):
+        form = self.pick(*self.forms_of_statements)
+        if form == "single":
             return self.single(head)
+        if form == "sharing":
+            return self.sharing(head)
         priority = self.priority() if self.in_a_row else ""
-        if self.pick(True, False):
+        if form == "chain":
             pattern, names, bound = self.chain()
             types = tuple(dict.fromkeys(bound.tags.values())) if self.in_a_row else ()
             declaration, context = self.context(types)
@@ -99,6 +130,7 @@ class PlainStatements(Statements):
 class StatementsInARow(PlainStatements):
     in_a_row = True
     contexts = 2
+    forms_of_statements = ("chain", "single", "sharing", "chain", "window", "sharing", "single")
 
     def chain(self) -> tuple[str, Names, Bound]:
         """Often two events with what lanes know: a key, alternatives, a limit, a whole that repeats."""
@@ -114,11 +146,11 @@ class StatementsInARow(PlainStatements):
         if keys and not self.happens(2):
             key = self.pick(*keys)
             tests.append(f"{key} = {tag}.{key}")
-        if self.happens(2):
+        if self.pick(False, True, True):
             tests.append(self.choice(names_of(f"{tag}.", self.types[type], self.types), own))
         last = f"b{self.place}={second}" + (f"({', '.join(tests)})" if tests else "")
         bound.tags[f"b{self.place}"] = second
-        end = self.pick("", f" where timer:within({self.pick(*PERIODS)})")
+        end = self.pick("", f" where timer:within({self.period()})")
         form = self.pick(f"every {first} -> {last}{end}", f"every ({first} -> {last})")
         return form, self.names(bound), bound
 

@@ -38,7 +38,8 @@ def examples(
     choice = Expressions(draw)
     inputs = INPUTS[: choice.pick(2, 1, 3)]
     is_child = len(inputs) == 3 and choice.pick(False, True)
-    has_declared = not plain and choice.happens(3)
+    # In a row it stands for what runs apart: a cycle, which others may take, too.
+    has_declared = choice.happens(4) if in_a_row else not plain and choice.happens(3)
     known = (*inputs, *(["D"] if has_declared else []))
     texts = [CHILD if name == "C" and is_child else SCHEMAS[name] for name in known]
     if nested:
@@ -53,7 +54,7 @@ def examples(
         types = _types("\n".join(texts))
         among = inputs if plain and not in_a_row else (*known, *derived * 3)
         target = choice.pick(f"O{number}", f"O{number}", None)
-        if has_declared and choice.happens(3):
+        if has_declared and not in_a_row and choice.happens(3):
             target, among = "D", inputs
         is_plain = plain or (target != "D" and choice.happens(5))
         make = PlainStatements if is_plain else Statements
@@ -62,7 +63,7 @@ def examples(
         texts.append(make(draw, number, types, among).statement(target))
         if target not in (None, "D"):
             derived.append(str(target))
-    if has_declared and choice.happens(4):
+    if has_declared and choice.happens(2 if in_a_row else 4):
         texts.append(CYCLE)
     events = stream(choice, (*inputs, *known), is_child=is_child, nested=nested, counted=counted)
     return Example("\n".join(texts), events)
