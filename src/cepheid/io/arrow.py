@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -326,25 +327,30 @@ def _instant_type() -> pa.DataType:
     return pa.timestamp("us", "UTC")
 
 
+@cache
+def _scalars() -> Mapping[DataType, pa.DataType]:
+    import pyarrow as pa
+
+    return {
+        STRING: pa.string(),
+        BOOLEAN: pa.bool_(),
+        INT: pa.int32(),
+        LONG: pa.int64(),
+        FLOAT: pa.float32(),
+        DOUBLE: pa.float64(),
+        TIMESTAMP: _instant_type(),
+        DATE: pa.date32(),
+        NULL: pa.string(),  # which others take it for where nothing is known
+    }
+
+
 class _ArrowTypes:
     """Static types as Arrow types; None for what no Arrow type holds, which is written as text."""
 
     def __init__(self, types: Mapping[str, EventType]) -> None:
-        import pyarrow as pa
-
         self._types = types
         self._inside: list[str] = []
-        self._scalars: dict[DataType, pa.DataType] = {
-            STRING: pa.string(),
-            BOOLEAN: pa.bool_(),
-            INT: pa.int32(),
-            LONG: pa.int64(),
-            FLOAT: pa.float32(),
-            DOUBLE: pa.float64(),
-            TIMESTAMP: _instant_type(),
-            DATE: pa.date32(),
-            NULL: pa.string(),  # which others take it for where nothing is known
-        }
+        self._scalars = _scalars()
 
     def of(self, type: DataType) -> pa.DataType | None:
         import pyarrow as pa

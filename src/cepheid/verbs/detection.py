@@ -126,7 +126,6 @@ def detect(
         "type": type,
         "columns": columns,
         "zone": zone,
-        "optional": optional or None,
         "extra": None if extra == "ignore" else extra,
     }
     _refuse(others, "the program has classes, and goes in rounds")
@@ -139,7 +138,14 @@ def detect(
     )
     places = Columns(time=time or "@time", unit=unit or "seconds", sequence=sequence)
     plain = cast("PlainFrames", events)  # what it is not, it refuses
-    return detect_in_rounds(runnable(resolved), plain, course, output=output, columns=places)
+    return detect_in_rounds(
+        runnable(resolved),
+        plain,
+        course,
+        output=output,
+        columns=places,
+        optional=rules_for(resolved, optional).optional,
+    )
 
 
 def _refuse(options: Mapping[str, object], fact: str) -> None:
