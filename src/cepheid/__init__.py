@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from cepheid import live as live
     from cepheid import realtime as realtime
     from cepheid import spark as spark
+    from cepheid import web as web
     from cepheid.absence.answer import Absence as Absence
     from cepheid.build.classes import complex_class as complex_class
     from cepheid.build.classes import on as on
@@ -187,6 +188,7 @@ __all__ = [  # noqa: PLE0604
     "live",
     "realtime",
     "spark",
+    "web",
     *_HOMES,
 ]
 
@@ -194,7 +196,7 @@ __all__ = [  # noqa: PLE0604
 if not TYPE_CHECKING:  # type checkers know all names from above, and refuse others
 
     def __getattr__(name: str) -> object:
-        if name in ("actions", "jobs", "live", "realtime", "spark"):
+        if name in ("actions", "jobs", "live", "realtime", "spark", "web"):
             return import_module(f"cepheid.{name}")
         home = _HOMES.get(name)
         if home is None:
