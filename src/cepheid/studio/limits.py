@@ -20,8 +20,8 @@ class Limits:
 
     def of_lane(self, lane: str) -> float:
         """How long one piece of work of a lane may take."""
-        limits = {"quick": self.quick, "check": self.check, "run": self.run, "debug": self.run}
-        return limits[lane]
+        limits = {"quick": self.quick, "check": self.check, "jobs": self.check, "state": self.check}
+        return limits.get(lane, self.run)
 
 
 class Bucket:
