@@ -12,15 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect, sync_playwright
 
 from cepheid.jobs import Jobs
 from cepheid.jobs.process import kill_all, marked
 from cepheid.jobs.record import MARK
 from tests.studio.conftest import PROGRAM
-from tests.studio.test_browser import SOON, browser, web
+from tests.studio.test_browser import ARGUMENTS, SOON, chromium
 
-__all__ = ["browser", "web"]
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 SPARK = 180_000  # milliseconds in which a Spark that starts has done something
@@ -36,6 +35,22 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     assert kill_all(lambda: [p for record in records for p in marked(MARK, record)], 60)
 
 
+@pytest.fixture
+def web() -> Iterator[Page]:
+    """A page in which nothing fails but talking to a studio that is gone."""
+    path = chromium()
+    wrong: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        opened = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
+        opened.set_default_timeout(SOON)
+        opened.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
+        opened.on("pageerror", lambda problem: wrong.append(str(problem)))
+        yield opened
+        browser.close()
+    assert [text for text in wrong if "WebSocket connection" not in text] == []
+
+
 @contextmanager
 def studio_of(folder: Path) -> Iterator[str]:
     """A studio in a process of its own, which ends without a word; its address."""
@@ -48,12 +63,16 @@ def studio_of(folder: Path) -> Iterator[str]:
             process.kill()
 
 
-def put(folder: Path, name: str, *pairs: tuple[int, int], until: int) -> None:
-    """A file that appears as a whole: A and B at two times, and time that goes on."""
+def put(
+    folder: Path, name: str, *pairs: tuple[int, int], until: int, begun: int | None = None
+) -> None:
+    """A file that appears as a whole: A and B at two times, perhaps an A alone, and time that goes on."""
     lines: list[dict[str, object]] = []
     for first, second in pairs:
         lines.append({"@type": "A", "@time": first, "id": "k", "x": first})
         lines.append({"@type": "B", "@time": second, "id": "k", "x": second})
+    if begun is not None:
+        lines.append({"@type": "A", "@time": begun, "id": "m", "x": begun})
     text = "".join(f"{json.dumps(line)}\n" for line in [*lines, {"@time": until}])
     (folder / name).write_text(text)
     (folder / name).rename(folder / "in" / f"{name}.jsonl")
@@ -87,7 +106,8 @@ def test_a_stream_is_started_watched_found_mended_and_begun_afresh(
         form = web.get_by_role("form", name="A new job")
         expect(form.locator(".command")).to_have_text(
             "cepheid jobs start --name p-1 stream p.epl --source files:in --checkpoint state/p-1"
-            " --sink files:out/p-1 --watermark 10s"
+            " --sink files:out/p-1",
+            timeout=SOON,
         )
         watermark = form.get_by_label("Events may be late by")
         watermark.fill("5s")
@@ -105,8 +125,16 @@ def test_a_stream_is_started_watched_found_mended_and_begun_afresh(
     with studio_of(folder) as address:
         view = open_jobs(web, address)
         is_in_state(view, "p-1", "running")
-        put(folder, "2", (61, 62), until=120)
+        put(folder, "2", (61, 62), until=120, begun=112)
         shows(view, 62, 2)
+        expect(view.locator(".fact-watermark dd")).to_have_text(
+            "1970-01-01T00:01:55Z", timeout=SPARK
+        )
+        view.get_by_role("button", name="Read it").click()
+        kept = view.locator(".kept-state .match")
+        expect(kept).to_have_count(1, timeout=SPARK)
+        expect(kept).to_contain_text("Pair[m]until 1970-01-01T00:02:02Z")
+        expect(kept).to_contain_text("awaitsb=B(id = a.id)")
 
         job = Jobs(folder / ".cepheid" / "jobs").job("p-1")
         os.kill(job.process.number, signal.SIGKILL)

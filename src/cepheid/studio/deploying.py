@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
+from cepheid.core.time import format_instant
 from cepheid.errors import UsageError, error, reason_of
 from cepheid.jobs import Job, Jobs
 from cepheid.jobs.jobs import DEFAULT_FOLDER
@@ -26,6 +28,12 @@ from cepheid.studio.commands import (
 )
 from cepheid.studio.folder import Folder, version_of
 from cepheid.studio.room import finding_json
+from cepheid.studio.runs import cell
+
+if TYPE_CHECKING:
+    from cepheid.core.event import Value
+    from cepheid.engines.spark.stream.inspection import StreamState
+    from cepheid.matcher.contents import KeptEvent
 
 STATE, OUT, OUTBOXES = "state", "out", "actions"  # folders of what jobs write
 _TAIL = 16_000  # bytes of a log
@@ -214,6 +222,56 @@ def _row(row: Mapping[str, object], room: Iterator[int]) -> dict[str, object]:
 def _value(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
+
+
+def state_json(found: StreamState) -> dict[str, object]:
+    """What a stream keeps, all its buckets together."""
+    kept, happened = found.contents, found.happened
+    return {
+        "batch": found.batch,
+        "buckets": len(found.buckets),
+        "bytes": sum(bucket.bytes for bucket in found.buckets),
+        "happened": None if happened is None else format_instant(happened),
+        "matches": [
+            {
+                "statement": match.statement,
+                "key": [cell(value) for value in match.key],
+                "events": [_event(event) for event in match.events],
+                "awaits": match.awaits,
+                "ends": None if match.ends is None else format_instant(match.ends),
+            }
+            for match in kept.matches
+        ],
+        "matched": kept.matched,
+        "windows": [
+            {
+                "statement": window.statement,
+                "text": window.text,
+                "count": window.count,
+                "rows": [
+                    {
+                        "leaves": None if row.leaves is None else format_instant(row.leaves),
+                        "values": _values(row.values),
+                    }
+                    for row in window.rows
+                ],
+            }
+            for window in kept.windows
+        ],
+        "timers": [timer.to_json() for timer in kept.timers],
+        "waiting": [each.to_json() for each in found.waiting],
+        "words": kept.words,
+    }
+
+
+def _event(event: KeptEvent) -> dict[str, object]:
+    time = None if event.instant is None else format_instant(event.instant)
+    values = _values(event.values)
+    return {"tag": event.tag or "", "type": event.type, "time": time, "values": values}
+
+
+def _values(values: Mapping[str, Value]) -> list[object]:
+    return [[name, cell(value)] for name, value in values.items()]
 
 
 def log_tail(job: Job) -> str:

@@ -6,6 +6,7 @@ starts it; `jobs` lists all, and tells more of one that is watched. They outlive
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 
@@ -26,6 +27,7 @@ from cepheid.studio.deploying import (
     rows_json,
     shown_start,
     start,
+    state_json,
     unsaved,
 )
 from cepheid.studio.folder import is_events
@@ -143,6 +145,13 @@ def _remove(room: Room, known: Jobs, job: Job) -> str:
     return job.name
 
 
+def inspect(room: Room, given: Given) -> object:
+    """What a stream keeps; a Spark of its own reads it, and ends."""
+    began = time.monotonic()
+    found = jobs_in(room.folder).inspect(given.text("name"))
+    return {**state_json(found), "seconds": time.monotonic() - began}
+
+
 JOB_VERBS = (
     Verb("job-offer", offer, "quick"),
     Verb("job-preview", preview),
@@ -152,4 +161,5 @@ JOB_VERBS = (
     Verb("job-restart", _of_one(_restart), "jobs"),
     Verb("job-afresh", _of_one(_afresh), "jobs"),
     Verb("job-remove", _of_one(_remove), "jobs"),
+    Verb("job-inspect", inspect, "state"),
 )

@@ -104,6 +104,10 @@ export class JobForm {
   // What the open program can be started with; what someone has filled in stays, unless another program is open.
   private async ask(): Promise<void> {
     const texts = this.studio.texts();
+    if (!this.offer) {
+      fill(this.notice, texts.length ? "Looking at the program and the folder …" : "Open a program first.");
+      this.start.disabled = true;
+    }
     if (!texts.length) return;
     const number = ++this.asked;
     const offer = await this.studio.talk.ask<Offer>("job-offer", { texts }).catch(() => null);

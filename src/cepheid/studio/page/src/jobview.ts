@@ -93,7 +93,7 @@ export class JobView {
     if (!job) return;
     this.arrange(job);
     this.change(this.title, [job.name, job.state], () => [el("span", { class: `state ${job.state}` }, job.state), ` ${job.name}`]);
-    this.change(this.errors, job.errors, () => [job.errors.length > 0 && problemList(job.errors), lost(job)]);
+    this.change(this.errors, [job.state, job.errors], () => [job.errors.length > 0 && problemList(job.errors), lost(job)]);
     this.change(this.facts, job, () => facts(job));
     this.kept.show(job);
     this.wanted.show(job);
