@@ -158,6 +158,83 @@ def test_a_program_that_was_changed_is_told_and_begins_afresh(page: Page, folder
     assert listed(page, "p-1")["state"] == "finished"
 
 
+# Actions.
+
+WANTING = PROGRAM.replace("@Name('Big')", "@Name('Big') @Action('tell', to='me')")
+EXECUTORS = '[executors.tell]\nkind = "file"\npath = "told.jsonl"\n'
+
+
+def started_with_actions(page: Page, folder: Path, executors: str | None) -> None:
+    (folder / "p.epl").write_text(WANTING)
+    if executors is not None:
+        (folder / "executors.toml").write_text(executors)
+    form = {**BATCH, "outbox": "actions/p-1"}
+    page.ask("job-start", texts=texts(WANTING), name="p-1", **form)
+    assert ended(folder, "p-1").state is State.FINISHED
+    assert listed(page, "p-1")["outbox"] == "actions/p-1"
+
+
+def test_actions_are_done_after_a_dry_run_and_only_as_it_said(page: Page, folder: Path) -> None:
+    started_with_actions(page, folder, EXECUTORS)
+    with pytest.raises(Refused, match="not what the dry run has shown"):
+        page.ask("actions-do", name="p-1", digest="")
+    said = page.ask("actions-rehearse", name="p-1")
+    assert (said["count"], said["executors"], said["refused"]) == (1, "executors.toml", [])
+    assert said["planned"][0]["would"].startswith("append to 'told.jsonl': ")
+    assert not (folder / "told.jsonl").exists()
+
+    (folder / "executors.toml").write_text(EXECUTORS.replace("told", "elsewhere"))
+    with pytest.raises(Refused, match="not what the dry run has shown"):
+        page.ask("actions-do", name="p-1", digest=said["digest"])
+    (folder / "executors.toml").write_text(EXECUTORS)
+    done = page.ask("actions-do", name="p-1", digest=said["digest"])
+    assert [(t["name"], t["delivered"], t["waiting"]) for t in done["tallies"]] == [("tell", 1, 0)]
+    assert json.loads((folder / "told.jsonl").read_text())["@type"] == "tell"
+    assert page.ask("actions-rehearse", name="p-1")["count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ('kind = "command"\ncommand = ["touch", "ran"]', "runs a command"),
+        ('kind = "function"\nfunction = "functions:f"', "runs a function"),
+        ('kind = "file"\npath = "../told.jsonl"', "writes outside"),
+        ('kind = "table"\npath = "/tmp/told.csv"\ncolumns = {a = "b"}', "writes outside"),
+        ('kind = "file"\npath = ".cepheid/told.jsonl"', "writes outside"),
+    ],
+)
+def test_what_could_run_or_write_anything_is_told_and_not_done(
+    page: Page, folder: Path, monkeypatch: pytest.MonkeyPatch, settings: str, why: str
+) -> None:
+    ran = folder / "ran"
+    (folder / "functions.py").write_text(f"open({str(ran)!r}, 'w')\ndef f(action): pass\n")
+    monkeypatch.syspath_prepend(folder)  # which the process of a lane inherits
+    started_with_actions(page, folder, f"[executors.tell]\n{settings}\n")
+    said = page.ask("actions-rehearse", name="p-1")
+    assert why in said["refused"][0]
+    with pytest.raises(Refused, match=why):
+        page.ask("actions-do", name="p-1", digest=said["digest"])
+    assert not ran.exists()
+
+
+def test_commands_are_done_where_the_folder_is_trusted(folder: Path) -> None:
+    command = '[executors.tell]\nkind = "command"\ncommand = ["touch", "ran"]\n'
+    with running(folder, Limits(), is_trusted=True) as studio, studio.page() as page:
+        started_with_actions(page, folder, command)
+        said = page.ask("actions-rehearse", name="p-1")
+        assert not (folder / "ran").exists()
+        page.ask("actions-do", name="p-1", digest=said["digest"])
+    assert (folder / "ran").exists()
+
+
+def test_actions_without_an_executor_wait(page: Page, folder: Path) -> None:
+    started_with_actions(page, folder, None)
+    said = page.ask("actions-rehearse", name="p-1")
+    assert (said["executors"], said["count"]) == (None, 0)
+    with pytest.raises(Refused, match="there are no executors"):
+        page.ask("actions-do", name="p-1", digest=said["digest"])
+
+
 # What is refused.
 
 
@@ -248,9 +325,9 @@ def test_records_that_lie_elsewhere_are_not_looked_at(
     page: Page, folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     (folder / ".cepheid").symlink_to(tmp_path_factory.mktemp("elsewhere"))
-    for verb, given in (("jobs", {}), ("job-stop", {"name": "p-1"})):
+    for verb, asked in (("jobs", {}), ("job-stop", {"name": "p-1"})):
         with pytest.raises(Refused, match="leads out of this folder"):
-            page.ask(verb, **given)
+            page.ask(verb, **asked)
     with pytest.raises(Refused, match="leads out of this folder"):
         page.ask("job-start", texts=texts(), name="p-1", **BATCH)
 

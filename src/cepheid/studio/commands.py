@@ -137,7 +137,9 @@ def expect_allowed(folder: Folder, command: Command) -> None:
         _expect_own_file(folder, command.events or "")
         if command.out is not None and not is_events(command.out):
             fact = f"'{command.out[:80]}' is no file of events"
-            raise UsageError(error("usage", fact, hint="end its name with .jsonl, .csv or .parquet"))
+            raise UsageError(
+                error("usage", fact, hint="end its name with .jsonl, .csv or .parquet")
+            )
 
 
 def _folder_in(source: str) -> str:

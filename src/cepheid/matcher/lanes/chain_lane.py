@@ -157,7 +157,6 @@ class ChainLane:
             names = (f"{part} {number}" for part in ("head", "runs", "lists"))
             runs.restore(*(packed[name] for name in names))
 
-
     def contents(self, pool: Pool, texts: Texts, most: int) -> Contents:
         parts = zip(self._views, self._runs, strict=True)
         return joined((self._contents_of(*each, pool, texts, most) for each in parts), most)
@@ -170,7 +169,9 @@ class ChainLane:
         found = [
             match
             for run in live[:most]
-            if (match := chain_match(view.chain, run, steps, view.shown, view.own, self._kept, pool))
+            if (
+                match := chain_match(view.chain, run, steps, view.shown, view.own, self._kept, pool)
+            )
         ]
         timers = sorted(match.ends for match in found if match.ends is not None)
         name = view.chain.statement.name

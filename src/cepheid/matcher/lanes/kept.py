@@ -40,10 +40,7 @@ def steps_of(statement: ResolvedStatement, texts: Texts) -> list[tuple[str | Non
     """The events of a pattern in the order in which they are written, each with its tag."""
     pattern = statement.pattern
     parts = [] if pattern is None else [p for p in walk(pattern) if isinstance(p, Atom | Taken)]
-    return [
-        (part.tag if isinstance(part, Atom) else None, texts.pattern(part))
-        for part in parts
-    ]
+    return [(part.tag if isinstance(part, Atom) else None, texts.pattern(part)) for part in parts]
 
 
 def chain_match(
@@ -61,7 +58,9 @@ def chain_match(
     begun = int((bound != NONE).sum())
     if not begun:
         return None
-    named = [steps[n] if len(steps) >= links else (None, chain.links[n].event_type) for n in range(links)]
+    named = [
+        steps[n] if len(steps) >= links else (None, chain.links[n].event_type) for n in range(links)
+    ]
     events = tuple(
         KeptEvent(
             chain.links[n].event_type,

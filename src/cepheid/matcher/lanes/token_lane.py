@@ -82,7 +82,6 @@ class TokenLane:
     def tidy(self, old: Pool, new: Pool) -> None:
         self.restore(self.pack(old, new))
 
-
     def contents(self, pool: Pool, texts: Texts, most: int) -> Contents:
         rows = self._tokens.live(self._clock)
         found = tuple(self._match(row, pool) for row in rows[:most])

@@ -280,7 +280,6 @@ class WindowLane:
     def tidy(self, old: Pool, new: Pool) -> None:
         self.restore(self.pack(old, new))
 
-
     def contents(self, pool: Pool, texts: Texts, most: int) -> Contents:
         first, end = int(self._head[vm.WindowHead.FIRST_ROW]), int(self._head[vm.WindowHead.END])
         rows = self._rows[max(first, end - most) : end][::-1]

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from cepheid.core.time import Instant, format_instant
-from cepheid.engines.common.texts import TEXTS
 from cepheid.engines.spark.plan.passes import pipelines_of
 from cepheid.engines.spark.shuffle.partition_labels import number_of
 from cepheid.engines.spark.stream.state import Bucket, Buckets
@@ -95,7 +94,10 @@ class StreamState:
                 by_type.setdefault(each.type, []).append(each)
         return tuple(
             WaitingEvents(
-                type, sum(e.count for e in some), min(e.first for e in some), max(e.last for e in some)
+                type,
+                sum(e.count for e in some),
+                min(e.first for e in some),
+                max(e.last for e in some),
             )
             for type, some in by_type.items()
         )
@@ -200,4 +202,3 @@ def _waiting(events: Sequence[tuple[str | None, Instant]]) -> Iterator[WaitingEv
     for type, count in counts.items():
         times = [instant for name, instant in events if name == type]
         yield WaitingEvents(type, count, min(times), max(times))
-
