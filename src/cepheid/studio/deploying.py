@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from cepheid.core.time import format_instant
@@ -55,14 +55,9 @@ def jobs_in(folder: Folder) -> Jobs:
 def free_name(folder: Folder, program: str) -> str:
     """The name of a program and a number that neither a job has nor what one has written."""
     stem = "".join(c if c.isalnum() or c in "_-" else "_" for c in PurePosixPath(program).stem)
-    jobs, number = jobs_in(folder).folder, 1
-    while any(
-        os.path.exists(path)
-        for path in (
-            jobs / f"{stem}-{number}",
-            *(os.path.join(folder.root, top, f"{stem}-{number}") for top in (STATE, OUT, OUTBOXES)),
-        )
-    ):
+    tops = [jobs_in(folder).folder, *(Path(folder.root, top) for top in (STATE, OUT, OUTBOXES))]
+    number = 1
+    while any((top / f"{stem}-{number}").exists() for top in tops):
         number += 1
     return f"{stem}-{number}"
 

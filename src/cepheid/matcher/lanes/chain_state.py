@@ -198,7 +198,8 @@ class ChainState:
     def live(self) -> Words:
         """The runs that go on, one in a row."""
         rows = self._used()
-        return rows[rows[:, vm.RunRow.LOST] != NONE]
+        found: Words = rows[rows[:, vm.RunRow.LOST] != NONE]
+        return found
 
     def _used(self) -> Words:
         return self._runs[: self._head[vm.ChainHead.FRESH]].reshape(-1, self.width)

@@ -27,7 +27,6 @@ from cepheid.semantics.inspection.parts import Texts
 _TOLD = {  # tables, and what a row of theirs is
     Region.ITEM: "rows in windows",
     Region.GROUP: "groups",
-    Region.OUTPUT: "rows that a rate holds back",
 }
 _WAITS = (NodeKind.WAIT, NodeKind.LINE)
 

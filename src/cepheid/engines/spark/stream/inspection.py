@@ -130,7 +130,7 @@ def _saved(spark: SparkSession, query: Path, batch: int) -> list[Saved]:
     return [
         (int(row["label"]), bytes(row["saved"]))
         for operator in operators
-        for row in _buckets(spark, place, batch, operator).collect()
+        for row in _buckets(spark, place, batch, operator.asDict()).collect()
     ]
 
 
@@ -166,7 +166,7 @@ def decoded(
 def _passes(program: ResolvedProgram) -> dict[str, tuple[ResolvedProgram, bool]]:
     """The parts of a program that may share buckets, by the digests that their states have; and
     whether others derive what they take."""
-    found = {}
+    found: dict[str, tuple[ResolvedProgram, bool]] = {}
     for obstacle in (None, "all in one"):  # which of the two it was is not written down
         for pipeline in pipelines_of(program, obstacle=obstacle):
             derived: set[str] = set()

@@ -76,7 +76,7 @@ export class JobForm {
       this.wanting,
       field("Say why of each row", this.why),
     ];
-    this.fields = [field("Start", this.kind), field("Name", this.name), ...this.streams, ...this.batches];
+    this.fields = [field("Run it as", this.kind), field("Name", this.name), ...this.streams, ...this.batches];
     this.element = el(
       "form",
       { class: "job-form", with: { hidden: true, "aria-label": "A new job" }, on: { submit: (event) => void this.submit(event), input: () => this.later() } },
