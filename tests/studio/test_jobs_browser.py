@@ -109,7 +109,7 @@ def test_a_stream_is_started_watched_found_mended_and_begun_afresh(
             " --sink files:out/p-1",
             timeout=SOON,
         )
-        watermark = form.get_by_label("Events may be late by")
+        watermark = form.get_by_label("Late by at most")
         watermark.fill("5s")
         expect(form.locator(".command")).to_contain_text("--watermark 5s")
         watermark.press("Enter")

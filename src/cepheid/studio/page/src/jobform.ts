@@ -22,7 +22,7 @@ export class JobForm {
   private kind = el(
     "select",
     { on: { change: () => this.arrange() } },
-    el("option", { with: { value: "stream" } }, "a stream: events that come into a folder, on Spark"),
+    el("option", { with: { value: "stream" } }, "a stream on Spark: a folder of events"),
     el("option", { with: { value: "run" } }, "a batch: events that are there"),
   );
   private name = text("");
@@ -65,8 +65,8 @@ export class JobForm {
     this.streams = [
       field("Events of the folder", this.source),
       field("Rows into the folder", this.sink),
-      field("Checkpoint", this.checkpoint, "Where it keeps its state; started again, it goes on from there."),
-      field("Events may be late by", this.watermark),
+      field("Checkpoint", this.checkpoint, "Where it keeps what it knows, to go on from."),
+      field("Late by at most", this.watermark, "How long after later events an event may come."),
       more,
     ];
     this.wanting = field("Actions into the outbox", this.outbox, "Nothing is done yet: that comes after a dry run.");
