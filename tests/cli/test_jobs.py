@@ -99,7 +99,7 @@ def test_a_batch_keeps_nothing(cepheid: Run, place: Path) -> None:
     assert cepheid("jobs", "start", *BATCH).code == 0
     wait_for_the_end(place, "p-1")
     refused = cepheid("jobs", "inspect", "p-1")
-    assert (refused.code, "'p-1' keeps nothing: it is no stream" in refused.err) == (2, True)
+    assert (refused.code, "'p-1' keeps nothing: it is no stream" in refused.err) == (1, True)
 
 
 def test_a_disk_that_is_full_refuses_the_start_and_nothing_stays(place: Path) -> None:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from cepheid.jobs import Job, Jobs, State
 from cepheid.jobs.process import all_end, kill_all, marked
-from cepheid.jobs.record import MARK, RECORD
+from cepheid.jobs.record import LATEST, LOG, MARK, RECORD
+from cepheid.jobs.record import PROGRAM as PROGRAM_COPIES
 from cepheid.studio.commands import COMMANDS, Command, command_of, words_of
 from cepheid.studio.limits import Limits
 from tests.effort import examples
@@ -330,6 +331,36 @@ def test_records_that_lie_elsewhere_are_not_looked_at(
             page.ask(verb, **asked)
     with pytest.raises(Refused, match="leads out of this folder"):
         page.ask("job-start", texts=texts(), name="p-1", **BATCH)
+
+
+@pytest.mark.parametrize("name", [LOG, LATEST, f"{PROGRAM_COPIES}/p.epl"])
+def test_a_record_with_links_shows_nothing_of_what_they_lead_to(
+    page: Page, folder: Path, tmp_path_factory: pytest.TempPathFactory, name: str
+) -> None:
+    secret = tmp_path_factory.mktemp("outside") / "secret"
+    secret.write_text('{"@type": "secret"}\n')
+    page.ask("job-start", texts=texts(), name="p-1", **BATCH)
+    job = ended(folder, "p-1")
+    (job.folder / name).unlink(missing_ok=True)
+    (job.folder / name).symlink_to(secret)
+    told = page.ask("jobs", watched="p-1")
+    assert (told["jobs"], told["watched"]) == ([], None)
+    assert "has a link to elsewhere" in told["problems"][0]["message"]
+    for verb in ("job-restart", "job-remove", "job-inspect", "actions-rehearse"):
+        with pytest.raises(Refused, match="has a link to elsewhere"):
+            page.ask(verb, name="p-1")
+    assert secret.exists()
+
+
+def test_a_checkpoint_outside_of_the_folder_is_not_read(page: Page, folder: Path) -> None:
+    page.ask("job-start", texts=texts(), name="p-1", **BATCH)
+    job = ended(folder, "p-1")
+    with pytest.raises(Refused, match="it is no stream"):
+        page.ask("job-inspect", name="p-1")
+    record = json.loads((job.folder / RECORD).read_text())
+    (job.folder / RECORD).write_text(json.dumps({**record, "checkpoint": "/tmp"}))
+    with pytest.raises(Refused, match="is not in this folder"):
+        page.ask("job-inspect", name="p-1")
 
 
 def test_a_damaged_record_is_told_beside_the_others(page: Page, folder: Path) -> None:

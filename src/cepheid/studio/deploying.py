@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from cepheid.core.time import format_instant
 from cepheid.errors import UsageError, error, reason_of
-from cepheid.jobs import Job, Jobs
+from cepheid.jobs import Job, Jobs, Listing
 from cepheid.jobs.jobs import DEFAULT_FOLDER
 from cepheid.studio.commands import (
     FORMATS,
@@ -47,6 +47,34 @@ def jobs_in(folder: Folder) -> Jobs:
     if os.path.commonpath([path, folder.root]) != folder.root:
         raise UsageError(error("bad-file", f"'{DEFAULT_FOLDER}' leads out of this folder"))
     return Jobs(path)
+
+
+def list_jobs(folder: Folder) -> Listing:
+    """All that can be shown; of the others, why not."""
+    known = jobs_in(folder).list()
+    jobs, problems = list[Job](), list(known.problems)
+    for job in known.jobs:
+        try:
+            _expect_no_links(job)
+            jobs.append(job)
+        except UsageError as refused:
+            problems += refused.diagnostics
+    return Listing(tuple(jobs), tuple(problems))
+
+
+def job_in(folder: Folder, name: str) -> Job:
+    job = jobs_in(folder).job(name)
+    _expect_no_links(job)
+    return job
+
+
+def _expect_no_links(job: Job) -> None:
+    """Cepheid puts none into a record; others might show here what lies outside of the folder."""
+    for top, folders, files in os.walk(job.folder):
+        for each in (".", *folders, *files):
+            if os.path.islink(os.path.join(top, each)) or os.path.islink(top):
+                fact = f"the record of job '{job.name}' has a link to elsewhere"
+                raise UsageError(error("bad-job", fact, hint="`cepheid jobs list` shows it"))
 
 
 # A new one.
@@ -219,7 +247,17 @@ def _value(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
 
 
-def state_json(found: StreamState) -> dict[str, object]:
+def inspect(folder: Folder, job: Job) -> dict[str, object]:
+    """What a stream keeps in a checkpoint of the folder."""
+    place = os.path.realpath(job.checkpoint or folder.root)
+    if os.path.commonpath([place, folder.root]) != folder.root:
+        fact = f"the checkpoint of job '{job.name}' is not in this folder"
+        hint = f"`cepheid jobs inspect {job.name}`"
+        raise UsageError(error("bad-job", fact, hint=hint))
+    return _state_json(jobs_in(folder).inspect(job.name))
+
+
+def _state_json(found: StreamState) -> dict[str, object]:
     """What a stream keeps, all its buckets together."""
     kept, happened = found.contents, found.happened
     return {

@@ -19,7 +19,7 @@ from cepheid.errors import CepheidError, Diagnostic, UsageError, error
 from cepheid.io.toml import read_toml
 from cepheid.pipelines import FILE
 from cepheid.studio.commands import BatchCommand
-from cepheid.studio.deploying import expect_own, jobs_in
+from cepheid.studio.deploying import expect_own, job_in
 from cepheid.studio.room import Given, Room, Verb, finding_json
 
 EXECUTORS = ("executors.toml", FILE)  # beside the program or in the folder, the first that is there
@@ -73,7 +73,7 @@ def do_actions(room: Room, given: Given) -> object:
 
 
 def _rehearsed(room: Room, given: Given) -> _Rehearsal:
-    job = jobs_in(room.folder).job(given.text("name"))
+    job = job_in(room.folder, given.text("name"))
     command = expect_own(room.folder, job)
     if not isinstance(command, BatchCommand) or command.outbox is None:
         raise UsageError(error("usage", f"job '{job.name}' puts no actions into an outbox"))

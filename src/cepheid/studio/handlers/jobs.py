@@ -20,14 +20,16 @@ from cepheid.studio.deploying import (
     event_folders,
     expect_own,
     free_name,
+    inspect,
+    job_in,
     job_json,
     jobs_in,
+    list_jobs,
     log_tail,
     places_of,
     rows_json,
     shown_start,
     start,
-    state_json,
     unsaved,
 )
 from cepheid.studio.folder import is_events
@@ -105,7 +107,7 @@ def _command(given: Given) -> Command:
 
 
 def jobs(room: Room, given: Given) -> object:
-    listing = jobs_in(room.folder).list()
+    listing = list_jobs(room.folder)
     watched = given.text_if_any("watched")
     seen = next((job for job in listing.jobs if job.name == watched), None)
     return {
@@ -121,8 +123,8 @@ def _of_one(act: Callable[[Room, Jobs, Job], str]) -> Callable[[Room, Given], ob
     """A verb about the job that a page names."""
 
     def handle(room: Room, given: Given) -> object:
-        known = jobs_in(room.folder)
-        return {"name": act(room, known, known.job(given.text("name")))}
+        job = job_in(room.folder, given.text("name"))
+        return {"name": act(room, jobs_in(room.folder), job)}
 
     return handle
 
@@ -145,11 +147,11 @@ def _remove(room: Room, known: Jobs, job: Job) -> str:
     return job.name
 
 
-def inspect(room: Room, given: Given) -> object:
+def inspect_job(room: Room, given: Given) -> object:
     """What a stream keeps; a Spark of its own reads it, and ends."""
     began = time.monotonic()
-    found = jobs_in(room.folder).inspect(given.text("name"))
-    return {**state_json(found), "seconds": time.monotonic() - began}
+    found = inspect(room.folder, job_in(room.folder, given.text("name")))
+    return {**found, "seconds": time.monotonic() - began}
 
 
 JOB_VERBS = (
@@ -161,5 +163,5 @@ JOB_VERBS = (
     Verb("job-restart", _of_one(_restart), "jobs"),
     Verb("job-afresh", _of_one(_afresh), "jobs"),
     Verb("job-remove", _of_one(_remove), "jobs"),
-    Verb("job-inspect", inspect, "state"),
+    Verb("job-inspect", inspect_job, "state"),
 )
