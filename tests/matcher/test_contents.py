@@ -148,7 +148,7 @@ def test_a_complex_event_shows_its_parameters_and_what_may_come() -> None:
     program = runnable(cep.parse(text, language="vepl").resolve())
     operator = open_operator(program)
     assert isinstance(operator, LanesOperator)
-    columns = {"@type": ["A"], "@time": [0], "@sequence": [0], "id": ["k"]}
+    columns: dict[str, Any] = {"@type": ["A"], "@time": [0], "@sequence": [0], "id": ["k"]}
     operator.take(pa.table({**columns, "x": pa.array([7], pa.int32())}))
     (match,) = operator.contents(TEXTS, 10).matches
     assert (match.statement, match.key, match.awaits) == ("O", ("k",), ("A",))
