@@ -103,16 +103,16 @@ def places_of(name: str) -> dict[str, str]:
 def event_folders(folder: Folder) -> list[dict[str, object]]:
     """Folders that a stream could read, those with most files first."""
     found: dict[str, Counter[str]] = {}
-    for name, _ in folder.files():
-        path = PurePosixPath(name)
+    for each in folder.files():
+        path = PurePosixPath(each.name)
         is_written = path.parts[0] in (STATE, OUT, OUTBOXES)
         if path.suffix[1:] in FORMATS and len(path.parts) > 1 and not is_written:
             found.setdefault(str(path.parent), Counter())[path.suffix[1:]] += 1
-    for each in os.scandir(folder.root):  # one that is empty still waits for its events
-        if each.is_dir(follow_symlinks=False) and not each.name.startswith("."):
+    for entry in os.scandir(folder.root):  # one that is empty still waits for its events
+        if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
             with suppress(OSError):
-                if not os.listdir(each.path):
-                    found.setdefault(each.name, Counter())
+                if not os.listdir(entry.path):
+                    found.setdefault(entry.name, Counter())
     ordered = sorted(found.items(), key=lambda item: (-item[1].total(), item[0]))
     return [
         {

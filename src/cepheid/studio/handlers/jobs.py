@@ -48,7 +48,7 @@ def offer(room: Room, given: Given) -> object:
         "name": name,
         "unsaved": _unsaved(room, texts),
         "folders": event_folders(room.folder),
-        "events": [file for file, _ in room.folder.files() if is_events(file)][:_MOST],
+        "events": [each.name for each in room.folder.files() if is_events(each.name)][:_MOST],
         "types": types,
         "actions": actions,
         "places": places_of(name),

@@ -110,7 +110,10 @@ export class JobForm {
     }
     if (!texts.length) return;
     const number = ++this.asked;
-    const offer = await this.studio.talk.ask<Offer>("job-offer", { texts }).catch(() => null);
+    const offer = await this.studio.talk.ask<Offer>("job-offer", { texts }).catch((problem: NoAnswer) => {
+      fill(this.problems, problemList(problem.problems));
+      return null;
+    });
     if (!offer || number !== this.asked) return;
     const isNew = this.offer === null || this.offer.name !== offer.name;
     this.offer = offer;
