@@ -7,8 +7,9 @@ someone else wrote meanwhile is not overwritten unseen.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -22,6 +23,7 @@ MOST_FILES = 2_000  # that are listed
 LARGEST = 4 * 2**20  # bytes of a text that is opened
 _DEEPEST = 6  # folders in folders
 _LONGEST = 1_000  # characters of a name
+_KEPT = (".cepheid", "studio.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,42 @@ class Folder:
             fact = f"cannot write '{name}': {reason_of(problem)}"
             raise UsageError(error("bad-file", fact)) from None
         return version_of(data)
+
+
+    # Where the user put what is drawn: the one hidden file that is ours.
+
+    def _kept(self) -> Path:
+        """UsageError where links lead elsewhere."""
+        path = os.path.join(self.root, *_KEPT)
+        if os.path.realpath(path) != path:
+            raise UsageError(error("bad-file", f"'{'/'.join(_KEPT)}' is a link to elsewhere"))
+        return Path(path)
+
+    def read_kept(self) -> dict[str, object]:
+        """Empty where nothing was kept yet; UsageError where it is not what the studio wrote."""
+        path = self._kept()
+        try:
+            if not path.exists():
+                return {}
+            if not path.is_file() or path.stat().st_size > LARGEST:
+                raise ValueError
+            found = json.loads(path.read_bytes())
+            if not isinstance(found, dict):
+                raise ValueError
+            return found
+        except (OSError, ValueError, RecursionError):
+            fact = f"'{'/'.join(_KEPT)}' is not what the studio wrote"
+            raise UsageError(error("bad-file", fact, hint="remove it")) from None
+
+    def write_kept(self, kept: Mapping[str, object]) -> None:
+        path = self._kept()
+        try:
+            path.parent.mkdir(exist_ok=True)
+            with whole_file(path) as draft:
+                draft.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        except OSError as problem:
+            fact = f"cannot write '{'/'.join(_KEPT)}': {reason_of(problem)}"
+            raise UsageError(error("bad-file", fact)) from None
 
 
 def version_of(data: bytes) -> str:

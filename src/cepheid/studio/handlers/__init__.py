@@ -11,9 +11,11 @@ from cepheid.studio.handlers.hello import HELLO
 from cepheid.studio.handlers.keep import KEEP
 from cepheid.studio.handlers.language import LANGUAGE_VERBS
 from cepheid.studio.handlers.open_file import OPEN
+from cepheid.studio.handlers.places import PLACE, PLACES
 from cepheid.studio.handlers.rows import ROWS
 from cepheid.studio.handlers.run import RUN
 from cepheid.studio.handlers.save import SAVE
+from cepheid.studio.handlers.types import DRAW_TYPE, TYPES
 from cepheid.studio.handlers.versions import VERSIONS
 from cepheid.studio.handlers.warm import WARM
 from cepheid.studio.handlers.why_not import WHY_NOT
@@ -34,6 +36,10 @@ VERBS = {
         BLOCKS,
         DRAW_BLOCKS,
         UNFOLD,
+        TYPES,
+        DRAW_TYPE,
+        PLACES,
+        PLACE,
         WARM,
         RUN,
         ROWS,

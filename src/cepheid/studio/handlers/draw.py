@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cepheid.drawing.graph import layout
 from cepheid.program.graph import Graph
+from cepheid.program.looks import looks_of
 from cepheid.studio.programs import program_of
 from cepheid.studio.room import Given, Room, Verb, place_json
 from cepheid.verbs.program import Program
@@ -38,6 +39,10 @@ def draw(room: Room, given: Given) -> object:
         "types": {
             name: [{"name": a.name, "type": str(a.type)} for a in type.attributes]
             for name, type in graph.program.types.items()
+        },
+        "looks": {
+            name: {"icon": look.icon, "description": look.description}
+            for name, look in looks_of(graph.program.tree).items()
         },
         "inputs": _inputs(program, graph),
         "times": {
