@@ -80,7 +80,7 @@ def test_an_event_is_drawn_and_undone(folder: Studio, web: Page) -> None:
     becomes(web, more)
     expect(web.locator(".blocks > .bar .summary")).to_have_text("")
 
-    web.locator(".ground .blocklyMainBackground").click(position={"x": 300, "y": 400})
+    web.locator(".ground .blocklyMainBackground").click(position={"x": 440, "y": 470})
     web.keyboard.press("Control+z")
     becomes(web, PROGRAM)
     expect(drawn(web, "statement").locator(".event")).to_have_count(2)
@@ -152,7 +152,7 @@ def test_a_new_statement_joins_the_text_once_it_says_something(folder: Studio, w
 
 def test_an_event_is_drawn_by_keys_alone(folder: Studio, web: Page) -> None:
     opened(web, write(folder, "keys", PROGRAM))
-    web.get_by_role("button", name="New statement").focus()
+    web.get_by_role("button", name="New context").focus()
     web.keyboard.press("Tab")
     web.keyboard.press("ArrowDown")
     expect(web.locator(".blocklyToolboxSelected")).to_contain_text("Simple events")

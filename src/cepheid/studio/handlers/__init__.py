@@ -2,7 +2,7 @@
 
 from cepheid.studio.handlers.begin import BEGIN
 from cepheid.studio.handlers.behind import BEHIND
-from cepheid.studio.handlers.blocks import BLOCK_PALETTE, BLOCKS, DRAW_BLOCKS, UNFOLD
+from cepheid.studio.handlers.blocks import BLOCK_PALETTE, BLOCKS, DRAW_BLOCKS, FOLD, UNFOLD
 from cepheid.studio.handlers.check import CHECK, QUICK_CHECK
 from cepheid.studio.handlers.debug import DEBUG_VERBS
 from cepheid.studio.handlers.draw import DRAW
@@ -36,6 +36,7 @@ VERBS = {
         BLOCKS,
         DRAW_BLOCKS,
         UNFOLD,
+        FOLD,
         TYPES,
         DRAW_TYPE,
         PLACES,

@@ -1,5 +1,5 @@
 """`blocks`: the declarations of a file as blocks; `draw-blocks`: a change of one as edits of its text;
-`unfold`: a line of one taken apart into blocks.
+`unfold`: a line of one taken apart into blocks, and `fold`: blocks as a line.
 
 Lines end as the editor's do, by one character each.
 """
@@ -10,7 +10,8 @@ from typing import Any
 
 from cepheid.errors import Edit, Span
 from cepheid.lang import language_of
-from cepheid.studio.blocks.block import refuse
+from cepheid.studio.blocks.block import DEEPEST, depth, refuse
+from cepheid.studio.blocks.expressions import expression_of
 from cepheid.studio.blocks.palette import PALETTE, tools_of
 from cepheid.studio.blocks.program import Drawn, add, change, draw_program, remove
 from cepheid.studio.blocks.shapes import SHAPES
@@ -57,6 +58,14 @@ def unfold_line(_: Room, given: Given) -> object:
     return {"block": unfold(given.text("text"))}
 
 
+def fold_line(_: Room, given: Given) -> object:
+    """Blocks as the line of text that says the same."""
+    block = given.values.get("block")
+    if not isinstance(block, dict) or depth(block) > DEEPEST:
+        refuse("'block' must be a block that can be read")
+    return {"text": expression_of(block, "a line")}
+
+
 def _text(given: Given) -> str:
     return given.text("text").replace("\r\n", "\n")
 
@@ -90,3 +99,4 @@ BLOCK_PALETTE = Verb("block-palette", palette)
 BLOCKS = Verb("blocks", blocks, "quick")
 DRAW_BLOCKS = Verb("draw-blocks", draw_blocks, "quick")
 UNFOLD = Verb("unfold", unfold_line, "quick")
+FOLD = Verb("fold", fold_line, "quick")

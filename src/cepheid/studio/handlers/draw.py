@@ -44,6 +44,7 @@ def draw(room: Room, given: Given) -> object:
             name: {"icon": look.icon, "description": look.description}
             for name, look in looks_of(graph.program.tree).items()
         },
+        "derived": list(dict.fromkeys(s.target for s in graph.statements)),
         "inputs": _inputs(program, graph),
         "times": {
             name: type.time.attribute

@@ -100,6 +100,10 @@ class Page {
     studio.on("opened", () => writeLink({ file: studio.open?.name, together: [...studio.together.keys()] }));
     for (const topic of ["run", "play"] as const) studio.on(topic, () => areas.show("beside"));
     studio.on("elsewhere", () => studio.wanted && void this.open(studio.wanted.file, studio.wanted.line));
+    studio.on("begin", () => {
+      views.show("blocks");
+      areas.show("program");
+    });
     studio.on("opened-with", () => writeLink({ together: [...studio.together.keys()] }));
     studio.on("place", () => {
       if (!studio.place) return;

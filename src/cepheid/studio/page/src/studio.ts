@@ -35,6 +35,8 @@ export interface Drawn {
   boxes: Box[];
   edges: { from: string; to: string; path: string; cycle: boolean }[];
   types: Record<string, { name: string; type: string }[]>;
+  looks: Record<string, { icon: string; description: string }>;
+  derived: string[]; // types that statements make
   inputs: string[];
   times: Record<string, string>;
 }
@@ -48,7 +50,7 @@ export interface Open {
 }
 
 // What others can hear of; each says what the studio then has.
-export type Topic = "files" | "opened" | "text" | "saved" | "findings" | "graph" | "place" | "play" | "run" | "opened-with" | "elsewhere" | "edits" | "events" | "undo" | "redo";
+export type Topic = "files" | "opened" | "text" | "saved" | "findings" | "graph" | "place" | "play" | "run" | "opened-with" | "elsewhere" | "edits" | "events" | "undo" | "redo" | "begin";
 
 const QUICK = 60; // milliseconds without a key until the quick check
 const FULL = 600; // and until the full one
@@ -66,6 +68,8 @@ export class Studio {
   together = new Map<string, string>(); // other files of the program, with their texts
   wanted: { file: string; line: number } | null = null; // a place in another file
   played: string[] = []; // events that show a finding
+
+  begun = ""; // the type of events from which a new statement is to be drawn
 
   edits: OwnEdit[] = []; // of the open text, which whoever shows it is to make
 
@@ -156,6 +160,12 @@ export class Studio {
     }
     this.place = { line, column };
     this.tell("place");
+  }
+
+  // Opens the blocks of a new statement.
+  beginWith(type: string): void {
+    this.begun = type;
+    this.tell("begin");
   }
 
   playEvents(lines: string[]): void {
