@@ -28,6 +28,7 @@ interface Told {
 
 type Change = (form: Form) => Partial<Form>;
 
+const SETTLED = 400; // milliseconds without another choice
 const WAIT = 150; // milliseconds without a change of the text
 const ICONS = [..."♥★⚠⚙☀☂☎✉⚑✚⌂♪", "🚗", "🏍️", "🤰", "👤", "🌡️", "💧", "🔥", "⚡", "🏭", "📦", "💳", "🔔", "⏱️"];
 const WORDS: Record<string, string> = {
@@ -50,11 +51,12 @@ class Domain {
   private note = el("p", { class: "summary", with: { role: "status" } });
   private list = el("ul", { class: "type-list", with: { "aria-label": "Event types" } });
   private ground = el("div", { class: "type" });
-  private told: Told = { types: [], writable: false, scalars: [], units: [] };
+  private told: Told = { types: [], writable: true, scalars: [], units: [] };
   private chosen = "";
   private fresh = false; // the form of a type that the text does not have yet
-  private hasDraft = false; // a line for a property that has no name yet
+  private draft: Attribute | null = null; // a line for a property that the text does not have yet
   private queue: Promise<void> = Promise.resolve();
+  private hasIcons = false; // the choice of them is open
   private timer = 0;
 
   constructor(private studio: Studio) {
@@ -67,14 +69,15 @@ class Domain {
     historyKeys(this.element, studio);
     studio.on("opened", () => {
       this.chosen = "";
-      this.fresh = this.hasDraft = false;
+      this.fresh = false;
+      this.draft = null;
       void this.look();
     });
     studio.on("text", () => {
       clearTimeout(this.timer);
       this.timer = window.setTimeout(() => void this.look(), WAIT);
     });
-    studio.on("graph", () => this.show());
+    studio.on("graph", () => this.told.types.some((each) => each.name === this.chosen && each.statement !== null) && this.show());
     new ResizeObserver(() => void this.look()).observe(this.element);
   }
 
@@ -90,6 +93,8 @@ class Domain {
     if (this.element.clientWidth === 0) return;
     try {
       this.told = (await this.ask()) ?? this.told;
+      const known = this.told.types.find((each) => each.name === this.chosen)?.attributes ?? [];
+      if (known.some((each) => each.name === this.draft?.name)) this.draft = null;
       this.show();
     } catch (problem) {
       this.say(problem as NoAnswer);
@@ -103,7 +108,7 @@ class Domain {
   private begin(): void {
     this.chosen = "";
     this.fresh = true;
-    this.hasDraft = false;
+    this.draft = null;
     this.show();
     this.ground.querySelector<HTMLInputElement>("#type-name")?.focus();
   }
@@ -139,6 +144,7 @@ class Domain {
       await this.look();
     } catch (problem) {
       this.say(problem as NoAnswer);
+      this.show();
     }
   }
 
@@ -163,9 +169,11 @@ class Domain {
   // What is shown.
 
   private show(): void {
+    if (this.ground.querySelector("[data-held]")) return; // someone is choosing; then it is shown anyway
     const { types, writable } = this.told;
     if (!this.fresh && !types.some((each) => each.name === this.chosen)) this.chosen = types[0]?.name ?? "";
     const typed = typedNow(this.element);
+    isShowing = true;
     fill(
       this.list,
       ...types.map((each) =>
@@ -188,29 +196,33 @@ class Domain {
     );
     const form = this.fresh ? EMPTY : types.find((each) => each.name === this.chosen);
     fill(this.ground, ...(form ? this.form(form, writable) : [el("p", { class: "empty" }, emptyNote(writable))]));
+    isShowing = false;
     restore(this.element, typed);
   }
 
   private choose(name: string): void {
     this.chosen = name;
-    this.fresh = this.hasDraft = false;
+    this.fresh = false;
+    this.draft = null;
     this.say(null);
     this.show();
   }
 
   private form(form: Form, isWritable: boolean): HTMLElement[] {
     const isDeclared = form.statement === null;
+    const icons = el(
+      "details",
+      { class: "icons", with: { open: this.hasIcons } },
+      el("summary", {}, "Choose"),
+      ...ICONS.map((icon) => button(icon, () => this.change(() => ({ icon })), { with: { "aria-label": `Icon ${icon}` } })),
+    );
+    icons.addEventListener("toggle", () => (this.hasIcons = icons.open));
     const look = el(
       "div",
       { class: "fields" },
       field("type-name", "Name", form.name, (name) => this.change(() => ({ name }))),
       field("type-icon", "Icon", form.icon, (icon) => this.change(() => ({ icon })), { size: 4, maxlength: 8 }),
-      el(
-        "details",
-        { class: "icons" },
-        el("summary", {}, "Choose"),
-        ...ICONS.map((icon) => button(icon, () => this.change(() => ({ icon })), { with: { "aria-label": `Icon ${icon}` } })),
-      ),
+      icons,
       field("type-about", "Description", form.description, (description) => this.change(() => ({ description })), { size: 40, class: "wide" }),
     );
     const parts = isDeclared && !(this.fresh && !form.name) ? this.declared(form) : isDeclared ? [] : [this.made(form)];
@@ -220,10 +232,9 @@ class Domain {
 
   // What a schema says of its type.
   private declared(form: Form): HTMLElement[] {
-    const draft = { name: "", type: "string" };
-    const lines = [...form.attributes, ...(this.hasDraft ? [draft] : [])];
+    const lines = [...form.attributes, ...(this.draft ? [this.draft] : [])];
     const others = this.told.types.filter((each) => each.name !== form.name && each.statement === null);
-    const add = button("Add property", () => this.draft(form.attributes.length));
+    const add = button("Add property", () => this.addProperty(form.attributes.length));
     const remove = button("Remove type", () => void this.remove(), { class: "quiet", title: "Take the type out of the text" });
     return [
       el(
@@ -239,8 +250,8 @@ class Domain {
     ];
   }
 
-  private draft(number: number): void {
-    this.hasDraft = true;
+  private addProperty(number: number): void {
+    this.draft = { name: "", type: "string" };
     this.show();
     document.getElementById(`property-${number}-name`)?.focus();
   }
@@ -254,19 +265,20 @@ class Domain {
     const id = (part: string) => `property-${number}-${part}`;
     const name = (text: string) => {
       if (!isDraft) return put({ name: text });
-      const type = (document.getElementById(id("type")) as HTMLSelectElement | null)?.value ?? "string";
       if (!text.trim()) return;
-      this.hasDraft = false;
-      this.change(({ attributes }) => ({ attributes: [...attributes, { name: text, type }] }));
+      attribute.name = text;
+      this.change(({ attributes }) => ({ attributes: [...attributes, { ...attribute }] }));
     };
     const choice = select(id("type"), `Type of ${attribute.name || "the property"}`, element, this.kinds(element), (type) => {
-      if (!isDraft) put({ type: isList ? `${type}[]` : type });
+      const isTold = !isDraft || attribute.name !== "";
+      if (isTold) put({ type: isList ? `${type}[]` : type });
+      else attribute.type = type;
     });
     const list = el("input", { id: id("list"), with: { type: "checkbox", checked: isList, disabled: isDraft, "aria-label": `${attribute.name} is a list` } });
     list.addEventListener("change", () => put({ type: list.checked ? `${element}[]` : element }));
     const drop = () => {
       if (isDraft) {
-        this.hasDraft = false;
+        this.draft = null;
         this.show();
       } else this.change(({ attributes }) => ({ attributes: attributes.filter((_, at) => at !== number) }));
     };
@@ -335,11 +347,21 @@ function emptyNote(isWritable: boolean): string {
 
 // Fields. What is in them is told when it is done; what the text says of them is in `data-told`.
 
+let isShowing = false; // what loses the focus then is not done yet
+
 type More = Record<string, string | number | boolean | null>;
 
 function textField(id: string, value: string, take: (text: string) => void, more: More = {}): HTMLInputElement {
   const input = el("input", { id, with: { value, spellcheck: "false", autocomplete: "off", "data-told": value, size: 14, ...more } });
-  input.addEventListener("change", () => input.value !== value && take(input.value));
+  let last = value;
+  const tell = () => {
+    if (input.value === last || !input.isConnected || isShowing) return;
+    last = input.value;
+    take(last);
+  };
+  // No "change": it is not heard of what was typed before the form was shown anew.
+  input.addEventListener("blur", tell);
+  input.addEventListener("keydown", (event) => event.key === "Enter" && tell());
   return input;
 }
 
@@ -354,7 +376,20 @@ function labelled(name: string, inner: HTMLElement): HTMLElement {
 function select(id: string, label: string, value: string, options: [string, string][], take: (chosen: string) => void): HTMLSelectElement {
   const made = el("select", { id, with: { "aria-label": label || null } }, ...options.map(([name, title]) => el("option", { with: { value: name } }, title)));
   made.value = value;
-  made.addEventListener("change", () => take(made.value));
+  let timer = 0;
+  const tell = () => {
+    clearTimeout(timer);
+    if (!made.dataset.held) return;
+    delete made.dataset.held;
+    take(made.value);
+  };
+  // By keys, each letter is a change: what is meant is known when no more follow.
+  made.addEventListener("change", () => {
+    made.dataset.held = "true";
+    clearTimeout(timer);
+    timer = window.setTimeout(tell, SETTLED);
+  });
+  made.addEventListener("blur", tell);
   return made;
 }
 
