@@ -57,6 +57,7 @@ def value(name: str, *check: str) -> Slot:
 
 CHILD = inside("CHILD", "pattern")
 CONDITION = value("CONDITION", "truth")
+ROW = {"type": "input_end_row", "name": "ROW"}  # what follows stands below
 PICTURE = {"type": "field_label", "name": "PICTURE", "text": ""}  # of the type; no part of the statement
 ANY_VALUE = ("number", "text", "truth")  # kinds of values; what is of none fits everywhere
 
@@ -116,7 +117,7 @@ SHAPES = (
     # Sources.
     Shape(
         "stream",
-        (_row("%1 each %2 where %3 as %4", PICTURE, text("TYPE"), CONDITION, text("AS")),),
+        (_row("%1 each %2 as %3 %4 where %5", PICTURE, text("TYPE"), text("AS"), ROW, CONDITION),),
         "Every event of a type, as rows for a window.",
         "events",
         above="source",
@@ -125,7 +126,7 @@ SHAPES = (
     _pattern(
         "event",
         "An event of this type: its tag, by which others name it, and what must hold for it.",
-        _row("%1 %2 : %3 where %4", PICTURE, text("TAG"), text("TYPE"), CONDITION),
+        _row("%1 %2 : %3 %4 where %5", PICTURE, text("TAG"), text("TYPE"), ROW, CONDITION),
         style="events",
     ),
     # Timers.

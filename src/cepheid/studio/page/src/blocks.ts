@@ -25,7 +25,7 @@ export function blocksView(studio: Studio, nonce: string): HTMLElement {
 class Blocks {
   readonly element: HTMLElement;
   private list = el("select", { with: { "aria-label": "Statement" } });
-  private note = el("p", { class: "summary", with: { role: "status" } });
+  private note = el("p", { class: "summary said", with: { role: "status" } });
   private holder = el("div", { class: "ground" });
   private area = el("textarea", { class: "declaration", with: { "aria-label": "Text of the declaration", spellcheck: "false" } });
   private ground: Promise<Ground> | null = null;
@@ -51,8 +51,8 @@ class Blocks {
         this.list,
         button("New statement", () => this.begin(newStatement(this.free()))),
         button("New context", () => this.begin(CONTEXT), { title: "What tells events apart, for statements that work on each kind by itself" }),
-        this.note,
       ),
+      this.note,
       this.holder,
       this.area,
     );
@@ -264,6 +264,7 @@ class Blocks {
 
   private say(text: string): void {
     fill(this.note, text);
+    this.note.title = text;
   }
 
   private about(declaration: Declaration): Finding[] {

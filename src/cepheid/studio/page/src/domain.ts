@@ -48,7 +48,7 @@ export function domainView(studio: Studio): HTMLElement {
 
 class Domain {
   readonly element: HTMLElement;
-  private note = el("p", { class: "summary", with: { role: "status" } });
+  private note = el("p", { class: "summary said", with: { role: "status" } });
   private list = el("ul", { class: "type-list", with: { "aria-label": "Event types" } });
   private ground = el("div", { class: "type" });
   private told: Told = { types: [], writable: true, scalars: [], units: [] };
@@ -63,7 +63,8 @@ class Domain {
     this.element = el(
       "div",
       { class: "domain" },
-      el("div", { class: "bar" }, this.note, button("New type", () => this.begin())),
+      el("div", { class: "bar" }, button("New type", () => this.begin())),
+      this.note,
       el("div", { class: "domain-ground" }, this.list, this.ground),
     );
     historyKeys(this.element, studio);
@@ -102,7 +103,9 @@ class Domain {
   }
 
   private say(problem: NoAnswer | null): void {
-    if (!problem?.isStopped) fill(this.note, problem?.message ?? "");
+    if (problem?.isStopped) return;
+    this.note.title = problem?.message ?? "";
+    fill(this.note, this.note.title);
   }
 
   private begin(): void {

@@ -35,12 +35,14 @@ export interface Host {
 }
 
 const EMPTY = { shadow: { type: "expression", fields: { TEXT: "" } } };
+const LATER = 300; // milliseconds until what cannot be shown now is tried again
 const TOPMOST = ["statement", "partition"];
 const OF_TYPES = ["event", "stream"];
 
 export class Ground {
   private workspace: Blockly.WorkspaceSvg;
   private known = "";
+  private timer = 0;
 
   constructor(holder: HTMLElement, private palette: Palette, types: Types, nonce: string, private host: Host) {
     Blockly.setLocale(words as unknown as Record<string, string>);
@@ -107,11 +109,20 @@ export class Ground {
     Blockly.svgResize(this.workspace);
   }
 
-  // Event types become tools as soon as they exist.
+  // Event types become tools as soon as they exist, but for those that are just taken from the palette.
   know(types: Types): void {
+    clearTimeout(this.timer);
     if (JSON.stringify(types) === this.known) return;
+    if (this.workspace.isDragging()) {
+      this.timer = window.setTimeout(() => this.know(types), LATER);
+      return;
+    }
     learn(types);
+    const palette = this.workspace.getToolbox() as Blockly.Toolbox | null;
+    const open = palette?.getSelectedItem() ?? null;
+    const place = open ? palette?.getToolboxItems().indexOf(open) : undefined;
     this.workspace.updateToolbox(this.toolbox(types));
+    if (place !== undefined && place >= 0) palette?.selectItemByPosition(place);
     quietly(() => this.dress());
   }
 
@@ -236,6 +247,12 @@ function themeOf(palette: Palette): Blockly.Theme {
     categoryStyles: Object.fromEntries(styles.map(([name, colour]) => [name, { colour }])),
   });
 }
+
+// Texts of bubbles are given a style as an attribute, which the policy of the page refuses; the same is not refused here.
+SVGTextElement.prototype.setAttribute = function (name: string, value: string): void {
+  if (name === "style") this.style.cssText = value;
+  else SVGElement.prototype.setAttribute.call(this, name, value);
+};
 
 // Blockly makes style elements, which the policy of the page takes with its nonce only.
 function withNonce<T>(nonce: string, act: () => T): T {
