@@ -19,14 +19,21 @@ from cepheid.program.tree import ProgramTree
 from cepheid.studio.limits import Limits
 from tests.studio import test_browser
 from tests.studio.conftest import Studio, running
-from tests.studio.test_browser import status
+from tests.studio.test_browser import SOON, status
 
 browser, web = test_browser.browser, test_browser.web
-SOON = 90_000  # milliseconds: a machine may do much else, and nothing here waits without need
 EXAMPLE = Path(__file__).parents[2] / "examples" / "pregnancy"
 # The last count of each minute in which it changes.
 COUNTS = "1:1 9:3 11:2 12:3 14:4 16:5 19:3 22:2 24:2 25:3 26:2 29:3 31:4"
 DURATIONS = [("14", "Barbara", "5"), ("16", "Alice", "4"), ("29", "Alice", "4")]
+
+
+@pytest.fixture(autouse=True)
+def patient() -> Iterator[None]:
+    """A machine may do much else, and nothing here waits without need."""
+    expect.set_options(timeout=SOON)
+    yield
+    expect.set_options(timeout=5_000)
 
 
 @pytest.fixture(scope="module")
@@ -214,18 +221,15 @@ def draw_duration(web: Page) -> None:
     says(web, "as delay")
 
 
-def rows(web: Page, type: str) -> list[list[str]]:
+def rows(web: Page, type: str, count: int) -> list[list[str]]:
     web.get_by_role("tab", name=type).click()
-    expect(web.locator(".found th").first).to_be_visible()
-    return [
-        [cell.strip() for cell in row.locator("td").all_text_contents()]
-        for row in web.locator(".found tbody tr").all()
-    ]
+    found = web.locator(".table-ground tbody tr", has=web.locator("td"))
+    expect(found).to_have_count(count)
+    return [[cell.strip() for cell in row.locator("td").all_text_contents()] for row in found.all()]
 
 
 def test_the_case_study_is_drawn_and_runs(ward: Studio, web: Page) -> None:
     web.set_default_timeout(SOON)
-    expect.set_options(timeout=SOON)
     web.goto(ward.url())
     web.get_by_role("button", name="New program").click()
     web.keyboard.press("Control+a")
@@ -251,6 +255,6 @@ def test_the_case_study_is_drawn_and_runs(ward: Studio, web: Page) -> None:
 
     web.get_by_role("button", name="Run", exact=True).click()
     status(web, "18 matches in 12 events.")
-    last = {row[0][14:16]: row[1] for row in rows(web, "Counter")}
+    last = {row[0][14:16]: row[1] for row in rows(web, "Counter", 15)}
     assert " ".join(f"{int(minute)}:{count}" for minute, count in last.items()) == COUNTS
-    assert [(row[0][14:16], *row[1:]) for row in rows(web, "Duration")] == DURATIONS
+    assert [(row[0][14:16], *row[1:]) for row in rows(web, "Duration", 3)] == DURATIONS

@@ -249,7 +249,7 @@ function themeOf(palette: Palette): Blockly.Theme {
 }
 
 // Texts of bubbles are given a style as an attribute, which the policy of the page refuses; the same is not refused here.
-SVGTextElement.prototype.setAttribute = function (name: string, value: string): void {
+SVGGElement.prototype.setAttribute = function (name: string, value: string): void {
   if (name === "style") this.style.cssText = value;
   else SVGElement.prototype.setAttribute.call(this, name, value);
 };
