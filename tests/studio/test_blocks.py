@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 from cepheid.core.program_file import read_program_text
@@ -21,7 +21,7 @@ from cepheid.expr.tree import Expr
 from cepheid.lang import is_program, language_of
 from cepheid.lang.epl.language import EPL
 from cepheid.lang.vepl.language import VEPL
-from cepheid.program.tree import Annotation, Limit, ProgramTree, SelectExpr, Statement
+from cepheid.program.tree import Limit, ProgramTree, SelectExpr, Statement
 from cepheid.studio.blocks.block import Block, block
 from cepheid.studio.blocks.drawing import draw_statement
 from cepheid.studio.blocks.palette import PALETTE
@@ -158,9 +158,8 @@ def test_a_block_of_text_of_vepl_changes_its_text_only(path: Path) -> None:
 def test_lines_that_are_taken_apart_say_the_same(expr: Expr) -> None:
     try:
         taken = unfold(print_expr(expr))
-    except UsageError as problem:
-        assert "too much" in str(problem)
-        return
+    except UsageError:  # of what is too much to be taken apart
+        reject()
     assert not list(unknown_parts(taken))
     drawn = draw_statement(statement("select x from A;"))
     drawn["inputs"]["SELECT"]["block"]["inputs"]["EXPR"] = {"block": json.loads(json.dumps(taken))}
@@ -403,7 +402,14 @@ def test_names_and_actions_are_blocks_and_other_notes_a_line() -> None:
 
 @pytest.mark.parametrize(
     "notes",
-    ["@Action('a') @Name('n')", "@name('n')", "@Name('')", "@Name(' n')", "@Action(to='x')", "@Action"],
+    [
+        "@Action('a') @Name('n')",
+        "@name('n')",
+        "@Name('')",
+        "@Name(' n')",
+        "@Action(to='x')",
+        "@Action",
+    ],
 )
 def test_notes_that_blocks_have_no_place_for_stay_notes(notes: str) -> None:
     tree = statement(f"{notes} select * from A;")
@@ -565,6 +571,12 @@ def test_a_page_draws(page: Page) -> None:
     with pytest.raises(Refused, match="object"):
         page.ask("draw-blocks", **given, block=[])
     assert len(page.ask("draw-blocks", **given)["edits"]) == 1
+    taken = page.ask("unfold", text="a.x>1 and b.y")["block"]
+    assert taken["type"] == "logic"
+    assert page.ask("fold", block=taken) == {"text": "a.x > 1 and b.y"}
+    for wrong in (None, {"type": "compare"}, {"type": "item"}):
+        with pytest.raises(Refused):
+            page.ask("fold", block=wrong)
     shapes = page.ask("block-palette")["shapes"]
     assert {shape["type"] for shape in shapes} == set(KNOWN)
 

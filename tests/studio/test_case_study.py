@@ -93,12 +93,16 @@ def tell_domain(web: Page) -> None:
 
 def block(web: Page, type: str) -> Locator:
     """The last one of a type that is drawn."""
-    return web.locator(f".ground .blocklySvg > .blocklyWorkspace > .blocklyBlockCanvas .{type}").last
+    return web.locator(
+        f".ground .blocklySvg > .blocklyWorkspace > .blocklyBlockCanvas .{type}"
+    ).last
 
 
 def draw(web: Page, category: str, tool: str, place: tuple[float, float], said: str = "") -> None:
     """Takes a tool by its left edge, and lets go of it where its corner is at a place."""
-    web.wait_for_function("() => !document.querySelector('.below .summary').textContent.endsWith('…')")
+    web.wait_for_function(
+        "() => !document.querySelector('.below .summary').textContent.endsWith('…')"
+    )
     web.locator(".blocklyToolboxCategory", has_text=category).click()
     tools = web.locator(f".blocklyFlyout .{tool}", has_text=said)
     expect(tools.first).to_be_visible()

@@ -50,7 +50,9 @@ def draw(page: Page, name: str | None, form: dict[str, Any], text: str = TEXT) -
     given = {"texts": texts(text), "file": "p.epl", "name": name, "form": [form]}
     edits = page.ask("draw-type", **given)["edits"]
     assert all(edit.pop("file") == "p.epl" for edit in edits)
-    return apply(text, [Edit(Span(*list(edit.values())[:4]), edit["replacement"]) for edit in edits])
+    return apply(
+        text, [Edit(Span(*list(edit.values())[:4]), edit["replacement"]) for edit in edits]
+    )
 
 
 # Icons and descriptions.
@@ -115,8 +117,12 @@ def test_a_form_changes_its_place_only(page: Page) -> None:
 
 def test_a_new_type_stands_behind_the_others(page: Page) -> None:
     new = {
-        **{"name": "Ward", "icon": "🏥", "description": "", "inherits": ["Patient"]},
-        **{"attributes": [{"name": "last", "type": "Patient"}], "time": []},
+        "name": "Ward",
+        "icon": "🏥",
+        "description": "",
+        "inherits": ["Patient"],
+        "attributes": [{"name": "last", "type": "Patient"}],
+        "time": [],
     }
     after = draw(page, None, new)
     (_, ward) = EPL.parse(after, None).tree.schemas
@@ -166,7 +172,7 @@ def test_what_a_form_cannot_say_is_told(page: Page, change: dict[str, Any], fact
 
 def test_what_is_not_in_the_text_is_told(page: Page) -> None:
     patient = form(page, "Patient")
-    with pytest.raises(Refused, match="not in the text|no type 'Nobody'"):
+    with pytest.raises(Refused, match="no type 'Nobody'"):
         draw(page, "Nobody", patient)
     with pytest.raises(Refused, match="already a type"):
         draw(page, None, patient)
@@ -224,7 +230,8 @@ def test_places_are_kept_in_one_hidden_file(page: Page, kept: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"view": "x"}, {"file": "../p.epl"}, {"at": [1]}, {"at": ["1", 2]}, {"at": [1e99, 0]}]
+    "change",
+    [{"view": "x"}, {"file": "../p.epl"}, {"at": [1]}, {"at": ["1", 2]}, {"at": [1e99, 0]}],
 )
 def test_places_that_are_none_are_refused(page: Page, kept: Path, change: dict[str, Any]) -> None:
     given = {"view": "graph", "file": "p.epl", "key": "type:A", "at": [1, 2], **change}

@@ -27,12 +27,15 @@ _TIME = "EventTime"
 _ORDER = (DESCRIPTION.lower(), ICON.lower(), _TIME.lower())  # in which they are written
 
 
+_PLAIN = Look()
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """What can be said of an event type."""
 
     name: str
-    look: Look = Look()
+    look: Look = _PLAIN
     attributes: tuple[tuple[str, str], ...] = ()  # each with its type, as it is written
     inherits: tuple[str, ...] = ()
     time: tuple[str, str] | None = None  # the attribute that holds it, and its unit
@@ -76,7 +79,9 @@ def change_form(texts: Sequence[Text], file: str, name: str | None, new: Form) -
 
     UsageError or ProgramError with what is wrong with it.
     """
-    (text,) = (each for each in texts if each.file == file) or refuse("this file is not open")
+    text = next((each for each in texts if each.file == file), None)
+    if text is None:
+        refuse("this file is not open")
     if text.language is not EPL:
         refuse(f"types in {text.language.title} have their place in the text")
     tree = EPL.parse(text.text, file).tree
@@ -171,8 +176,8 @@ def _noted(
         if old.name.lower() == name.lower():
             return (*annotations[:place], *new, *annotations[place + 1 :])
     later = _ORDER[_ORDER.index(name.lower()) + 1 :]
-    place = next((n for n, a in enumerate(annotations) if a.name.lower() in later), None)
-    end = len(annotations) if place is None else place
+    places = (n for n, a in enumerate(annotations) if a.name.lower() in later)
+    end = next(places, len(annotations))
     return (*annotations[:end], *new, *annotations[end:])
 
 

@@ -134,7 +134,6 @@ class Folder:
             raise UsageError(error("bad-file", fact)) from None
         return version_of(data)
 
-
     # Where the user put what is drawn: the one hidden file that is ours.
 
     def _kept(self) -> Path:
@@ -165,7 +164,9 @@ class Folder:
         try:
             path.parent.mkdir(exist_ok=True)
             with whole_file(path) as draft:
-                draft.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+                draft.write_text(
+                    json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+                )
         except OSError as problem:
             fact = f"cannot write '{'/'.join(_KEPT)}': {reason_of(problem)}"
             raise UsageError(error("bad-file", fact)) from None

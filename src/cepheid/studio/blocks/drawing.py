@@ -141,7 +141,8 @@ def _clauses(statement: Statement) -> Iterator[Block]:
 def _whole(said: Any) -> Span | None:
     """From the first to the last of what a clause lists."""
     parts = said if isinstance(said, tuple) else (said,)
-    first, last = parts[0].span, parts[-1].span
+    first: Span | None = parts[0].span
+    last: Span | None = parts[-1].span
     if first is None or last is None:
         return None
     return replace(first, end_line=last.end_line, end_column=last.end_column)

@@ -40,7 +40,11 @@ def _conditioned(type: str) -> Block:
 
 
 PALETTE = (
-    Category("Values", "values", tuple(block("value", {"TEXT": text}) for text in ("1", "'text'", "true"))),
+    Category(
+        "Values",
+        "values",
+        tuple(block("value", {"TEXT": text}) for text in ("1", "'text'", "true")),
+    ),
     Category("Simple events", "events", (), more="simple"),
     Category("Properties", "properties", (), more="properties"),
     Category(

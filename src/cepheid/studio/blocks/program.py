@@ -12,7 +12,16 @@ from cepheid.errors import Edit, Span, UsageError
 from cepheid.lang.epl.language import EPL
 from cepheid.lang.language import Language
 from cepheid.program.tree import Context, Declaration, ProgramTree, Statement
-from cepheid.studio.blocks.block import DEEPEST, Block, Path, block, depth, field, refuse, take_places
+from cepheid.studio.blocks.block import (
+    DEEPEST,
+    Block,
+    Path,
+    block,
+    depth,
+    field,
+    refuse,
+    take_places,
+)
 from cepheid.studio.blocks.drawing import draw_context, draw_with_places
 from cepheid.studio.blocks.reading import declaration_of
 

@@ -79,7 +79,9 @@ def context_of(block: Block) -> Context:
         refuse("a context needs a key", "draw what tells events apart into it")
     name = lines.name(field(block, "NAME"), "a context")
     notes = lines.notes(field(block, "NOTES"))
-    return _read_context(f"{notes}\ncreate context {name} partition by {', '.join(keys)}", len(keys))
+    return _read_context(
+        f"{notes}\ncreate context {name} partition by {', '.join(keys)}", len(keys)
+    )
 
 
 def _key(block: Block) -> str:

@@ -58,7 +58,11 @@ def value(name: str, *check: str) -> Slot:
 CHILD = inside("CHILD", "pattern")
 CONDITION = value("CONDITION", "truth")
 ROW = {"type": "input_end_row", "name": "ROW"}  # what follows stands below
-PICTURE = {"type": "field_label", "name": "PICTURE", "text": ""}  # of the type; no part of the statement
+PICTURE = {
+    "type": "field_label",
+    "name": "PICTURE",
+    "text": "",
+}  # of the type; no part of the statement
 ANY_VALUE = ("number", "text", "truth")  # kinds of values; what is of none fits everywhere
 
 

@@ -12,6 +12,7 @@ from cepheid.errors import Edit, Span
 from cepheid.lang import language_of
 from cepheid.studio.blocks.block import DEEPEST, depth, refuse
 from cepheid.studio.blocks.expressions import expression_of
+from cepheid.studio.blocks.lines import expression
 from cepheid.studio.blocks.palette import PALETTE, tools_of
 from cepheid.studio.blocks.program import Drawn, add, change, draw_program, remove
 from cepheid.studio.blocks.shapes import SHAPES
@@ -63,7 +64,8 @@ def fold_line(_: Room, given: Given) -> object:
     block = given.values.get("block")
     if not isinstance(block, dict) or depth(block) > DEEPEST:
         refuse("'block' must be a block that can be read")
-    return {"text": expression_of(block, "a line")}
+    text = expression_of(block, "a line")
+    return {"text": text and expression(text, "a line")}
 
 
 def _text(given: Given) -> str:

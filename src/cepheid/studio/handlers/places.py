@@ -48,10 +48,13 @@ def _at(given: Given) -> list[float] | None:
     at = given.values.get("at")
     if at is None:
         return None
-    is_pair = isinstance(at, list) and len(at) == 2
-    if not is_pair or not all(isinstance(n, int | float) and abs(n) < _FARTHEST for n in at):
+    if not isinstance(at, list) or len(at) != 2 or not all(map(_is_near, at)):
         raise UsageError(error("usage", "'at' must be two numbers"))
     return [round(float(n), 1) for n in at]
+
+
+def _is_near(value: object) -> bool:
+    return isinstance(value, int | float) and abs(value) < _FARTHEST
 
 
 def _mapping(value: object) -> dict[str, Any]:

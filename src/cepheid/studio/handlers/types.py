@@ -38,9 +38,7 @@ def _told(form: Form) -> object:
 def draw_type(_: Room, given: Given) -> object:
     """One without a name is new."""
     (form,) = given.each("form")
-    edits = change_form(
-        texts_of(given), given.text("file"), given.text_if_any("name"), _form(form)
-    )
+    edits = change_form(texts_of(given), given.text("file"), given.text_if_any("name"), _form(form))
     return {"edits": [edit.to_json() for edit in edits]}
 
 

@@ -13,9 +13,12 @@ export function registerFolding(ask: Ask, say: (text: string) => void): void {
   Blockly.ContextMenuRegistry.registry.register({
     id: "fold",
     scopeType: Blockly.ContextMenuRegistry.ScopeType.BLOCK,
-    displayText: (scope) => (scope.block?.type === LINE ? "Unfold into blocks (U)" : "Fold into a line (U)"),
-    preconditionFn: (scope) => (scope.block && canChange(scope.block) ? "enabled" : "hidden"),
-    callback: (scope) => scope.block && act(scope.block),
+    displayText: (scope) => (meant(scope.block)?.type === LINE ? "Unfold the line into blocks (U)" : "Fold the blocks into a line (U)"),
+    preconditionFn: (scope) => (meant(scope.block) ? "enabled" : "hidden"),
+    callback: (scope) => {
+      const block = meant(scope.block);
+      if (block) act(block);
+    },
     weight: 0,
   });
   Blockly.ShortcutRegistry.registry.register({
@@ -33,14 +36,15 @@ export function registerFolding(ask: Ask, say: (text: string) => void): void {
 
 function focused(): Blockly.BlockSvg | null {
   const node = Blockly.getFocusManager().getFocusedNode();
-  const block = node instanceof Blockly.BlockSvg ? node : node instanceof Blockly.Field ? (node.getSourceBlock() as Blockly.BlockSvg | null) : null;
-  return block && canChange(block) ? block : null;
+  return meant(node instanceof Blockly.BlockSvg ? node : node instanceof Blockly.Field ? (node.getSourceBlock() as Blockly.BlockSvg) : null);
 }
 
-// A line that says something, or what stands in place of one.
-function canChange(block: Blockly.BlockSvg): boolean {
-  if (block.isInFlyout || !block.isEditable() || !slotOf(block)) return false;
-  return block.type !== LINE || Boolean(block.getFieldValue("TEXT"));
+// A line that says something, or what stands in place of one: the block itself, or what is in a block that is no value.
+function meant(block: Blockly.BlockSvg | null | undefined): Blockly.BlockSvg | null {
+  if (!block || block.isInFlyout || !block.isEditable()) return null;
+  const slots = block.inputList.map((input) => input.connection).filter((each) => each?.type === Blockly.ConnectionType.INPUT_VALUE);
+  const own = slotOf(block) ? block : ((slots[0]?.targetBlock() ?? null) as Blockly.BlockSvg | null);
+  return own && (own.type !== LINE || own.getFieldValue("TEXT")) ? own : null;
 }
 
 function slotOf(block: Blockly.Block): Blockly.Connection | null {
