@@ -15,7 +15,10 @@ from cepheid.studio.handlers.places import PLACE, PLACES
 from cepheid.studio.handlers.rows import ROWS
 from cepheid.studio.handlers.run import RUN
 from cepheid.studio.handlers.save import SAVE
+from cepheid.studio.handlers.search import SEARCH
+from cepheid.studio.handlers.simulate import SIMULATE_VERBS
 from cepheid.studio.handlers.types import DRAW_TYPE, TYPES
+from cepheid.studio.handlers.verify import VERIFY
 from cepheid.studio.handlers.versions import VERSIONS
 from cepheid.studio.handlers.warm import WARM
 from cepheid.studio.handlers.why_not import WHY_NOT
@@ -47,6 +50,9 @@ VERBS = {
         BEHIND,
         KEEP,
         WHY_NOT,
+        VERIFY,
+        SEARCH,
+        *SIMULATE_VERBS,
         *LANGUAGE_VERBS,
         *DEBUG_VERBS,
     )

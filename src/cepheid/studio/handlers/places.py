@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from cepheid.errors import UsageError, error
+from cepheid.studio.kept import read_kept, write_kept
 from cepheid.studio.room import Given, Room, Verb
 
 _VIEWS = ("graph", "blocks")
@@ -17,7 +18,7 @@ _FARTHEST = 1_000_000
 
 def places(room: Room, given: Given) -> object:
     """Those of a file, by view."""
-    kept, file = room.folder.read_kept(), given.text("file")
+    kept, file = read_kept(room.folder), given.text("file")
     return {view: _mapping(_mapping(kept.get(view)).get(file)) for view in _VIEWS}
 
 
@@ -27,7 +28,7 @@ def place(room: Room, given: Given) -> object:
     if view not in _VIEWS:
         raise UsageError(error("usage", f"no view '{view[:80]}' keeps places"))
     room.folder.path(file)  # refuses what is no file of ours
-    kept = room.folder.read_kept()
+    kept = read_kept(room.folder)
     files = _mapping(kept.get(view))
     found = _mapping(files.get(file))
     at = _at(given)
@@ -40,7 +41,7 @@ def place(room: Room, given: Given) -> object:
         del files[file]
     if max(len(found), len(files)) > _MOST:
         raise UsageError(error("usage", "these are more places than are kept"))
-    room.folder.write_kept({**kept, view: files})
+    write_kept(room.folder, {**kept, view: files})
     return {}
 
 

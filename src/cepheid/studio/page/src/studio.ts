@@ -1,4 +1,5 @@
 // What all parts of the page share: the open program, what is known of it, and who wants to hear of changes.
+import { Property } from "./evidence/properties";
 import { Finding, NoAnswer, OwnEdit, Place, Question, Talk } from "./talk";
 
 export interface Hello {
@@ -14,7 +15,7 @@ export interface Hello {
 export interface FileEntry {
   name: string;
   size: number;
-  kind: "program" | "events";
+  kind: "program" | "events" | "scenario" | "environment";
 }
 
 export interface Box {
@@ -36,9 +37,10 @@ export interface Drawn {
   edges: { from: string; to: string; path: string; cycle: boolean }[];
   types: Record<string, { name: string; type: string }[]>;
   looks: Record<string, { icon: string; description: string }>;
-  derived: string[]; // types that statements make
   inputs: string[];
   times: Record<string, string>;
+  derived: string[];
+  properties: Property[];
 }
 
 // A file as it is in the editor. `version` is that of the disk when it was opened; null: not there yet.
@@ -50,7 +52,7 @@ export interface Open {
 }
 
 // What others can hear of; each says what the studio then has.
-export type Topic = "files" | "opened" | "text" | "saved" | "findings" | "graph" | "place" | "play" | "run" | "opened-with" | "elsewhere" | "edits" | "events" | "undo" | "redo" | "begin";
+export type Topic = "files" | "opened" | "text" | "saved" | "findings" | "graph" | "place" | "play" | "run" | "opened-with" | "elsewhere" | "edits" | "events" | "evidence" | "undo" | "redo" | "begin";
 
 const QUICK = 60; // milliseconds without a key until the quick check
 const FULL = 600; // and until the full one
@@ -67,7 +69,9 @@ export class Studio {
 
   together = new Map<string, string>(); // other files of the program, with their texts
   wanted: { file: string; line: number } | null = null; // a place in another file
-  played: string[] = []; // events that show a finding
+  played: string[] = []; // events that show something,
+  playedAs = ""; // and what they are called
+  wantedEvidence: FileEntry | null = null; // a scenario or an environment that is to be looked into
 
   begun = ""; // the type of events from which a new statement is to be drawn
 
@@ -168,9 +172,15 @@ export class Studio {
     this.tell("begin");
   }
 
-  playEvents(lines: string[]): void {
+  playEvents(lines: string[], title = "Events that show a finding"): void {
     this.played = lines;
+    this.playedAs = title;
     this.tell("play");
+  }
+
+  lookInto(file: FileEntry): void {
+    this.wantedEvidence = file;
+    this.tell("evidence");
   }
 
   private check(wait: number): void {
@@ -197,6 +207,7 @@ export class Studio {
       const kept = verb === "check" ? [] : this.findings.filter((each) => each.severity !== "error");
       this.findings = findings.some((each) => each.severity === "error") ? findings : [...findings, ...kept];
       if (verb === "check") this.isChecking = false;
+      if (verb === "check" && !this.drawn) void this.draw(asked); // the quick process may have been slow to begin
     } catch (problem) {
       if (!(problem instanceof NoAnswer) || problem.isStopped || open.text !== asked) return;
       this.findings = problem.problems;

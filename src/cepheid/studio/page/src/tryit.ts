@@ -93,7 +93,7 @@ export class TryIt {
       this.source,
       ...files.map((name) => el("option", { with: { value: name } }, name)),
       el("option", { with: { value: TYPED } }, "Typed by hand"),
-      this.studio.played.length > 0 && el("option", { with: { value: PLAYED } }, "Events that show a finding"),
+      this.studio.played.length > 0 && el("option", { with: { value: PLAYED } }, this.studio.playedAs),
     );
     const isThere = files.includes(wanted) || (wanted === PLAYED && this.studio.played.length > 0);
     this.source.value = isThere && wanted ? wanted : (near ?? TYPED);
