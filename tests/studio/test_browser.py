@@ -29,7 +29,7 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
-SOON = 20_000  # milliseconds, on a machine that does other things, too
+SOON = 60_000  # milliseconds, on a machine that does other things, too
 
 
 def chromium() -> str:

@@ -2,7 +2,7 @@
 
 from cepheid.studio.handlers.begin import BEGIN
 from cepheid.studio.handlers.behind import BEHIND
-from cepheid.studio.handlers.blocks import BLOCK_PALETTE, BLOCKS, DRAW_BLOCKS
+from cepheid.studio.handlers.blocks import BLOCK_PALETTE, BLOCKS, DRAW_BLOCKS, FOLD, UNFOLD
 from cepheid.studio.handlers.check import CHECK, QUICK_CHECK
 from cepheid.studio.handlers.debug import DEBUG_VERBS
 from cepheid.studio.handlers.draw import DRAW
@@ -13,11 +13,13 @@ from cepheid.studio.handlers.jobs import JOB_VERBS
 from cepheid.studio.handlers.keep import KEEP
 from cepheid.studio.handlers.language import LANGUAGE_VERBS
 from cepheid.studio.handlers.open_file import OPEN
+from cepheid.studio.handlers.places import PLACE, PLACES
 from cepheid.studio.handlers.rows import ROWS
 from cepheid.studio.handlers.run import RUN
 from cepheid.studio.handlers.save import SAVE
 from cepheid.studio.handlers.search import SEARCH
 from cepheid.studio.handlers.simulate import SIMULATE_VERBS
+from cepheid.studio.handlers.types import DRAW_TYPE, TYPES
 from cepheid.studio.handlers.verify import VERIFY
 from cepheid.studio.handlers.versions import VERSIONS
 from cepheid.studio.handlers.warm import WARM
@@ -38,6 +40,12 @@ VERBS = {
         BLOCK_PALETTE,
         BLOCKS,
         DRAW_BLOCKS,
+        UNFOLD,
+        FOLD,
+        TYPES,
+        DRAW_TYPE,
+        PLACES,
+        PLACE,
         WARM,
         RUN,
         ROWS,
