@@ -4,16 +4,20 @@ from cepheid.studio.handlers.begin import BEGIN
 from cepheid.studio.handlers.behind import BEHIND
 from cepheid.studio.handlers.blocks import BLOCK_PALETTE, BLOCKS, DRAW_BLOCKS
 from cepheid.studio.handlers.check import CHECK, QUICK_CHECK
+from cepheid.studio.handlers.compare import COMPARE
 from cepheid.studio.handlers.debug import DEBUG_VERBS
+from cepheid.studio.handlers.debug_picture import DEBUG_PICTURE
 from cepheid.studio.handlers.draw import DRAW
+from cepheid.studio.handlers.export import EXPORT, REPORT
 from cepheid.studio.handlers.files import FILES
 from cepheid.studio.handlers.hello import HELLO
 from cepheid.studio.handlers.keep import KEEP
 from cepheid.studio.handlers.language import LANGUAGE_VERBS
 from cepheid.studio.handlers.open_file import OPEN
-from cepheid.studio.handlers.rows import ROWS
+from cepheid.studio.handlers.rows import FIND, ROWS
 from cepheid.studio.handlers.run import RUN
 from cepheid.studio.handlers.save import SAVE
+from cepheid.studio.handlers.take_events import TAKE_EVENTS
 from cepheid.studio.handlers.versions import VERSIONS
 from cepheid.studio.handlers.warm import WARM
 from cepheid.studio.handlers.why_not import WHY_NOT
@@ -36,10 +40,16 @@ VERBS = {
         WARM,
         RUN,
         ROWS,
+        FIND,
+        TAKE_EVENTS,
+        COMPARE,
+        EXPORT,
+        REPORT,
         BEHIND,
         KEEP,
         WHY_NOT,
         *LANGUAGE_VERBS,
         *DEBUG_VERBS,
+        DEBUG_PICTURE,
     )
 }

@@ -11,7 +11,7 @@ from cepheid.engines.common.judging import rules_for
 from cepheid.engines.common.request import RunRequest
 from cepheid.errors import Diagnostic, InputError, UsageError, error
 from cepheid.studio.folder import is_events
-from cepheid.studio.programs import program_of, texts_of
+from cepheid.studio.programs import left_out_of, program_to_run, texts_of
 from cepheid.studio.room import Given, Room, Verb, finding_json
 from cepheid.studio.runs import Run, keep_run
 from cepheid.verbs.running import run as run_program
@@ -22,7 +22,7 @@ _TOLD = 200  # findings about lines
 
 def run(room: Room, given: Given) -> object:
     """`events` names a file of the folder, or `lines` are what someone typed, as JSON Lines."""
-    program = program_of(room, given)
+    program = program_to_run(room, given)
     if program.tree.classes:
         fact = "this program has classes of events, which go in rounds"
         raise UsageError(
@@ -40,11 +40,12 @@ def run(room: Room, given: Given) -> object:
     with program.sources_told():
         taken = request.take_in()
     result = run_program(program, *sources, why=True, on_error="skip", progress=room.progress)
-    kept = keep_run(room, program, texts_of(given), taken, result)
+    kept = keep_run(room, program, texts_of(given), taken, result, left_out_of(given))
     return {
         "run": kept.number,
         **_timeline(kept),
         "statements": [statement.name for statement in program.resolve().statements],
+        "without": kept.left_out,
         "taken": result.taken,
         "rows": len(result),
         "notes": [finding_json(each) for each in result.notes],
