@@ -37,7 +37,12 @@ export interface Drawn {
   types: Record<string, { name: string; type: string }[]>;
   inputs: string[];
   times: Record<string, string>;
+  units: Record<string, string>; // in which the attributes that hold times count
+  statements: string[];
 }
+
+// What a run is over, as the studio's verbs take it.
+export type Given = ({ events: string } | { lines: string[] }) & { without?: string[] };
 
 // A file as it is in the editor. `version` is that of the disk when it was opened; null: not there yet.
 export interface Open {
@@ -66,10 +71,11 @@ export class Studio {
   together = new Map<string, string>(); // other files of the program, with their texts
   wanted: { file: string; line: number } | null = null; // a place in another file
   played: string[] = []; // events that show a finding
+  without: string[] = []; // statements that are left out of runs
 
   edits: OwnEdit[] = []; // of the open text, which whoever shows it is to make
 
-  given: () => { events: string } | { lines: string[] } = () => ({ lines: [] }); // the events to run over
+  given: () => Given = () => ({ lines: [] }); // the events to run over, and what is left out
 
   private listeners = new Map<Topic, (() => void)[]>();
   private timers: number[] = [];
