@@ -17,7 +17,16 @@ import cepheid as cep
 from cepheid.core.event import Event
 from cepheid.studio.comparison import compare_rows
 from tests import effort
-from tests.studio.conftest import EVENTS, PROGRAM, Page, Refused, Studio, texts
+from tests.studio.conftest import (
+    ENDLESS,
+    ENDLESS_EVENTS,
+    EVENTS,
+    PROGRAM,
+    Page,
+    Refused,
+    Studio,
+    texts,
+)
 
 LINES = EVENTS.splitlines()
 FIRST = {"from": 0}
@@ -148,6 +157,13 @@ def test_of_many_rows_those_that_differ_are_told_first(page: Page) -> None:
     assert (found["of"], len(wheres), wheres.count("here")) == (1_100, 1_000, 10)
 
 
+def test_another_version_without_end_is_stopped(page: Page) -> None:
+    asked = page.ask("run", texts=texts(ENDLESS.replace("every ", "")), lines=ENDLESS_EVENTS)
+    compared = page.send("compare", run=asked["run"], texts=texts(ENDLESS), lines=ENDLESS_EVENTS)
+    page.send("cancel", id=compared)
+    assert page.said(compared).get("stopped")
+
+
 ROWS = st.lists(
     st.builds(
         lambda name, time, x: Event(name, time, {"x": x}),
@@ -185,6 +201,30 @@ def test_rows_are_saved_as_files_that_are_events_again(
     assert json.loads(line)["x"] == 300
     with pytest.raises(Refused, match="no format 'xlsx'"):
         page.ask("export", run=run["run"], format="xlsx")
+
+
+def test_fifty_megabytes_of_events_are_looked_at_in_windows(page: Page, studio: Studio) -> None:
+    """What the page is sent stays small, however large the file is and what stands in it."""
+    count, long = 25_000, "x" * 2_100
+    with open(studio.folder / "large.jsonl", "w") as file:
+        for n in range(count):
+            file.write(f'{{"@type": "A", "@time": {n}, "id": "{long}{n}", "x": {n}}}\n')
+    assert (studio.folder / "large.jsonl").stat().st_size > 50 * 2**20
+    asked = page.ask("run", texts=texts(), events="large.jsonl")
+    assert asked["taken"] == count
+    assert len(json.dumps(asked)) < 2**20
+    for start in (0, count - 3):
+        window = page.ask("rows", run=asked["run"], kind="in", type="A", **{"from": start})
+        assert window["count"] == count
+        assert len(window["rows"]) <= 500
+        assert len(json.dumps(window)) < 2 * 2**20
+        assert window["rows"][0]["index"] == start
+    for verb, asked_for, said in (
+        ("open", {"file": "large.jsonl"}, "too much to be edited here"),
+        ("take-events", {"run": asked["run"]}, "up to 2,000 are changed by hand"),
+    ):
+        with pytest.raises(Refused, match=said):
+            page.ask(verb, **asked_for)
 
 
 @pytest.mark.parametrize("way", ["typed", "file"])
