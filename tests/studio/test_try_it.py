@@ -96,6 +96,32 @@ def test_texts_of_all_types_become_the_same_events_again(page: Page) -> None:
     }
 
 
+SCENARIO = """\
+[[factory]]
+type = "A"
+every = {distribution = "exponential", mean = 60}
+[factory.attributes]
+id = {each = ["k"]}
+x = {distribution = "uniform", min = 0, max = 9}
+"""
+
+
+def test_one_run_of_a_scenario_are_events(page: Page, studio: Studio) -> None:
+    (studio.folder / "chance.toml").write_text(SCENARIO)
+    given = {"texts": texts(), "events": "chance.toml"}
+    first, again, other = (page.ask("run", **given, seed=seed) for seed in (0, 0, 1))
+    assert first["taken"] == 1_000
+    assert first["lanes"] == again["lanes"] != other["lanes"]
+    taken = page.ask("take-events", run=again["run"])
+    assert len([event for event in taken["events"] if event["type"]]) == 1_000
+    (studio.folder / "chance.toml").write_text(f'until = "1 hour"\n{SCENARIO}')
+    assert 0 < page.ask("run", **given, seed=0)["taken"] < 1_000
+    assert page.ask("debug", **given, seed=0)["of"] < 1_000
+    (studio.folder / "chance.toml").write_text("[[factory]]\ntype = 7")
+    with pytest.raises(Refused):
+        page.ask("run", **given, seed=0)
+
+
 def test_too_many_events_are_not_changed_by_hand(page: Page) -> None:
     lines = [json.dumps({"@type": "A", "@time": n, "id": "k", "x": n}) for n in range(2_001)]
     asked = page.ask("run", texts=texts(), lines=lines)

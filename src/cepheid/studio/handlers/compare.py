@@ -19,7 +19,7 @@ _MOST = 1_000  # rows that are told; those that differ first
 def compare(room: Room, given: Given) -> object:
     """`texts` and `without` are those of the other version."""
     kept, other = run_of(room, given), program_to_run(room, given)
-    sources = sources_of(room, given)
+    sources = sources_of(room, given, other)
     result = run_program(other, *sources, on_error="skip", progress=room.progress)
     found = compare_rows(kept.rows, list(result))
     counts = Counter((each.row.type, each.where) for each in found)

@@ -23,7 +23,8 @@ Move: TypeAlias = Callable[[Debugger, Given], Sequence[Breakpoint]]  # gives tho
 
 def debug(room: Room, given: Given) -> object:
     """Over events as `run` takes them."""
-    program, sources = program_to_run(room, given), sources_of(room, given)
+    program = program_to_run(room, given)
+    sources = sources_of(room, given, program)
 
     def begin(engine: str) -> Debugger:
         return debug_program(program, *sources, engine=engine, progress=room.progress)

@@ -47,7 +47,8 @@ def export(room: Room, given: Given) -> object:
 
 
 def report(room: Room, given: Given) -> object:
-    program, sources = program_to_run(room, given), sources_of(room, given)
+    program = program_to_run(room, given)
+    sources = sources_of(room, given, program)
     name = PurePosixPath(texts_of(given)[0].file).stem
     is_file = given.text_if_any("events") is not None
     page = report_of(program, *(sources if is_file else [sources]), on_error="skip")

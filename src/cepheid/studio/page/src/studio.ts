@@ -14,7 +14,7 @@ export interface Hello {
 export interface FileEntry {
   name: string;
   size: number;
-  kind: "program" | "events";
+  kind: "program" | "events" | "scenario";
 }
 
 export interface Box {
@@ -42,7 +42,7 @@ export interface Drawn {
 }
 
 // What a run is over, as the studio's verbs take it.
-export type Given = ({ events: string } | { lines: string[] }) & { without?: string[] };
+export type Given = ({ events: string; seed?: number } | { lines: string[] }) & { without?: string[] };
 
 // A file as it is in the editor. `version` is that of the disk when it was opened; null: not there yet.
 export interface Open {

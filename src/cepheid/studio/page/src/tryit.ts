@@ -94,7 +94,7 @@ export class TryIt {
     this.element = el(
       "div",
       { class: "try" },
-      el("div", { class: "bar" }, el("label", { with: { for: "events" } }, "Events"), this.source, this.byHandButton, statementsMenu(studio), this.runButton, this.stopButton),
+      el("div", { class: "bar" }, el("label", { with: { for: "events" } }, "Events"), this.source, this.againButton, this.byHandButton, statementsMenu(studio), this.runButton, this.stopButton),
       this.hand.element,
       this.status,
       this.problems,
@@ -119,6 +119,8 @@ export class TryIt {
   }
 
   private byHandButton = button("Change by hand", () => void this.changeByHand(), { title: "Make these events a table to be changed" });
+  private againButton = button("Others", () => this.changeSeed(), { title: "Other events by chance, from the same scenario" });
+  private seed = 0; // of events by chance
   private keeping = el("form", { class: "bar", with: { hidden: true } });
 
   // Where events can come from; those beside the program first.
@@ -128,14 +130,16 @@ export class TryIt {
     const rank = (name: string) => (isNear(name) ? 0 : 2) + (/(^|\/)events\./.test(name) ? 0 : 1);
     const files = this.studio.files.filter((file) => file.kind === "events").map((file) => file.name);
     files.sort((a, b) => rank(a) - rank(b));
+    const scenarios = this.studio.files.filter((file) => file.kind === "scenario").map((file) => file.name);
     const near = files.find(isNear);
     fill(
       this.source,
       ...files.map((name) => el("option", { with: { value: name } }, name)),
+      ...scenarios.map((name) => el("option", { with: { value: name } }, `${name} (by chance)`)),
       el("option", { with: { value: TYPED } }, "Typed by hand"),
       this.studio.played.length > 0 && el("option", { with: { value: PLAYED } }, "Events that show a finding"),
     );
-    const isThere = files.includes(wanted) || wanted === TYPED || (wanted === PLAYED && this.studio.played.length > 0);
+    const isThere = [...files, ...scenarios, TYPED].includes(wanted) || (wanted === PLAYED && this.studio.played.length > 0);
     this.source.value = isThere ? wanted : (near ?? TYPED);
     this.sourceChanged();
   }
@@ -148,6 +152,17 @@ export class TryIt {
   private sourceChanged(): void {
     this.hand.element.hidden = this.source.value !== TYPED;
     this.byHandButton.hidden = this.source.value === TYPED;
+    this.againButton.hidden = !this.isByChance;
+  }
+
+  private get isByChance(): boolean {
+    return this.studio.files.some((file) => file.name === this.source.value && file.kind === "scenario");
+  }
+
+  private changeSeed(): void {
+    this.seed++;
+    this.studio.tell("events");
+    void this.run();
   }
 
   private begin(): void {
@@ -167,7 +182,7 @@ export class TryIt {
     const file = this.source.value;
     const { without } = this.studio;
     const typed = { [TYPED]: () => this.hand.lines(), [PLAYED]: () => this.studio.played }[file];
-    return typed ? { lines: typed(), without } : { events: file, without };
+    return typed ? { lines: typed(), without } : { events: file, seed: this.seed, without };
   }
 
   // A run; afterwards an event that came in is chosen again, by its type and time.
