@@ -11,7 +11,8 @@ from cepheid.drawing.automaton_words import all_words
 from cepheid.errors import UsageError, error
 from cepheid.formal.petri.export.overview import overview
 from cepheid.formal.petri.export.units import unit_of_places
-from cepheid.formal.petri.firing.boundaries import EventBoundaries, Standing, standing
+from cepheid.formal.petri.firing.boundaries import EventBoundaries, Standing
+from cepheid.formal.petri.firing.boundaries import standing as standing_in
 from cepheid.formal.petri.firing.stepping import show
 from cepheid.studio.pictures import picture_of
 from cepheid.studio.room import Given, Room, Verb
@@ -41,22 +42,20 @@ def _on_automata(session: Session) -> object:
     walker = session.on_automata()
     walker.go(position.events, position.step)
     tokens = tokens_of(walker.inspect())
-    return {
-        "picture": picture_of(to_svg(words, tokens)),
-        "at": None,
-        "standing": [
-            {"where": f"{name}, state {words[name].state(state)}", "count": count, "tokens": []}
-            for name, states in tokens.items()
-            for state, count in sorted(states.items())
-        ],
-    }
+    standing: list[dict[str, object]] = [
+        {"where": f"{name}, state {words[name].state(state)}", "count": count, "tokens": []}
+        for name, states in tokens.items()
+        for state, count in sorted(states.items())
+    ]
+    picture = picture_of(to_svg(words, tokens))
+    return {"picture": picture, "at": None, "standing": standing}
 
 
 def _in_net(session: Session) -> object:
     """Nets have no places within an event: the one that is being taken is not done."""
     net, events = session.net(), session.debugger.position.events
     marking = net.after(events)
-    found = list(standing(net, marking))
+    found = list(standing_in(net, marking))
     drawn = overview(net.translation.net, _by_unit(net, found))
     return {
         "picture": picture_of(drawn.svg()),

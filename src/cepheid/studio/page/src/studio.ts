@@ -201,13 +201,16 @@ export class Studio {
     this.tell("findings");
   }
 
-  private async draw(asked: string): Promise<void> {
+  // A process that has just been started may take too long, and is asked once more.
+  private async draw(asked: string, tries = 3): Promise<void> {
     try {
       const drawn = await this.talk.ask<Drawn>("draw", { texts: this.texts() });
       if (this.open?.text !== asked) return;
       this.drawn = drawn;
       this.isDrawnOld = false;
-    } catch {
+    } catch (problem) {
+      const isLate = problem instanceof NoAnswer && problem.problems.some((each) => each.code === "too-large");
+      if (isLate && tries > 1 && this.open?.text === asked) return this.draw(asked, tries - 1);
       this.isDrawnOld = true;
     }
     this.tell("graph");
