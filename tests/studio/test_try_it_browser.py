@@ -92,6 +92,11 @@ def test_an_event_is_moved_changed_saved_and_removed_by_keys(fresh: Studio, web:
     for key in ("ArrowDown", "Delete"):
         web.keyboard.press(key)
     status(web, "2 matches in 3 events.")
+    web.keyboard.press("ArrowDown")
+    web.keyboard.press("Insert")
+    status(web, "2 matches in 4 events.")
+    web.mouse.dblclick(*place_of(web, 3.5, lane=0))
+    status(web, "2 matches in 5 events.")
 
 
 def test_two_versions_a_search_a_zone_and_files(fresh: Studio, web: Page) -> None:
@@ -114,9 +119,9 @@ def test_two_versions_a_search_a_zone_and_files(fresh: Studio, web: Page) -> Non
     web.get_by_label("in both").check()
     expect(web.locator(".compare tbody tr")).to_have_text(
         [
-            "1970-01-01T00:00:02ZBigid ksecond 9\N{EN DASH}",
-            "1970-01-01T00:00:02ZPairid kfirst 1second 9id kfirst 1second 9",
-            "1970-01-01T00:00:04ZPairid lfirst 300second 3id lfirst 300second 3",
+            "Big1970-01-01T00:00:02Zid ksecond 9\N{EN DASH}",
+            "Pair1970-01-01T00:00:02Zid kfirst 1second 9",
+            "Pair1970-01-01T00:00:04Zid lfirst 300second 3",
         ]
     )
     web.locator(".compare").get_by_role("button", name="Close").click()

@@ -123,7 +123,7 @@ export class Compare {
       return el("label", { class: "check" }, input, WORDS[where]);
     };
     draw();
-    const head = ["time", "event", "then", "now"].map((name) => el("th", { with: { scope: "col" } }, name));
+    const head = ["event", "then", "now"].map((name) => el("th", { with: { scope: "col" } }, name));
     fill(
       this.answer,
       el("div", { class: "bar" }, el("p", { class: "summary", with: { role: "status" } }, said), box("there"), box("here"), box("both")),
@@ -139,10 +139,8 @@ function line({ where, type, time, values }: Compared["rows"][number]): HTMLElem
   return el(
     "tr",
     { class: where },
-    el("td", { class: "time" }, when(time)),
-    el("th", { with: { scope: "row" } }, type),
-    el("td", {}, ...(where === "here" ? [none()] : said())),
-    el("td", {}, ...(where === "there" ? [none()] : said())),
+    el("th", { with: { scope: "row" } }, type, when(time)),
+    ...(where === "both" ? [el("td", { with: { colspan: 2 } }, ...said())] : [el("td", {}, ...(where === "here" ? [none()] : said())), el("td", {}, ...(where === "there" ? [none()] : said()))]),
   );
 }
 

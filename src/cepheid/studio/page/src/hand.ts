@@ -113,6 +113,7 @@ export class Hand {
   private table(drawn: Drawn | null): HTMLElement {
     const page = this.events.slice(this.first, this.first + PAGE);
     const attributes = (type: string) => drawn?.types[type] ?? [];
+    const hasTimes = page.some((event) => !drawn?.times[event.type]); // of others, an attribute is the time
     const names = [...new Set(page.flatMap((event) => attributes(event.type).map(({ name }) => name)))];
     return el(
       "div",
@@ -121,13 +122,13 @@ export class Hand {
         "table",
         {},
         el("caption", { class: "unseen" }, "Events by hand"),
-        el("thead", {}, el("tr", {}, ...["event", "time", ...names, ""].map((name) => el("th", { with: { scope: "col" } }, name)))),
-        el("tbody", {}, ...page.map((event, place) => this.line(event, this.first + place, names, drawn))),
+        el("thead", {}, el("tr", {}, ...["event", ...(hasTimes ? ["time"] : []), ...names, ""].map((name) => el("th", { with: { scope: "col" } }, name)))),
+        el("tbody", {}, ...page.map((event, place) => this.line(event, this.first + place, hasTimes, names, drawn))),
       ),
     );
   }
 
-  private line(event: Typed, number: number, names: string[], drawn: Drawn | null): HTMLElement {
+  private line(event: Typed, number: number, hasTimes: boolean, names: string[], drawn: Drawn | null): HTMLElement {
     const clock = drawn?.times[event.type];
     const known = new Map(drawn?.types[event.type]?.map(({ name, type }) => [name, type]));
     const cell = (name: string) => {
@@ -140,7 +141,7 @@ export class Hand {
       "tr",
       { class: "typed" },
       el("th", { with: { scope: "row" } }, event.type || el("span", { class: "muted" }, "time passes")),
-      el("td", { class: clock ? "none" : "" }, !clock && time()),
+      hasTimes && el("td", { class: clock ? "none" : "" }, !clock && time()),
       ...names.map(cell),
       el("td", {}, button("✕", () => this.remove(number), { class: "quiet", title: "Remove this event", with: { "aria-label": `Remove ${event.type || "this time"}` } })),
     );

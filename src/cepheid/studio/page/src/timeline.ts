@@ -16,10 +16,11 @@ const STEPS = [
   ...[2, 7, 14, 30, 90, 365, 1825, 3650, 36500].map((n) => n * 86400 * SECOND),
 ];
 
-// Who moves events to other times, or takes them away.
+// Who moves events to other times, adds others like them, or takes them away.
 export interface Mover {
   can(lane: Lane): boolean;
   move(spot: Spot, micros: number): void;
+  add(lane: Lane, micros: number): void;
   remove(spot: Spot): void;
 }
 
@@ -38,7 +39,7 @@ export class Timeline {
       tabindex: 0,
       role: "application",
       "aria-label":
-        "Timeline. Arrow keys move between events, plus and minus zoom, zero shows all. M takes an event that came in: arrows change its time, Enter puts it down. Delete removes it.",
+        "Timeline. Arrow keys move between events, plus and minus zoom, zero shows all. M takes an event that came in: arrows change its time, Enter puts it down. Insert adds another one, Delete removes it.",
     },
   });
   private spoken = el("p", { class: "unseen", with: { role: "status" } });
@@ -61,6 +62,7 @@ export class Timeline {
     this.canvas.addEventListener("pointerdown", (event) => this.press(event));
     this.canvas.addEventListener("pointermove", (event) => this.move(event));
     this.canvas.addEventListener("pointerup", (event) => this.release(event));
+    this.canvas.addEventListener("dblclick", (event) => this.addAt(event.offsetX, event.offsetY));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.canvas.addEventListener("blur", () => this.letGo());
     window.addEventListener("resize", () => this.ask()); // which the choice of colours tells, too
@@ -345,6 +347,19 @@ export class Timeline {
     this.ask();
   }
 
+  // An event of the lane, where there is none yet.
+  private addAt(x: number, y: number): void {
+    const lane = this.lanes[Math.floor((y - AXIS) / ROW)];
+    if (!lane || x < LABELS || this.spotAt(x, y) || !this.mover.can(lane)) return;
+    const span = this.to - this.from;
+    this.mover.add(lane, this.start + this.even(this.from + ((x - LABELS) / this.width) * span, span / this.width));
+  }
+
+  private addBeside(spot: Spot | null): void {
+    const lane = spot && this.lanes[spot.lane];
+    if (lane && this.mover.can(lane)) this.mover.add(lane, this.start + this.timeOf(spot));
+  }
+
   private takeUp(): void {
     const spot = this.chosen;
     const lane = spot && this.lanes[spot.lane];
@@ -405,6 +420,7 @@ export class Timeline {
     };
     const acts: Record<string, () => void> = moving ? onTheWay : {
       m: () => this.takeUp(),
+      Insert: () => this.addBeside(this.chosen),
       Delete: () => this.chosen && this.mover.can(this.lanes[this.chosen.lane] as Lane) && this.mover.remove(this.chosen),
       ArrowLeft: () => (event.shiftKey ? this.pan(-0.2) : this.step(-1)),
       ArrowRight: () => (event.shiftKey ? this.pan(0.2) : this.step(1)),

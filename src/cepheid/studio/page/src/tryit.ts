@@ -35,6 +35,7 @@ export class TryIt {
   private timeline = new Timeline((spot) => void this.chooseSpot(spot), {
     can: (lane) => lane.kind === "in" && (this.answer?.taken ?? 0) <= BY_HAND,
     move: (spot, micros) => void this.moveEvent(spot, micros),
+    add: (lane, micros) => void this.addEvent(lane.type, micros),
     remove: (spot) => void this.removeEvent(spot),
   });
   private types = el("div", { class: "tabs", with: { role: "tablist", "aria-label": "Types of events" } });
@@ -263,6 +264,16 @@ export class TryIt {
     const type = this.answer?.lanes[spot.lane]?.type ?? "";
     const moved = (event: Taken): Taken => (event.type === type && event.index === spot.index ? { ...event, ...atTime(event, micros, this.studio.drawn) } : event);
     if (await this.byHand((events) => events.map(moved))) await this.run({ type, micros });
+  }
+
+  // One more, with the values of the last one before it.
+  private async addEvent(type: string, micros: number): Promise<void> {
+    const added = (events: Taken[]): Taken[] => {
+      const own = events.filter((event) => event.type === type);
+      const like = own.findLast((event) => microsOf(event.time) <= micros) ?? own[0];
+      return like ? [...events, { ...like, ...atTime(like, micros, this.studio.drawn) }] : events;
+    };
+    if (await this.byHand(added)) await this.run({ type, micros });
   }
 
   private async removeEvent(spot: Spot): Promise<void> {
