@@ -5,20 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 import cepheid as cep
-from tests.effort import examples
+from tests.effort import EFFORT, examples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 settings.register_profile("cepheid", examples(100))
 settings.load_profile("cepheid")
+if EFFORT == 1:
+    # Hypothesis also tries what stands in the modules that are loaded already, which differ between the
+    # processes that share the tests: examples would depend on which tests came before.
+    patch.object(
+        providers.HypothesisProvider, "_local_constants", providers._local_constants
+    ).start()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -23,10 +23,10 @@ def some(cases: Sequence[T], *, every: int) -> Sequence[T]:
     return cases[::every] if IS_QUICK else cases
 
 
-def examples(count: int) -> settings:
-    """Settings of a test that tries so many examples, times the effort."""
+def examples(count: int, *, are_rare: bool = False) -> settings:
+    """Settings of a test that tries so many examples, times the effort; rare ones are looked for in many."""
     ignored = [HealthCheck.too_slow, HealthCheck.data_too_large]
-    if IS_QUICK:  # few examples say little about how many are left out
+    if are_rare or IS_QUICK:  # few examples say little about how many are left out
         ignored.append(HealthCheck.filter_too_much)
     return settings(
         max_examples=max(count // 10, 1) if IS_QUICK else count * EFFORT,

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.conftest import LONG
 from tests.docs.pages import PAGES, ROOT, blocks
+from tests.effort import EFFORT, examples
 
 # What starts them, in the code of a test or on a page.
 STARTS = {
@@ -49,3 +54,25 @@ def test_only_the_page_with_its_name_starts(name: str) -> None:
 def test_what_takes_long_exists(place: str) -> None:
     file, _, test = place.partition("::")
     assert test in (ROOT / file).read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(EFFORT > 1, reason="new examples are what is wanted")
+def test_examples_do_not_depend_on_what_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def drawn() -> list[int]:
+        found: list[int] = []
+
+        @settings(examples(300), derandomize=True)
+        @given(st.integers())
+        def draw(number: int) -> None:
+            found.append(number)
+
+        draw()
+        return found
+
+    first = drawn()
+    (tmp_path / "numbers_to_try.py").write_text(f"NUMBERS = {list(range(10**9, 10**9 + 500))}")
+    monkeypatch.syspath_prepend(tmp_path)
+    import_module("numbers_to_try")
+    assert drawn() == first

@@ -133,7 +133,7 @@ def test_a_stage_can_be_split_by_its_key(text: str) -> None:
             assert is_split_right(tree, stage, SAMPLE)
 
 
-@examples(100)
+@examples(100, are_rare=True)
 @given(programs(ALL), streams(), st.data())
 def test_the_stages_of_generated_programs_can_be_split(
     tree: ProgramTree, stream: list[Event], data: st.DataObject

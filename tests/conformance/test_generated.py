@@ -20,7 +20,6 @@ from tests.conformance.occurrences import (
 from tests.conformance.scenarios import Example
 
 # Generated programs derive events without keys, and are told so.
-pytestmark = pytest.mark.filterwarnings("ignore:.*null-key:cepheid.errors.CepheidWarning")
 # How many examples each engine gets: the slower it is, the fewer.
 COUNTS = {
     "reference, restarted": 40,

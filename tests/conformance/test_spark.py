@@ -18,7 +18,6 @@ from tests.effort import EFFORT
 from tests.examples.test_golden import RUNS, Run
 
 # Generated programs derive events without keys, and are told so.
-pytestmark = pytest.mark.filterwarnings("ignore:.*null-key:cepheid.errors.CepheidWarning")
 BATCH = Engine("spark", lambda _: (), names_statements=False)
 STREAM = Engine("spark stream", lambda _: (), names_statements=False, has_order=False)
 PARTITIONS = (1, 3, 7)

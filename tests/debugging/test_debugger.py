@@ -23,8 +23,6 @@ from tests.conformance.rows import strict
 from tests.conformance.scenarios import Example
 from tests.debugging.model import debugger_of, model_of, seen
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*null-key:cepheid.errors.CepheidWarning")
-
 PROGRAM = cep.parse(
     """
     create schema A (id int, v int);

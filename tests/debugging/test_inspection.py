@@ -22,8 +22,6 @@ from tests.conformance.occurrences import occurrences
 from tests.conformance.scenarios import Example, parse_events
 from tests.debugging.model import debugger_of, seen
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*null-key:cepheid.errors.CepheidWarning")
-
 SCHEMAS = "".join(f"create schema {name} (id string, k string, v int);\n" for name in "ABC")
 EVENTS = "atomicEvent A(id: string, k: string)\natomicEvent B(id: string, k: string)\natomicEvent C(id: string, k: string)\n"
 

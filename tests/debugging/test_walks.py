@@ -20,8 +20,6 @@ from tests.conformance.rows import strict
 from tests.conformance.scenarios import Example
 from tests.debugging.model import Model, debugger_of, model_of, seen
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*null-key:cepheid.errors.CepheidWarning")
-
 
 @pytest.fixture(autouse=True)
 def snapshots_every_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,10 @@ def _ask(session: SparkSession) -> list[tuple[str, str | None]]:
             import cepheid
         except ImportError:
             return sys.executable, None
-        return sys.executable, cepheid.__version__
+        found: str | None = getattr(cepheid, "__version__", None)
+        if found is None:  # a mere folder of that name, which must not hide what is shipped later
+            del sys.modules["cepheid"]
+        return sys.executable, found
 
     told = udf(answer, "python string, version string", useArrow=False)
     try:
