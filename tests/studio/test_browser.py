@@ -29,7 +29,8 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
-SOON = 20_000  # milliseconds, on a machine that does other things, too
+SOON = 60_000  # milliseconds, on a machine that does other things, too
+expect.set_options(timeout=SOON)
 
 
 def chromium() -> str:

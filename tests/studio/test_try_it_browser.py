@@ -114,7 +114,7 @@ def test_two_versions_a_search_a_zone_and_files(fresh: Studio, web: Page) -> Non
     web.get_by_label("Rows beside those of").select_option("the saved text")
     web.locator(".compare").get_by_role("button", name="Compare").click()
     told = web.locator(".compare .summary")
-    expect(told).to_have_text("0 rows only now, 1 only then, 2 in both.", timeout=SOON)
+    expect(told).to_have_text("0 rows only now, 1 only then, 2 in both.")
     expect(web.locator(".compare tbody tr")).to_have_count(1)
     web.get_by_label("in both").check()
     expect(web.locator(".compare tbody tr")).to_have_text(
@@ -152,7 +152,7 @@ def test_the_motorbikes_from_an_accident_back_to_its_beginning(fresh: Studio, we
     panel = web.locator(".debugger")
     place = panel.locator(".place-line > strong")
     panel.get_by_role("button", name="Start", exact=True).click()
-    expect(place).to_have_text("0+0", timeout=SOON)
+    expect(place).to_have_text("0+0")
     panel.get_by_label("Type of event").select_option("Accident")
     panel.get_by_role("button", name="Add").click()
     expect(panel.locator(".breaks li")).to_contain_text("type Accident")
@@ -198,7 +198,7 @@ def test_the_motorbikes_from_an_accident_back_to_its_beginning(fresh: Studio, we
     web.get_by_label("Until").fill("2017-03-01T10:00:18Z")
     web.keyboard.press("Enter")
     answer = web.locator(".absence")
-    expect(answer.locator("h3").first).to_contain_text("Accident gave no row from", timeout=SOON)
+    expect(answer.locator("h3").first).to_contain_text("Accident gave no row from")
     nearest = answer.locator(".obstacles > li").first
     expect(nearest).to_contain_text("a1.motorbikeId = a2.motorbikeId: a1.motorbikeId = 3")
 
@@ -214,7 +214,7 @@ def test_markup_stays_text_in_what_is_shown_of_events(fresh: Studio, web: Page, 
         panel.get_by_role("button", name="Start", exact=True).click()
         panel.get_by_role("button", name="Next event").click()
         panel.get_by_label("Also show partial matches").select_option("net")
-        expect(panel.locator(".picture svg")).to_contain_text(markup, timeout=SOON)
+        expect(panel.locator(".picture svg")).to_contain_text(markup)
     else:
         web.get_by_role("button", name="Change by hand").click()
         expect(web.locator("tr.typed").first.get_by_label("id", exact=True)).to_have_value(

@@ -198,7 +198,9 @@ export class Debugger {
 
   private show(state: State): void {
     this.state = state;
-    fill(this.status, `${state.events.toLocaleString("en")} of ${counted(state.of, "event")} done, ${counted(state.rows, "row")} so far.`);
+    const { without } = this.studio;
+    const off = without.length ? ` Without ${without.join(", ")}.` : "";
+    fill(this.status, `${state.events.toLocaleString("en")} of ${counted(state.of, "event")} done, ${counted(state.rows, "row")} so far.${off}`);
     this.scrubber.max = String(state.of);
     if (this.wanted === null) this.scrubber.value = String(state.events);
     const isBegin = state.events === 0 && state.step === 0;

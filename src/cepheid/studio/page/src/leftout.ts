@@ -1,5 +1,6 @@
 // Statements that are left out of runs; they stay in the text.
 import { el, fill } from "./dom";
+import { closeByKeyAndClick } from "./menu";
 import { Studio } from "./studio";
 
 export function statementsMenu(studio: Studio): HTMLElement {
@@ -36,17 +37,4 @@ function choice(name: string, isOn: boolean, act: (isOn: boolean) => void): HTML
   const box = el("input", { with: { type: "checkbox", checked: isOn } });
   box.addEventListener("change", () => act(box.checked));
   return el("label", {}, box, name);
-}
-
-// A list that opens below its button, and closes as such lists do.
-export function closeByKeyAndClick(menu: HTMLDetailsElement): void {
-  menu.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !menu.open) return;
-    menu.open = false;
-    menu.querySelector("summary")?.focus();
-    event.stopPropagation();
-  });
-  document.addEventListener("pointerdown", (event) => {
-    if (!menu.contains(event.target as Node)) menu.open = false;
-  });
 }

@@ -1,12 +1,12 @@
 // Try it: events from a file or typed, what the program finds in them, and why.
 import { Compare } from "./compare";
 import { arrowsBetween, button, counted, el, fill } from "./dom";
-import { download, Made } from "./download";
+import { download, downloadMenu, Files, Made } from "./download";
 import { folderOf } from "./files";
 import { problemList } from "./findings";
 import { atTime, Hand, Typed } from "./hand";
 import { Lane, linksOf, lowerBound, microsOf, nameOf, Node, RunAnswer, Spot, spotOf, timeOf, Told } from "./lanes";
-import { closeByKeyAndClick, statementsMenu } from "./leftout";
+import { statementsMenu } from "./leftout";
 import { Given, Studio } from "./studio";
 import { Rows, Table } from "./table";
 import { NoAnswer, Question } from "./talk";
@@ -77,7 +77,7 @@ export class TryIt {
       button("Why not?", () => this.whyNot.open(), { title: "Ask what kept a statement from giving a row" }),
       button("Compare", () => this.compare.open(), { title: "Rows beside those of another version of the program" }),
       button("Keep as a test", () => this.askName(), { title: "Keep these events and rows, to be compared by `cepheid test`" }),
-      this.saveMenu(),
+      downloadMenu((verb, asked) => void this.saveFile(verb, asked), () => this.files()),
       this.search,
     );
     this.results = el(
@@ -318,30 +318,10 @@ export class TryIt {
 
   // Files.
 
-  private saveMenu(): HTMLElement {
-    const make = (text: string, verb: string, asked: () => object) =>
-      button(text, () => {
-        menu.open = false;
-        void this.saveFile(verb, asked());
-      });
-    const shown = () => ({ kind: this.lane?.kind, type: this.lane?.type, where: this.search.value || null });
-    const run = () => ({ run: this.answer?.run ?? 0 });
-    const menu = el(
-      "details",
-      { class: "menu", title: "Files of this run" },
-      el("summary", {}, "Download"),
-      el(
-        "div",
-        { class: "menu-list" },
-        make("All rows (JSON Lines)", "export", () => ({ ...run(), format: "jsonl" })),
-        make("All rows (CSV)", "export", () => ({ ...run(), format: "csv" })),
-        make("The table below (JSON Lines)", "export", () => ({ ...run(), ...shown(), format: "jsonl" })),
-        make("The table below (CSV)", "export", () => ({ ...run(), ...shown(), format: "csv" })),
-        make("Report (a page)", "report", () => ({ texts: this.studio.texts(), ...this.given() })),
-      ),
-    );
-    closeByKeyAndClick(menu);
-    return menu;
+  private files(): Files {
+    const run = { run: this.answer?.run ?? 0 };
+    const shown = { ...run, kind: this.lane?.kind, type: this.lane?.type, where: this.search.value || null };
+    return { all: run, shown, report: { texts: this.studio.texts(), ...this.given() } };
   }
 
   private async saveFile(verb: string, asked: object): Promise<void> {
