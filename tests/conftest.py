@@ -61,6 +61,8 @@ LONG = tuple(
         "simulation/test_verify.py::test_a_ghost_rider",
         "studio/test_browser.py",
         "studio/test_command.py",
+        "studio/test_evidence.py",
+        "studio/test_evidence_browser.py",
         "studio/test_verbs.py",
     )
 )

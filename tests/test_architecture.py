@@ -29,7 +29,7 @@ LAYERS = (
     {"engines"},
     {"simulation", "bitemporal", "actions", "debugging"},
     {"verbs", "build", "spark"},
-    {"live", "pipelines", "realtime"},
+    {"live", "pipelines", "realtime", "web"},
     {"jobs", "reports", "lsp"},
     {"studio"},
     {"cli", "__main__", "notebook"},
@@ -54,6 +54,9 @@ APART = (
     {"live", "pipelines"},
     {"live", "realtime"},
     {"pipelines", "realtime"},
+    {"live", "web"},
+    {"pipelines", "web"},
+    {"realtime", "web"},
     {"jobs", "reports"},
 )
 

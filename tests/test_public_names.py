@@ -14,7 +14,7 @@ import cepheid as cep
 from tests.docs.pages import PAGES
 
 ROOT = Path(__file__).parents[1]
-MODULES = ("cepheid", "cepheid.realtime", "cepheid.spark")
+MODULES = ("cepheid", "cepheid.realtime", "cepheid.spark", "cepheid.web")
 
 
 def typed_homes(module: str) -> dict[str, str]:

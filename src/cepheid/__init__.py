@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from cepheid import live as live
     from cepheid import realtime as realtime
     from cepheid import spark as spark
+    from cepheid import web as web
     from cepheid.absence.answer import Absence as Absence
     from cepheid.build.classes import complex_class as complex_class
     from cepheid.build.classes import on as on
@@ -77,6 +78,8 @@ if TYPE_CHECKING:
     from cepheid.debugging.debugger import Debugger as Debugger
     from cepheid.debugging.position import Position as Position
     from cepheid.engines.common.session import Session as Session
+    from cepheid.formal.maude.search import OrderAnswer as OrderAnswer
+    from cepheid.formal.maude.search import SearchAnswer as SearchAnswer
     from cepheid.io.source import Source as Source
     from cepheid.io.source import source as source
     from cepheid.result import Result as Result
@@ -95,6 +98,8 @@ if TYPE_CHECKING:
     from cepheid.verbs.rounds import open_rounds as open_rounds
     from cepheid.verbs.running import open as open
     from cepheid.verbs.running import run as run
+    from cepheid.verbs.searching import search as search
+    from cepheid.verbs.searching import search_any_order as search_any_order
     from cepheid.verbs.simulating import simulate as simulate
     from cepheid.verbs.simulating import verify as verify
 
@@ -109,6 +114,7 @@ _HOMES = {
     "Factory": "cepheid.simulation.scenario",
     "Form": "cepheid.build.forms",
     "Inspection": "cepheid.semantics.inspection.description",
+    "OrderAnswer": "cepheid.formal.maude.search",
     "PartialMatch": "cepheid.semantics.inspection.description",
     "Pattern": "cepheid.build.patterns",
     "Position": "cepheid.debugging.position",
@@ -117,6 +123,7 @@ _HOMES = {
     "Result": "cepheid.result",
     "RoundsSession": "cepheid.verbs.rounds",
     "Scenario": "cepheid.simulation.scenario",
+    "SearchAnswer": "cepheid.formal.maude.search",
     "Session": "cepheid.engines.common.session",
     "Source": "cepheid.io.source",
     "Simulation": "cepheid.simulation.simulate",
@@ -155,6 +162,8 @@ _HOMES = {
     "rule": "cepheid.build.rules",
     "run": "cepheid.verbs.running",
     "schema": "cepheid.build.declarations",
+    "search": "cepheid.verbs.searching",
+    "search_any_order": "cepheid.verbs.searching",
     "sequence": "cepheid.build.patterns",
     "simulate": "cepheid.verbs.simulating",
     "source": "cepheid.io.source",
@@ -179,6 +188,7 @@ __all__ = [  # noqa: PLE0604
     "live",
     "realtime",
     "spark",
+    "web",
     *_HOMES,
 ]
 
@@ -186,7 +196,7 @@ __all__ = [  # noqa: PLE0604
 if not TYPE_CHECKING:  # type checkers know all names from above, and refuse others
 
     def __getattr__(name: str) -> object:
-        if name in ("actions", "jobs", "live", "realtime", "spark"):
+        if name in ("actions", "jobs", "live", "realtime", "spark", "web"):
             return import_module(f"cepheid.{name}")
         home = _HOMES.get(name)
         if home is None:

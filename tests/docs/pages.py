@@ -9,7 +9,8 @@ The info string of a fence says what its block is:
     console              `$ command` lines, each with what the command prints
     sh                   `make` targets, which must exist
     text                 a drawing; nothing to check
-    ... file=NAME        any of epl, vepl, bicepl, vql, json, csv, events, toml: also put into the working folder
+    oxpath               a wrapper that must check without errors
+    ... file=NAME        any of epl, vepl, bicepl, vql, oxpath, html, json, csv, events, toml: also put into the working folder
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 KINDS = (
     *("epl", "vepl", "bicepl", "vql", "python", "output", "console", "sh"),
-    *("text", "json", "csv", "events", "toml", "xml"),
+    *("oxpath", "html", "text", "json", "csv", "events", "toml", "xml"),
 )
 
 _FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -108,6 +108,10 @@ class Page:
             return block.body
         return notation.with_rows(block.body, notation.rows_of(block.body, block.kind))
 
+    def wrapper(self, block: Block) -> str:
+        assert not cep.web.parse(block.body).check(), str(block)
+        return block.body
+
     def sh(self, block: Block) -> str:
         makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
         for line in block.body.splitlines():
@@ -126,8 +130,10 @@ RUNNERS: dict[str, Callable[[Page, Block], str]] = {
     "csv": Page.data,
     "epl": Page.program,
     "events": Page.data,
+    "html": Page.data,
     "json": Page.data,
     "output": Page.output,
+    "oxpath": Page.wrapper,
     "python": Page.python,
     "sh": Page.sh,
     "text": Page.data,

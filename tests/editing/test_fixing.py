@@ -77,3 +77,25 @@ def test_findings_with_fixes_travel_between_processes() -> None:
         assert there == finding
         assert is_slip(there) == is_slip(finding)
         assert there.to_json() == finding.to_json()
+
+
+RACE = """\
+create schema X (x int);
+@Name('a') insert into A select x from X; // kept
+@Name('b') insert into B select x from X(x > 1);
+@Name('pair') insert into Pair select a.x as x from pattern [every a=A -> b=B(x = a.x)];
+"""
+
+
+def test_a_race_is_fixed_by_priorities() -> None:
+    [race] = [each for each in findings(RACE, "epl") if each.code == "race"]
+    [fix] = race.fixes
+    fixed = apply(RACE, fix.edits)
+    assert fixed == cep.parse(RACE).with_priorities().sources["<text>"]
+    assert "// kept" in fixed
+    assert not [each for each in findings(fixed, "epl") if each.code == "race"]
+
+
+def test_a_race_of_a_program_that_has_no_text_has_no_fix() -> None:
+    program = cep.Program(cep.parse(RACE).tree)
+    assert [each.fixes for each in program.check() if each.code == "race"] == [()]

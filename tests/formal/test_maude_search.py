@@ -176,7 +176,7 @@ def test_a_search_that_explodes_says_how_far_it_came() -> None:
 
 def test_what_the_caller_has_taken_is_not_counted() -> None:
     bytearray(b"x") * (300 << 20)  # freed at once: the system remembers it of this process
-    found, _, _ = find_difference(*_race(RACE), Limits(megabytes=250))
+    found = find_difference(*_race(RACE), Limits(megabytes=250)).difference
     assert found is not None
 
 
@@ -189,9 +189,10 @@ ONE = {"input": [{"type": "X", "gaps": [1], "values": {"x": [1, 2]}}]}
 
 
 def test_results_that_depend_on_the_order_of_statements() -> None:
-    found, states, _ = find_difference(*_race(RACE))
+    answer = find_difference(*_race(RACE))
+    found = answer.difference
     assert found is not None
-    assert states >= 1
+    assert answer.states >= 1
     assert [event["x"] for event in found.events] == [2]
     results = {tuple(row.statement for row in rows) for rows in (found.one, found.other)}
     assert {len(statements) for statements in results} == {2, 3}
@@ -225,10 +226,10 @@ def test_even_a_single_event_may_have_too_many_orders(limits: Limits) -> None:
 
 def test_priorities_leave_no_order_open() -> None:
     fixed = RACE.replace("@Name('a')", "@Priority(2) @Name('a')")
-    found, states, length = find_difference(*_race(fixed))
-    assert found is None
-    assert states > 3
-    assert length >= 3
+    answer = find_difference(*_race(fixed))
+    assert answer.difference is None
+    assert answer.states > 3
+    assert answer.length >= 3
 
 
 def _race(text: str) -> tuple[Environment, int]:

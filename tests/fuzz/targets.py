@@ -378,10 +378,10 @@ def _environments() -> Target:
 
 
 def _environment(program: Any, mutant: bytes, random: Random) -> None:
-    from cepheid.formal.maude.environment import read_environment
+    from cepheid.formal.maude.environment import environment_of
 
     Path("mutant.toml").write_bytes(mutant)
-    read_environment("mutant.toml", program)
+    environment_of("mutant.toml", program)
 
 
 def _graphs() -> Target:

@@ -13,7 +13,7 @@ import pytest
 
 import cepheid as cep
 from cepheid.cli.main import main
-from cepheid.errors import Diagnostic, ProgramError, Span, error
+from cepheid.errors import Diagnostic, Edit, ProgramError, Span, error
 from cepheid.expr.printing import print_expr
 from cepheid.lang import DEFAULT, LANGUAGES, language_of
 from cepheid.lang.language import Language
@@ -90,9 +90,12 @@ def format_text(text: str, file: str | None) -> str:
     return print_program(parsed.tree)
 
 
-def with_priorities(text: str, priorities: Sequence[int]) -> str:
-    lines = (line.split(" !")[0] for line in text.splitlines())
-    return "".join(f"{line} !{p}\n" for line, p in zip(lines, priorities, strict=True))
+def with_priorities(text: str, file: str | None, priorities: Sequence[int]) -> tuple[Edit, ...]:
+    edits = []
+    for number, (line, priority) in enumerate(zip(text.splitlines(), priorities, strict=True), 1):
+        column = len(line.split(" !")[0]) + 1
+        edits.append(Edit(Span(number, column, number, len(line) + 1, file), f" !{priority}"))
+    return tuple(edits)
 
 
 EACH = Language(

@@ -38,6 +38,7 @@ from cepheid.cli.terminal.console import err, guard_terminal
 from cepheid.cli.terminal.help import PlainCommand, PlainGroup
 from cepheid.cli.test import run_cases
 from cepheid.cli.verify import verify
+from cepheid.cli.web.app import app as web
 from cepheid.cli.why_not import WhyNotCommand, why_not
 from cepheid.errors import CepheidError, Diagnostic, error, reason_of
 
@@ -70,6 +71,7 @@ app.command("search", cls=PlainCommand)(search)
 app.add_typer(petri, name="petri")
 app.add_typer(graph, name="graph")
 app.add_typer(jobs, name="jobs")
+app.add_typer(web, name="web")
 app.command("studio", cls=PlainCommand)(studio)
 app.command("new", cls=PlainCommand)(new)
 app.command("test", cls=PlainCommand)(run_cases)

@@ -12,15 +12,12 @@ import typer
 
 from cepheid.cli.exits import FOUND
 from cepheid.cli.options import Programs, load, write_file
-from cepheid.errors import UsageError, error, suggest
+from cepheid.errors import UsageError, error
 
 if TYPE_CHECKING:
     from rich.status import Status
 
-    from cepheid.core.event import Event
-    from cepheid.core.time import Instant
-    from cepheid.formal.maude.search import Answer, Difference
-    from cepheid.program.resolved import ResolvedProgram
+    from cepheid.formal.maude.search import OrderAnswer, SearchAnswer
 
 
 def search(
@@ -71,44 +68,36 @@ def search(
       cepheid search bikes.epl --find Crash --within '10 seconds' --environment bikes.toml
       cepheid search bikes.epl --any-order --within '10 seconds' --environment bikes.toml
     """
-    from cepheid.engines.common.intake import runnable
-    from cepheid.formal.maude.environment import read_environment
-    from cepheid.formal.maude.search import Limits, find_difference
-    from cepheid.formal.maude.search import find as find_traces
+    from cepheid import verbs
 
     if (find is None) != any_order:
         fact = "a search is for an event or for a difference"
         raise UsageError(error("usage", fact, hint="give either --find or --any-order"))
-    resolved = runnable(load(programs).resolve())
-    goal = "" if find is None else _derived_type(resolved, find)
-    tried = read_environment(environment, resolved)
-    end = _end(within, tried.start)
-    limits = Limits(seconds, megabytes, traces)
-    if any_order:
+    program = load(programs)
+    if find is None:
         with _Watch() as watch:
-            difference, states, length = find_difference(tried, end, limits, watch)
-        _report_difference(difference, states, length, within, out)
+            order = verbs.search_any_order(
+                program,
+                environment,
+                within=within,
+                seconds=seconds,
+                megabytes=megabytes,
+                watch=watch,
+            )
+        _report_difference(order, within, out)
         return
     with _Watch() as watch:
-        answer = find_traces(tried, goal, end, limits, watch)
-    _report(answer, goal, within, out)
-
-
-def _derived_type(program: ResolvedProgram, name: str) -> str:
-    derived = {s.target for s in program.statements}
-    if name not in derived:
-        hint = suggest(name, derived, "derived types")
-        raise UsageError(error("usage", f"no statement derives '{name}'", hint=hint))
-    return name
-
-
-def _end(text: str, start: Instant) -> Instant:
-    from cepheid.core.time import clock_after, parse_period
-
-    try:
-        return clock_after(start, parse_period(text))
-    except ValueError as problem:
-        raise UsageError(error("usage", f"--within: {problem}")) from None
+        answer = verbs.search(
+            program,
+            environment,
+            find,
+            within=within,
+            traces=traces,
+            seconds=seconds,
+            megabytes=megabytes,
+            watch=watch,
+        )
+    _report(answer, find, within, out)
 
 
 class _Watch:
@@ -139,7 +128,7 @@ class _Watch:
             self._status.update(f"{length} events, {states:,} states")
 
 
-def _report(answer: Answer, goal: str, within: str, out: str | None) -> None:
+def _report(answer: SearchAnswer, goal: str, within: str, out: str | None) -> None:
     from cepheid.cli.terminal.console import counted
 
     states = counted(answer.states, "state")
@@ -148,24 +137,23 @@ def _report(answer: Answer, goal: str, within: str, out: str | None) -> None:
         why = f", as none can satisfy {names}" if not answer.states else ""
         typer.echo(f"none within {within}: no inputs lead to {goal}{why} ({states} seen)", err=True)
         return
-    _write([_lines(trace.events, trace.until) for trace in answer.traces], out)
+    _write([trace.lines() for trace in answer.traces], out)
     events = counted(len(answer.traces[0].events), "event")
     found = "1 trace" if len(answer.traces) == 1 else f"{len(answer.traces)} traces"
     typer.echo(f"{found} of {events} to {goal}, none is shorter ({states} seen)", err=True)
 
 
-def _report_difference(
-    difference: Difference | None, states: int, length: int, within: str, out: str | None
-) -> None:
+def _report_difference(answer: OrderAnswer, within: str, out: str | None) -> None:
     from cepheid.cli.terminal.console import counted
     from cepheid.io.encode import encode, to_json
 
-    seen = counted(states, "state")
+    seen = counted(answer.states, "state")
+    difference = answer.difference
     if difference is None:
         fact = f"within {within}, no results depend on the order of statements"
-        typer.echo(f"{fact} ({seen} seen, up to {counted(length, 'event')})", err=True)
+        typer.echo(f"{fact} ({seen} seen, up to {counted(answer.length, 'event')})", err=True)
         return
-    _write([_lines(difference.events, difference.until)], out)
+    _write([difference.lines()], out)
     events = counted(len(difference.events), "event")
     typer.echo(f"the results of {events} depend on the order of statements:", err=True)
     for word, rows in (("either", difference.one), ("or", difference.other)):
@@ -175,15 +163,9 @@ def _report_difference(
     raise typer.Exit(FOUND)
 
 
-def _lines(events: Sequence[Event], until: Instant | None) -> str:
-    """An events file, which lets time pass at its end if need be."""
-    from cepheid.io.encode import to_json, trace_records
-
-    return "".join(f"{to_json(record)}\n" for record in trace_records(events, end=until))
-
-
-def _write(traces: Sequence[str], out: str | None) -> None:
-    for number, text in enumerate(traces, start=1):
+def _write(traces: Sequence[list[str]], out: str | None) -> None:
+    for number, lines in enumerate(traces, start=1):
+        text = "".join(f"{line}\n" for line in lines)
         if out is None:
             typer.echo(text, nl=False)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from cepheid.errors import Diagnostic, Fix, Slip, Span
+from cepheid.errors import Diagnostic, Edit, Fix, Slip, Span
 from cepheid.lang.common.lexer import Kind, Token
 from cepheid.lang.language import Text
 
@@ -14,6 +14,12 @@ def with_fixes(findings: Iterable[Diagnostic], texts: Sequence[Text]) -> list[Di
     """The findings; those about misspelled names say what to write in their place."""
     sources = {each.file: each for each in texts}
     return [_fixed(finding, sources.get(_file(finding.span))) for finding in findings]
+
+
+def with_priorities(findings: Iterable[Diagnostic], edits: Sequence[Edit]) -> list[Diagnostic]:
+    """The findings; races end where the statements have priorities, which edits write."""
+    fix = Fix("write priorities", tuple(edits))
+    return [replace(each, fixes=(fix,)) if each.code == "race" else each for each in findings]
 
 
 def _file(span: Span | None) -> str:

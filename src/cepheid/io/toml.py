@@ -22,14 +22,19 @@ def read_toml(path: str | Path, code: str) -> dict[str, object]:
         missing = isinstance(problem, FileNotFoundError)
         fact = f"cannot read '{path}': {reason_of(problem)}"
         raise UsageError(error("missing-file" if missing else "bad-file", fact)) from None
+    return parse_toml(text, str(path), code)
+
+
+def parse_toml(text: str, file: str, code: str) -> dict[str, object]:
+    """What a text says, which is called a file in findings; InputError with a code where it is wrong."""
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise InputError(error("too-deep", f"'{path}' nests its values too deep")) from None
+        raise InputError(error("too-deep", f"'{file}' nests its values too deep")) from None
     except ValueError as problem:  # not all are TOMLDecodeErrors: numbers can be too long
         message = str(problem)
         fact = f"this is not TOML: {_PLACE.sub('', message)}"
-        raise InputError(error(code, fact, _span(message, text, str(path)))) from None
+        raise InputError(error(code, fact, _span(message, text, file))) from None
 
 
 def _span(message: str, text: str, file: str) -> Span:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from cepheid.errors import Diagnostic
+from cepheid.errors import Diagnostic, Edit
 from cepheid.expr.tree import Expr
 from cepheid.lang.editable import Editable
 from cepheid.pattern.tree import Pattern
@@ -39,7 +39,8 @@ class Language:
     print_expression: Callable[[Expr], str]
     excess: Callable[[Pattern], str | None]  # what is too deep or too long to be written
     format_text: Callable[[str, str | None], str]
-    with_priorities: Callable[[str, Sequence[int]], str]  # one for each statement of the text
+    # Edits of the text of a file that give each of its statements a priority.
+    with_priorities: Callable[[str, str | None, Sequence[int]], tuple[Edit, ...]]
     editable: Editable | None = None  # None: editors show its findings, and format it
     # Whether a declaration of a program can be written in this language alone.
     owns: Callable[[Declaration, ProgramTree], bool] = lambda declaration, tree: False  # noqa: ARG005

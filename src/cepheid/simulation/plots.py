@@ -11,13 +11,11 @@ import numpy as np
 
 from cepheid.core.time import SECOND
 from cepheid.drawing.plots import BLUE, GREY, ORANGE, write_plots
-from cepheid.simulation.factories import Words
+from cepheid.simulation.curves import edges, running_means
 from cepheid.simulation.simulate import Simulation
-from cepheid.simulation.statistics import quantile
 
 _ACROSS = 3  # pictures side by side
 _HOURS = 3_600 * SECOND
-_MOST_BARS = 40
 _FEW = 8  # counts that each have a place on the axis
 
 
@@ -49,7 +47,7 @@ def _distribution(simulation: Simulation) -> Any:
     figure, panels = _panels(simulation.types)
     for place, (name, panel) in enumerate(zip(simulation.types, panels, strict=True)):
         counts, found = simulation.counts[:, place], simulation.events[name]
-        panel.hist(counts, _bins(counts), color=BLUE, edgecolor="white", linewidth=0.5)
+        panel.hist(counts, edges(counts), color=BLUE, edgecolor="white", linewidth=0.5)
         panel.axvline(found.mean, color=ORANGE)
         mean = f"{found.mean:,.0f}" if found.mean >= 1_000 else f"{found.mean:.4g}"
         panel.set_title(f"{name}: {mean} on average")
@@ -60,26 +58,14 @@ def _distribution(simulation: Simulation) -> Any:
     return figure
 
 
-def _bins(counts: Words) -> Any:
-    """A bar for each count, or for several where there are many."""
-    least, most = int(counts.min()), int(counts.max())
-    step = math.ceil((most - least + 1) / _MOST_BARS)
-    return np.arange(least - 0.5, most + 0.5 + step, step)
-
-
 def _convergence(simulation: Simulation) -> Any:
     figure, panels = _panels(simulation.types)
     runs = np.arange(1, simulation.runs + 1)
-    z = quantile(simulation.confidence)
     for place, panel in enumerate(panels):
-        counts = simulation.counts[:, place].astype(float)
-        mean = np.cumsum(counts) / runs
-        variance = np.maximum(np.cumsum(counts**2) / runs - mean**2, 0)
-        reach = z * np.sqrt(variance / runs)
-        low = np.maximum(mean - reach, 0)
-        panel.fill_between(runs, low, mean + reach, color=BLUE, alpha=0.2, linewidth=0)
-        panel.plot(runs, mean, color=BLUE)
-        panel.axhline(mean[-1], color=ORANGE, linewidth=0.8)
+        means = running_means(simulation.counts[:, place], simulation.confidence)
+        panel.fill_between(runs, means.low, means.high, color=BLUE, alpha=0.2, linewidth=0)
+        panel.plot(runs, means.mean, color=BLUE)
+        panel.axhline(means.mean[-1], color=ORANGE, linewidth=0.8)
     percent = f"{100 * simulation.confidence:g} percent"
     figure.suptitle(f"Mean after so many runs, with its interval of {percent}")
     figure.supxlabel("runs", fontsize=8)

@@ -39,6 +39,7 @@ EXAMPLES = (
         " accident.",
         _program("motorbike"),
         "events.jsonl",
+        ("evidence/calibrated.toml",),
     ),
     Example(
         "pregnancy",
@@ -53,6 +54,7 @@ EXAMPLES = (
         "Averages of measurements over hours and days, compared with limits.",
         _program("airquality"),
         "events.jsonl",
+        ("evidence/winter.toml",),
     ),
     Example(
         "temperature",

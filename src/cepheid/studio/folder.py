@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Literal, TypeAlias
 
 from cepheid.core.whole_file import whole_file
 from cepheid.errors import UsageError, error, reason_of
@@ -22,6 +24,23 @@ MOST_FILES = 2_000  # that are listed
 LARGEST = 4 * 2**20  # bytes of a text that is opened
 _DEEPEST = 6  # folders in folders
 _LONGEST = 1_000  # characters of a name
+_TOML = ".toml"
+# The table by which a TOML file is known: others, such as settings, are nothing for the studio.
+_TABLE = re.compile(
+    r"^[ \t]*(?:\[\[[ \t]*(factory|input)[ \t]*\]\]|(factory|input)[ \t]*=)", re.MULTILINE
+)
+
+Kind: TypeAlias = Literal["program", "events", "scenario", "environment"]
+_TABLES: dict[str, Kind] = {"factory": "scenario", "input": "environment"}
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A file that the studio has a use for."""
+
+    name: str
+    size: int
+    kind: Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +81,11 @@ class Folder:
             raise _outside(name)
         return Path(path)
 
-    def files(self) -> Iterator[tuple[str, int]]:
-        """Programs and events with their sizes, by name; links to folders are not followed."""
+    def files(self) -> Iterator[Listed]:
+        """Programs, events, scenarios and environments, by name; links to folders are not followed."""
         yield from self._below(Path(self.root), 0)
 
-    def _below(self, folder: Path, depth: int) -> Iterator[tuple[str, int]]:
+    def _below(self, folder: Path, depth: int) -> Iterator[Listed]:
         try:
             entries = sorted(os.scandir(folder), key=lambda e: (e.is_dir(), e.name))
         except OSError:
@@ -76,11 +95,22 @@ class Folder:
                 continue
             if entry.is_dir(follow_symlinks=False) and depth < _DEEPEST:
                 yield from self._below(Path(entry.path), depth + 1)
-            elif entry.is_file() and _is_known(entry.name):
+            elif entry.is_file() and _may_be_known(entry.name):
                 name = Path(entry.path).relative_to(self.root).as_posix()
                 if self._is_ours(name):
                     with suppress(FileNotFoundError):  # someone removed it just now
-                        yield name, entry.stat().st_size
+                        size, kind = entry.stat().st_size, self._kind(name)
+                        if kind is not None:
+                            yield Listed(name, size, kind)
+
+    def _kind(self, name: str) -> Kind | None:
+        """What a file is: by its name, and a TOML file by what it says."""
+        if not _is_toml(name):
+            return _kind_of_name(name)
+        try:
+            return kind_of_toml(self.read(name).text)
+        except UsageError:
+            return None
 
     def _is_ours(self, name: str) -> bool:
         try:
@@ -116,12 +146,14 @@ class Folder:
             return None
 
     def write(self, name: str, text: str) -> str:
-        """Writes a program or events as a whole, and gives the version."""
+        """Writes a file of a kind that the studio knows as a whole, and gives the version."""
         path = self.path(name)
-        if not _is_known(path.name) or not _is_known(name):
-            known = ", ".join((*extensions(), *READERS))
+        if not _may_be_known(path.name) or not _may_be_known(name):
+            known = ", ".join((*extensions(), *READERS, _TOML))
             hint = f"names end with {known}"
             raise UsageError(error("usage", f"'{name}' is no program and no events", hint=hint))
+        if _is_toml(path.name):
+            self._expect_known_toml(name, path, text)
         data = text.encode(errors="replace")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -132,6 +164,15 @@ class Folder:
             raise UsageError(error("bad-file", fact)) from None
         return version_of(data)
 
+    def _expect_known_toml(self, name: str, path: Path, text: str) -> None:
+        """UsageError where a TOML file is, or would become, neither a scenario nor an environment."""
+        there = path.relative_to(self.root).as_posix()
+        is_other = path.exists() and self._kind(there) is None
+        if is_other or kind_of_toml(text) is None:
+            fact = f"'{name}' is no scenario and no environment"
+            hint = "one has [[factory]] tables, the other [[input]] tables"
+            raise UsageError(error("usage", fact, hint=hint))
+
 
 def version_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
@@ -141,8 +182,22 @@ def is_events(name: str) -> bool:
     return PurePosixPath(name).suffix.lower() in READERS
 
 
-def _is_known(name: str) -> bool:
-    return is_program(name) or is_events(name)
+def kind_of_toml(text: str) -> Kind | None:
+    """None where it is neither a scenario nor an environment; mistakes elsewhere in it do not matter."""
+    found = _TABLE.search(text)
+    return None if found is None else _TABLES[found[1] or found[2]]
+
+
+def _kind_of_name(name: str) -> Kind | None:
+    return "program" if is_program(name) else "events" if is_events(name) else None
+
+
+def _is_toml(name: str) -> bool:
+    return PurePosixPath(name).suffix.lower() == _TOML
+
+
+def _may_be_known(name: str) -> bool:
+    return _is_toml(name) or _kind_of_name(name) is not None
 
 
 def _outside(name: str) -> UsageError:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
+import signal
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -54,7 +57,7 @@ class Lane:
             except TimeoutError:
                 self.stop()
                 fact = f"stopped: it took more than {limit:g} seconds"
-                hint = "try fewer events, or start the studio with a larger --limit"
+                hint = "try fewer events or runs, or start the studio with a larger --limit"
                 raise RunError(error("too-large", fact, hint=hint)) from None
             except (EOFError, OSError):
                 self.stop()
@@ -76,9 +79,11 @@ class Lane:
         return self._working
 
     def stop(self) -> None:
-        """Ends the process, also in the middle of work."""
+        """Ends the process and what it has started, such as Maude, also in the middle of work."""
         working, self._working = self._working, None
         if working is not None:
+            with suppress(ProcessLookupError):  # it has just begun, and leads no group yet
+                os.killpg(working.process.ident or 0, signal.SIGKILL)
             working.process.kill()
             working.process.join()
 

@@ -15,8 +15,9 @@ from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.errors import Diagnostic, Span, UsageError, error
 from cepheid.studio.folder import Folder
 
-Lane: TypeAlias = Literal["quick", "check", "run", "debug"]
+Lane: TypeAlias = Literal["quick", "check", "run", "debug", "evidence"]
 LANES: tuple[Lane, ...] = get_args(Lane)
+_LARGEST = 2**53  # beyond it, numbers of a page have gaps
 
 
 @dataclass(slots=True)
@@ -44,8 +45,16 @@ class Given:
 
     def whole(self, name: str) -> int:
         value = self.values.get(name)
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**53:
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LARGEST:
             raise _not(name, "a whole number")
+        return value
+
+    def number(self, name: str) -> float:
+        value = self.values.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise _not(name, "a number")
+        if not -_LARGEST < value < _LARGEST:  # nor is NaN
+            raise _not(name, "a number")
         return value
 
     def flag(self, name: str) -> bool:
@@ -59,6 +68,13 @@ class Given:
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
             raise _not(name, "a list of texts")
         return value
+
+    def part(self, name: str) -> Given:
+        """What has parts of its own."""
+        value = self.values.get(name)
+        if not isinstance(value, dict):
+            raise _not(name, "an object")
+        return Given(value)
 
     def each(self, name: str) -> list[Given]:
         """A list of what has parts of its own."""

@@ -38,6 +38,7 @@ def serve(connection: Connection, folder: Folder, is_trusted: bool) -> None:
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C is for the server, which ends this process
+    os.setpgid(0, 0)  # a group with what it starts, which ends with it
     Thread(target=_end_with_parent, daemon=True).start()
     warnings.simplefilter("ignore", CepheidWarning)  # they are notes of results
     room = Room(folder, is_trusted)
@@ -91,4 +92,4 @@ def _end_with_parent() -> None:
     parent = parent_process()
     if parent is not None:
         wait([parent.sentinel])
-        os._exit(1)
+        os.killpg(0, signal.SIGKILL)

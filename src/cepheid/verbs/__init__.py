@@ -14,5 +14,7 @@ from cepheid.verbs.running import engine_for as engine_for
 from cepheid.verbs.running import open as open
 from cepheid.verbs.running import run as run
 from cepheid.verbs.running import steps_of as steps_of
+from cepheid.verbs.searching import search as search
+from cepheid.verbs.searching import search_any_order as search_any_order
 from cepheid.verbs.simulating import simulate as simulate
 from cepheid.verbs.simulating import verify as verify

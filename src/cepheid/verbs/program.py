@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 from cepheid.analysis.races import has_open_order, priorities_by_level
 from cepheid.core.values import not_json
 from cepheid.drawing.shown import DrawnGraph, Findings, Plan, program_html
-from cepheid.editing.fixing import with_fixes
+from cepheid.editing.fixing import with_fixes, with_priorities
+from cepheid.editing.places import apply
 from cepheid.engines.common.intake import runnable
 from cepheid.errors import (
     CepheidError,
     Diagnostic,
+    Edit,
     ProgramError,
     Severity,
     Span,
@@ -138,6 +140,8 @@ class Program:
             choose(name, CHECKS, "analysis", "--without")
         findings = pipeline.check(self.tree, self.types, without, self.warnings)
         findings = with_fixes(findings, self.texts)
+        if any(finding.code == "race" for finding in findings) and self._is_as_written():
+            findings = with_priorities(findings, [e for _, own in self._priorities() for e in own])
         return Findings(_in_order(findings, self.sources), self.sources)
 
     def graph(self) -> DrawnGraph:
@@ -178,18 +182,27 @@ class Program:
 
         Its `sources` are the texts with the priorities written into them.
         """
-        graph = self.graph()
-        if not has_open_order(graph):
+        if not has_open_order(self.graph()):
             return self
-        priorities = priorities_by_level(graph)
-        texts, used = [], 0
-        for file, text in self.sources.items():
-            language = self.languages[file]
-            count = len(language.parse(text, file).tree.statements)
-            written = language.with_priorities(text, priorities[used : used + count])
-            texts.append(Text(file, written, language))
-            used += count
+        texts = [
+            Text(each.file, apply(each.text, edits), each.language)
+            for each, edits in self._priorities()
+        ]
         return Program.of_texts(texts, self.types, self.tree.functions)
+
+    def _is_as_written(self) -> bool:
+        """Whether its texts are all of it, and not some that it was made of."""
+        tree, _ = pipeline.parse(self.texts)
+        return tree.statements == self.tree.statements
+
+    def _priorities(self) -> Iterator[tuple[Text, tuple[Edit, ...]]]:
+        """The texts, each with the edits that write priorities by level into it."""
+        priorities, used = priorities_by_level(self.graph()), 0
+        for each in self.texts:
+            count = len(each.language.parse(each.text, each.file).tree.statements)
+            own = priorities[used : used + count]
+            yield each, each.language.with_priorities(each.text, each.file, own)
+            used += count
 
     def simulate(self, scenario: object, **options: Any) -> Simulation:
         """`cep.simulate` of this program."""

@@ -17,6 +17,7 @@ import math
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeGuard
 
 from cepheid.core.event import Event
@@ -52,13 +53,18 @@ class Environment:
         return input.event(self.program.types, instant, sequence)
 
 
-def read_environment(file: str, program: ResolvedProgram) -> Environment:
-    """The environment that a file describes; UsageError with all that is wrong with it."""
-    return make_environment(read_toml(file, "bad-environment"), program)
+def environment_of(given: object, program: ResolvedProgram) -> Environment:
+    """An environment from a path or from what such a file holds; UsageError with all that is wrong."""
+    if isinstance(given, str | Path):
+        return make_environment(read_toml(given, "bad-environment"), program)
+    if isinstance(given, Mapping):
+        return make_environment(given, program)
+    fact = f"an environment is a path or a dictionary, not {type(given).__name__}"
+    raise UsageError(error("usage", fact))
 
 
 def make_environment(data: Mapping[str, object], program: ResolvedProgram) -> Environment:
-    """The same from the data of such a file."""
+    """An environment from the data of such a file."""
     given = data.get("input")
     odd = sorted(data.keys() - {"input"})
     problems = [_wrong(f"no '{key}' in an environment", "it has [[input]] tables") for key in odd]

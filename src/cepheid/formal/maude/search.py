@@ -26,6 +26,7 @@ from cepheid.formal.maude.environment import Environment
 from cepheid.formal.maude.process import Maude
 from cepheid.formal.maude.specify import Specification, specify
 from cepheid.formal.streams import Step
+from cepheid.io.encode import to_json, trace_records
 from cepheid.program.graph import part_behind
 
 _SLACK = 500  # megabytes that one step may take, on top of those that a search may keep
@@ -50,10 +51,14 @@ class Trace:
     until: Instant | None
     rows: tuple[Event, ...]  # what was looked for
 
+    def lines(self) -> list[str]:
+        """As a file of events that runs again."""
+        return _lines(self.events, self.until)
+
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The shortest traces, all of one length, and how much was seen."""
+class SearchAnswer:
+    """The shortest traces to an event, all of one length, and how much was seen."""
 
     traces: tuple[Trace, ...]
     states: int
@@ -69,6 +74,24 @@ class Difference:
     until: Instant | None
     one: tuple[Event, ...]
     other: tuple[Event, ...]
+
+    def lines(self) -> list[str]:
+        """As a file of events that runs again."""
+        return _lines(self.events, self.until)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderAnswer:
+    """A shortest sequence whose results depend on the order of statements, if any, and how much was seen."""
+
+    difference: Difference | None
+    states: int
+    length: int  # of the longest sequences that were tried
+
+
+def _lines(events: Sequence[Event], until: Instant | None) -> list[str]:
+    """Time passes at the end if need be."""
+    return [to_json(record) for record in trace_records(events, end=until)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +211,7 @@ class _Search:
         )
 
 
-def _no_watch(length: int, states: int) -> None:
+def no_watch(length: int, states: int) -> None:
     """For those who need not know."""
 
 
@@ -197,20 +220,20 @@ def find(
     goal: str,
     end: Instant,
     limits: Limits | None = None,
-    watch: Watch = _no_watch,
-) -> Answer:
+    watch: Watch = no_watch,
+) -> SearchAnswer:
     """The shortest sequences of inputs that lead to an event of a type, if there are any."""
     behind = environment.part(part_behind(goal, environment.program))
     environment, impossible = _possible(behind)
     if not any(s.target == goal for s in environment.program.statements):
-        return Answer((), 0, 0, impossible)
+        return SearchAnswer((), 0, 0, impossible)
     specification = specify(environment.program)
     with Maude() as maude:
         maude.load(specification, by_rules=False)
         limits = limits or Limits()
         search = _Search(environment, end, limits, watch, maude, specification)
         traces = _find(search, goal)
-        return Answer(tuple(traces), len(search.seen), search.length, impossible)
+        return SearchAnswer(tuple(traces), len(search.seen), search.length, impossible)
 
 
 def _possible(environment: Environment) -> tuple[Environment, tuple[str, ...]]:
@@ -259,18 +282,15 @@ def find_difference(
     environment: Environment,
     end: Instant,
     limits: Limits | None = None,
-    watch: Watch = _no_watch,
-) -> tuple[Difference | None, int, int]:
-    """A shortest sequence of inputs whose results depend on the order of the statements.
-
-    Also how many states were seen, and the length of the longest sequences tried.
-    """
+    watch: Watch = no_watch,
+) -> OrderAnswer:
+    """A shortest sequence of inputs whose results depend on the order of the statements."""
     environment, _ = _possible(environment)
     specification = specify(environment.program)
     with Maude() as maude:
         maude.load(specification, any_order=True)
         search = _Search(environment, end, limits or Limits(), watch, maude, specification)
-        return _difference(search), len(search.seen), search.length
+        return OrderAnswer(_difference(search), len(search.seen), search.length)
 
 
 def _difference(search: _Search) -> Difference | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cepheid.errors import UsageError, error
+from cepheid.errors import Edit, UsageError, error
 from cepheid.expr.printing import print_expr
 from cepheid.lang.bicepl.formatter import format_text
 from cepheid.lang.bicepl.notation import print_name, tokens_of
@@ -41,9 +41,9 @@ def _no_words(node: object) -> UsageError:
     )
 
 
-def _with_priorities(text: str, priorities: Sequence[int]) -> str:
-    del priorities  # classes are no statements
-    return text
+def _with_priorities(text: str, file: str | None, priorities: Sequence[int]) -> tuple[Edit, ...]:
+    del text, file, priorities  # classes are no statements
+    return ()
 
 
 BICEPL = Language(

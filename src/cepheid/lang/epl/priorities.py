@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cepheid.lang.common.priorities import write_priorities
+from cepheid.errors import Edit
+from cepheid.lang.common.priorities import priority_edits
 from cepheid.lang.epl.parser import parse
 
 
-def with_priorities(text: str, priorities: Sequence[int]) -> str:
-    """The text with a priority for each of its statements, in their order."""
-    return write_priorities(text, parse(text, None).tree.statements, priorities)
+def with_priorities(text: str, file: str | None, priorities: Sequence[int]) -> tuple[Edit, ...]:
+    """What gives each of the statements of a text its priority, in their order."""
+    return priority_edits(text, parse(text, file).tree.statements, priorities)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cepheid.errors import Diagnostic, Span, UsageError, error
+from cepheid.errors import Diagnostic, Edit, Span, UsageError, error
 from cepheid.expr.printing import print_expr, print_name
 from cepheid.lang.common.lexer import Comment, Token
 from cepheid.lang.common.names import Name
@@ -66,9 +66,9 @@ def _print_pattern(pattern: Pattern) -> str:
     raise UsageError(error("unsupported", fact))
 
 
-def _with_priorities(text: str, priorities: Sequence[int]) -> str:
-    del priorities  # queries are no statements
-    return text
+def _with_priorities(text: str, file: str | None, priorities: Sequence[int]) -> tuple[Edit, ...]:
+    del text, file, priorities  # queries are no statements
+    return ()
 
 
 QUERIES = Language(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cepheid.errors import Edit
 from cepheid.expr.printing import print_expr, print_name
 from cepheid.lang.common.lexer import tokenize
-from cepheid.lang.common.priorities import write_priorities
+from cepheid.lang.common.priorities import priority_edits
 from cepheid.lang.editable import Editable, Read
 from cepheid.lang.language import Language
 from cepheid.lang.vepl.formatter import format_text
@@ -30,8 +31,8 @@ from cepheid.program.tree import (
 )
 
 
-def _with_priorities(text: str, priorities: Sequence[int]) -> str:
-    return write_priorities(text, parse(text).tree.statements, priorities)
+def _with_priorities(text: str, file: str | None, priorities: Sequence[int]) -> tuple[Edit, ...]:
+    return priority_edits(text, parse(text, file).tree.statements, priorities)
 
 
 def _owns(declaration: Declaration, tree: ProgramTree) -> bool:

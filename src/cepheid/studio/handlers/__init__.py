@@ -17,7 +17,10 @@ from cepheid.studio.handlers.open_file import OPEN
 from cepheid.studio.handlers.rows import FIND, ROWS
 from cepheid.studio.handlers.run import RUN
 from cepheid.studio.handlers.save import SAVE
+from cepheid.studio.handlers.search import SEARCH
+from cepheid.studio.handlers.simulate import SIMULATE_VERBS
 from cepheid.studio.handlers.take_events import TAKE_EVENTS
+from cepheid.studio.handlers.verify import VERIFY
 from cepheid.studio.handlers.versions import VERSIONS
 from cepheid.studio.handlers.warm import WARM
 from cepheid.studio.handlers.why_not import WHY_NOT
@@ -48,6 +51,9 @@ VERBS = {
         BEHIND,
         KEEP,
         WHY_NOT,
+        VERIFY,
+        SEARCH,
+        *SIMULATE_VERBS,
         *LANGUAGE_VERBS,
         *DEBUG_VERBS,
         DEBUG_PICTURE,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from cepheid.drawing.graph import layout
 from cepheid.program.graph import Graph
+from cepheid.program.properties import kind_of
 from cepheid.studio.programs import program_of
 from cepheid.studio.room import Given, Room, Verb, place_json
 from cepheid.verbs.program import Program
@@ -40,6 +43,8 @@ def draw(room: Room, given: Given) -> object:
             for name, type in graph.program.types.items()
         },
         "inputs": _inputs(program, graph),
+        "derived": list(dict.fromkeys(statement.target for statement in graph.statements)),
+        "properties": list(_properties(graph)),
         "times": {
             name: type.time.attribute
             for name, type in graph.program.types.items()
@@ -52,6 +57,14 @@ def draw(room: Room, given: Given) -> object:
         },
         "statements": [statement.name for statement in graph.statements],
     }
+
+
+def _properties(graph: Graph) -> Iterator[dict[str, object]]:
+    """What `verify` can look into."""
+    for statement in graph.statements:
+        kind, span = kind_of(statement.tree), statement.tree.span
+        if kind is not None:
+            yield {"name": statement.name, "kind": kind, "place": span and place_json(span)}
 
 
 def _inputs(program: Program, graph: Graph) -> list[str]:

@@ -1,10 +1,9 @@
-"""`files`: the programs and events of the folder."""
+"""`files`: the programs, events, scenarios and environments of the folder."""
 
 from __future__ import annotations
 
 from itertools import islice
 
-from cepheid.lang import is_program
 from cepheid.studio.folder import MOST_FILES
 from cepheid.studio.room import Given, Room, Verb
 
@@ -13,8 +12,7 @@ def files(room: Room, given: Given) -> object:
     found = list(islice(room.folder.files(), MOST_FILES + 1))
     return {
         "files": [
-            {"name": name, "size": size, "kind": "program" if is_program(name) else "events"}
-            for name, size in found[:MOST_FILES]
+            {"name": each.name, "size": each.size, "kind": each.kind} for each in found[:MOST_FILES]
         ],
         "more": len(found) > MOST_FILES,
     }

@@ -5,9 +5,11 @@ import { FileEntry, Studio } from "./studio";
 export function filesPanel(studio: Studio, open: (name: string) => void): HTMLElement {
   const list = el("ul", { class: "files" });
   const form = el("form", { class: "new", with: { hidden: true } });
+  const others = el("div", { class: "others" });
   const show = () => {
     const programs = studio.files.filter((file) => file.kind === "program");
     fill(list, ...programs.map((file) => entry(studio, file, open)));
+    fill(others, ...OTHERS.flatMap(([kind, title]) => group(studio, kind, title)));
   };
   const create = () => {
     const input = el("input", { id: "new-name", with: { value: "program.epl", required: true, spellcheck: "false" } });
@@ -35,7 +37,23 @@ export function filesPanel(studio: Studio, open: (name: string) => void): HTMLEl
     list,
     button("New program", create, { class: "quiet" }),
     form,
+    others,
   );
+}
+
+// What evidence is made of; a click chooses it there.
+const OTHERS: [FileEntry["kind"], string][] = [["scenario", "Scenarios"], ["environment", "Environments"]];
+
+function group(studio: Studio, kind: FileEntry["kind"], title: string): HTMLElement[] {
+  const files = studio.open ? studio.files.filter((file) => file.kind === kind) : [];
+  if (!files.length) return [];
+  const use = (file: FileEntry) => el("li", {}, el("button", { class: "file", title: `${file.name}: look into it under Evidence`, with: { type: "button" }, on: { click: () => studio.lookInto(file) } }, ...nameAndFolder(file.name)));
+  return [el("h2", {}, title), el("ul", { class: "files" }, ...files.map(use))];
+}
+
+function nameAndFolder(name: string): (string | HTMLElement)[] {
+  const folder = folderOf(name);
+  return [name.slice(name.lastIndexOf("/") + 1), ...(folder ? [el("span", { class: "muted" }, folder)] : [])];
 }
 
 export function folderOf(name: string): string {

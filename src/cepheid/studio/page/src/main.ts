@@ -99,6 +99,11 @@ class Page {
     for (const topic of ["opened", "text", "saved", "files"] as const) studio.on(topic, showStart);
     studio.on("opened", () => writeLink({ file: studio.open?.name, together: [...studio.together.keys()] }));
     for (const topic of ["run", "play"] as const) studio.on(topic, () => areas.show("beside"));
+    studio.on("play", () => panels.show("try"));
+    studio.on("evidence", () => {
+      panels.show("evidence");
+      areas.show("beside");
+    });
     studio.on("elsewhere", () => studio.wanted && void this.open(studio.wanted.file, studio.wanted.line));
     studio.on("opened-with", () => writeLink({ together: [...studio.together.keys()] }));
     studio.on("place", () => {

@@ -2,6 +2,7 @@
 import { blocksView } from "./blocks";
 import { Debugger } from "./debugger";
 import { Editor } from "./editor";
+import { evidencePanel } from "./evidence/evidence";
 import { graphView } from "./graph";
 import { Studio } from "./studio";
 import { TryIt } from "./tryit";
@@ -24,4 +25,5 @@ export const VIEWS: Part[] = [
 export const PANELS: Part[] = [
   { name: "try", title: "Try it", make: (studio) => new TryIt(studio).element },
   { name: "debug", title: "Debug", make: (studio) => new Debugger(studio).element },
+  { name: "evidence", title: "Evidence", make: evidencePanel },
 ];

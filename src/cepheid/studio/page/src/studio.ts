@@ -1,4 +1,5 @@
 // What all parts of the page share: the open program, what is known of it, and who wants to hear of changes.
+import { Property } from "./evidence/properties";
 import { Finding, NoAnswer, OwnEdit, Place, Question, Talk } from "./talk";
 
 export interface Hello {
@@ -14,7 +15,7 @@ export interface Hello {
 export interface FileEntry {
   name: string;
   size: number;
-  kind: "program" | "events" | "scenario";
+  kind: "program" | "events" | "scenario" | "environment";
 }
 
 export interface Box {
@@ -39,6 +40,8 @@ export interface Drawn {
   times: Record<string, string>;
   units: Record<string, string>; // in which the attributes that hold times count
   statements: string[];
+  derived: string[];
+  properties: Property[];
 }
 
 // What a run is over, as the studio's verbs take it.
@@ -53,7 +56,7 @@ export interface Open {
 }
 
 // What others can hear of; each says what the studio then has.
-export type Topic = "files" | "opened" | "text" | "saved" | "findings" | "graph" | "place" | "play" | "run" | "opened-with" | "elsewhere" | "edits" | "events" | "undo" | "redo";
+export type Topic = "files" | "opened" | "text" | "saved" | "findings" | "graph" | "place" | "play" | "run" | "opened-with" | "elsewhere" | "edits" | "events" | "evidence" | "undo" | "redo";
 
 const QUICK = 60; // milliseconds without a key until the quick check
 const FULL = 600; // and until the full one
@@ -70,7 +73,9 @@ export class Studio {
 
   together = new Map<string, string>(); // other files of the program, with their texts
   wanted: { file: string; line: number } | null = null; // a place in another file
-  played: string[] = []; // events that show a finding
+  played: string[] = []; // events that show something,
+  playedAs = ""; // and what they are called
+  wantedEvidence: FileEntry | null = null; // a scenario or an environment that is to be looked into
   without: string[] = []; // statements that are left out of runs
 
   edits: OwnEdit[] = []; // of the open text, which whoever shows it is to make
@@ -164,9 +169,15 @@ export class Studio {
     this.tell("place");
   }
 
-  playEvents(lines: string[]): void {
+  playEvents(lines: string[], title = "Events that show a finding"): void {
     this.played = lines;
+    this.playedAs = title;
     this.tell("play");
+  }
+
+  lookInto(file: FileEntry): void {
+    this.wantedEvidence = file;
+    this.tell("evidence");
   }
 
   private check(wait: number): void {
@@ -193,6 +204,7 @@ export class Studio {
       const kept = verb === "check" ? [] : this.findings.filter((each) => each.severity !== "error");
       this.findings = findings.some((each) => each.severity === "error") ? findings : [...findings, ...kept];
       if (verb === "check") this.isChecking = false;
+      if (verb === "check" && !this.drawn) void this.draw(asked); // the quick process may have been slow to begin
     } catch (problem) {
       if (!(problem instanceof NoAnswer) || problem.isStopped || open.text !== asked) return;
       this.findings = problem.problems;

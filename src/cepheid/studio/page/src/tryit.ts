@@ -138,7 +138,7 @@ export class TryIt {
       ...files.map((name) => el("option", { with: { value: name } }, name)),
       ...scenarios.map((name) => el("option", { with: { value: name } }, `${name} (by chance)`)),
       el("option", { with: { value: TYPED } }, "Typed by hand"),
-      this.studio.played.length > 0 && el("option", { with: { value: PLAYED } }, "Events that show a finding"),
+      this.studio.played.length > 0 && el("option", { with: { value: PLAYED } }, this.studio.playedAs),
     );
     const isThere = [...files, ...scenarios, TYPED].includes(wanted) || (wanted === PLAYED && this.studio.played.length > 0);
     this.source.value = isThere ? wanted : (near ?? TYPED);
