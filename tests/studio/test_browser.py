@@ -316,7 +316,7 @@ def test_why_there_is_no_row_is_asked_of_an_event_of_the_timeline(fresh: Studio,
     web.locator(".asks").get_by_role("button", name="Why not?").click()
     web.get_by_role("tab", name="Payment2").click()
     web.get_by_role("row", name="1970-01-01T00:00:14Z").click()
-    expect(web.get_by_label("When")).to_have_value("event")
+    expect(web.get_by_label("When", exact=True)).to_have_value("event")
     web.locator(".why-not").get_by_role("button", name="Why not?").click()
     answer = web.locator(".absence")
     expect(answer.locator("h3").first).to_have_text(

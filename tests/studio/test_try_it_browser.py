@@ -191,7 +191,7 @@ def test_the_motorbikes_from_an_accident_back_to_its_beginning(fresh: Studio, we
     status(web, "125 matches in 680 events.")
     web.locator(".asks").get_by_role("button", name="Why not?").press("Enter")
     web.get_by_label("Why no row of").select_option("Accident")
-    web.get_by_label("When").select_option("from")
+    web.get_by_label("When", exact=True).select_option("from")
     web.get_by_role("tab", name=re.compile("^BlowOutTire")).click()
     web.locator(".found tbody tr").first.press("Enter")  # of a motorbike that does not crash
     expect(web.get_by_label("Time", exact=True)).to_have_value("2017-03-01T10:00:15Z")
