@@ -39,6 +39,7 @@ STATE, OUT, OUTBOXES = "state", "out", "actions"  # folders of what jobs write
 _TAIL = 16_000  # bytes of a log
 _MOST = 100  # events behind a row
 _LONGEST = 400  # characters of a value
+_LONGEST_STEM = 80  # characters of the name of a job, without its number
 
 
 def jobs_in(folder: Folder) -> Jobs:
@@ -83,6 +84,7 @@ def _expect_no_links(job: Job) -> None:
 def free_name(folder: Folder, program: str) -> str:
     """The name of a program and a number that neither a job has nor what one has written."""
     stem = "".join(c if c.isalnum() or c in "_-" else "_" for c in PurePosixPath(program).stem)
+    stem = stem[:_LONGEST_STEM]
     tops = [jobs_in(folder).folder, *(Path(folder.root, top) for top in (STATE, OUT, OUTBOXES))]
     number = 1
     while any((top / f"{stem}-{number}").exists() for top in tops):

@@ -67,6 +67,8 @@ def sources_of(room: Room, given: Given, program: Program) -> list[object]:
     if file is None:
         return [_typed(number, line) for number, line in enumerate(given.texts("lines"), start=1)]
     path = room.folder.path(file)
+    if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for
+        raise UsageError(error("bad-file", f"'{file}' is no plain file"))
     if file.lower().endswith(_SCENARIO):
         return [_by_chance(program, path, given.whole("seed"))]
     if not is_events(file):
