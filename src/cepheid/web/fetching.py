@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import http.client
 import ssl
+import string
 from dataclasses import dataclass
 from email.message import Message
 from http.cookiejar import LoadError, LWPCookieJar
 from pathlib import Path
 from typing import IO, Any
 from urllib.error import HTTPError
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from urllib.request import (
     HTTPCookieProcessor,
     HTTPDefaultErrorHandler,
@@ -80,7 +81,11 @@ class Fetcher:
                 reason = f"status {problem.code} {problem.reason}"
                 if problem.code < 500:
                     break
-            except (OSError, http.client.HTTPException) as problem:
+            except (
+                OSError,
+                http.client.HTTPException,
+                ValueError,
+            ) as problem:  # the last: no address
                 reason = reason_of(problem) if isinstance(problem, OSError) else str(problem)
         raise RunError(error("page-failed", f"{address} cannot be read: {reason}"))
 
@@ -106,12 +111,16 @@ class Fetcher:
         except HTTPError as problem:
             problem.close()
             return problem.code, ""
-        except (OSError, http.client.HTTPException):
+        except (OSError, http.client.HTTPException, ValueError):
             return 404, ""  # the page itself will say what is wrong
 
 
 def _request(address: str) -> Request:
-    return Request(address, headers={"User-Agent": f"{AGENT}/{__version__}"})
+    """As browsers ask for it: what no address may have is escaped."""
+    parts = urlsplit(address)
+    path, query = (quote(part, string.punctuation) for part in (parts.path, parts.query))
+    asked = urlunsplit(parts._replace(path=path, query=query))
+    return Request(asked, headers={"User-Agent": f"{AGENT}/{__version__}"})
 
 
 def _cookies_file(profile: str | None) -> str | None:
