@@ -43,7 +43,7 @@ def leading_to(site: LocalSite, address: str, way: str) -> str:
 @pytest.mark.parametrize("way", WAYS[:-1])
 def test_what_is_no_address_is_told(site: LocalSite, way: str, address: str) -> None:
     clicks = {"link": "//a/{click /}", "base": "//a/{click /}", "form": "//button/{click /}"}
-    with pytest.raises(RunError, match="cannot be read|is no address"):
+    with pytest.raises(RunError, match=r"cannot be read|is no address"):
         titles(leading_to(site, address, way), f"{clicks.get(way, '')}{TITLE}")
 
 
