@@ -253,6 +253,7 @@ def test_actions_without_an_executor_wait(page: Page, folder: Path) -> None:
         {**STREAM, "checkpoint": None},
         {**STREAM, "source": "link"},
         {**STREAM, "source": "linked"},
+        {**STREAM, "source": "days"},
         {**STREAM, "source": "in?format=jsonl&x=y"},
         {**STREAM, "source": "in?format=python"},
         {**STREAM, "source": "nowhere"},
@@ -280,6 +281,8 @@ def test_a_form_that_leads_out_of_the_folder_starts_nothing(
     (folder / "link").symlink_to(outside)
     (folder / "linked").mkdir()
     (folder / "linked" / "e.jsonl").symlink_to(outside / "secret.jsonl")
+    (folder / "days" / "day=1").mkdir(parents=True)
+    (folder / "days" / "day=1" / "e.jsonl").symlink_to(outside / "secret.jsonl")
     os.mkfifo(folder / "in" / "pipe.jsonl")
     with pytest.raises(Refused):
         page.ask("job-start", texts=texts(), name="p-1", **form)
@@ -361,6 +364,17 @@ def test_a_checkpoint_outside_of_the_folder_is_not_read(page: Page, folder: Path
     (job.folder / RECORD).write_text(json.dumps({**record, "checkpoint": "/tmp"}))
     with pytest.raises(Refused, match="is not in this folder"):
         page.ask("job-inspect", name="p-1")
+
+
+@pytest.mark.parametrize("name", [LOG, LATEST, f"{PROGRAM_COPIES}/p.epl"])
+def test_nobody_waits_for_a_pipe_in_a_record(page: Page, folder: Path, name: str) -> None:
+    page.ask("job-start", texts=texts(), name="p-1", **BATCH)
+    job = ended(folder, "p-1")
+    (job.folder / name).unlink(missing_ok=True)
+    os.mkfifo(job.folder / name)
+    told = page.ask("jobs", watched="p-1")
+    assert (told["jobs"], told["watched"]) == ([], None)
+    assert "no plain file" in told["problems"][0]["message"]
 
 
 def test_a_damaged_record_is_told_beside_the_others(page: Page, folder: Path) -> None:

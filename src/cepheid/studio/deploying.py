@@ -70,12 +70,17 @@ def job_in(folder: Folder, name: str) -> Job:
 
 
 def _expect_no_links(job: Job) -> None:
-    """Cepheid puts none into a record; others might show here what lies outside of the folder."""
+    """Cepheid puts none into a record, and no pipes; others might show here what lies outside of the
+    folder, or have it waited for."""
+    hint = "`cepheid jobs list` shows it"
     for top, folders, files in os.walk(job.folder):
-        for each in (".", *folders, *files):
-            if os.path.islink(os.path.join(top, each)) or os.path.islink(top):
-                fact = f"the record of job '{job.name}' has a link to elsewhere"
-                raise UsageError(error("bad-job", fact, hint="`cepheid jobs list` shows it"))
+        paths = [Path(top, each) for each in (".", *folders, *files)]
+        if any(path.is_symlink() for path in (Path(top), *paths)):
+            fact = f"the record of job '{job.name}' has a link to elsewhere"
+            raise UsageError(error("bad-job", fact, hint=hint))
+        if not all(path.is_file() or path.is_dir() for path in paths):
+            fact = f"the record of job '{job.name}' has what is no plain file"
+            raise UsageError(error("bad-job", fact, hint=hint))
 
 
 # A new one.
