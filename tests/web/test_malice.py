@@ -118,3 +118,27 @@ def test_the_proxy_outlives_names_that_are_none(
         assert asked(name) != 0
         assert asked(b"127.0.0.1") == 0
     assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_redirect_leads_nowhere_that_robots_txt_keeps(site: LocalSite) -> None:
+    site.page("/robots.txt", "User-agent: *\nDisallow: /kept\n")
+    site.page("/kept", "<h1>Kept</h1>")
+    site.routes["/"] = lambda *_: (302, {"location": "/kept"}, "")
+    with pytest.raises(RunError, match="asks not to read /kept"):
+        titles(site.url(), TITLE)
+    assert not site.asked_for("/kept")
+
+
+def test_a_download_is_no_page(site: LocalSite) -> None:
+    site.routes["/"] = lambda *_: (200, {"content-disposition": "attachment"}, "<h1>No</h1>")
+    with pytest.raises(RunError, match="is no page"):
+        titles(site.url(), TITLE)
+
+
+@pytest.mark.parametrize(("status", "times"), [(404, 1), (499, 1), (500, 3), (503, 3)])
+def test_what_a_site_may_mend_is_asked_for_again(site: LocalSite, status: int, times: int) -> None:
+    site.routes["/"] = lambda *_: (status, {}, "")
+    stubborn = cep.web.Settings(pause=0, retries=2)
+    with pytest.raises(RunError, match=f"status {status}"):
+        cep.web.extract(cep.web.parse(TITLE), site.url(), browser=False, settings=stubborn)
+    assert site.asked_for("/") == times

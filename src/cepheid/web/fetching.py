@@ -7,7 +7,7 @@ import ssl
 import string
 from dataclasses import dataclass
 from email.message import Message
-from http.cookiejar import LoadError, LWPCookieJar
+from http.cookiejar import CookieJar, LoadError, LWPCookieJar
 from pathlib import Path
 from typing import IO, Any
 from urllib.error import HTTPError
@@ -57,15 +57,8 @@ class Fetcher:
             except (LoadError, OSError) as problem:
                 fact = f"cannot read the cookies in '{settings.profile}': {problem}"
                 raise UsageError(error("bad-file", fact)) from None
-        handlers = (
-            _Http(gate),
-            _Https(gate),
-            HTTPCookieProcessor(self._jar),
-            HTTPDefaultErrorHandler(),
-            HTTPErrorProcessor(),
-        )
-        self._opener = _director(*handlers, _Redirects(self.manners))
-        self._plain = _director(*handlers, HTTPRedirectHandler())
+        self._opener = _director(gate, self._jar, _Redirects(self.manners))
+        self._plain = _director(gate, self._jar, HTTPRedirectHandler())
 
     def page(self, address: str) -> Answer:
         """A page; RunError with its reason where it cannot be read."""
@@ -142,10 +135,20 @@ def _file(address: str) -> Answer:
         raise UsageError(error("bad-file", fact)) from None
 
 
-def _director(*handlers: Any) -> OpenerDirector:
-    """Only these: neither files nor FTP, and no proxies of the environment."""
+def _director(gate: Gate, jar: CookieJar, redirects: HTTPRedirectHandler) -> OpenerDirector:
+    """Only these: neither files nor FTP, and no proxies of the environment.
+
+    Handlers know their director, so that each has its own.
+    """
     found = OpenerDirector()
-    for handler in handlers:
+    for handler in (
+        _Http(gate),
+        _Https(gate),
+        HTTPCookieProcessor(jar),
+        HTTPDefaultErrorHandler(),
+        HTTPErrorProcessor(),
+        redirects,
+    ):
         found.add_handler(handler)
     return found
 
