@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cepheid.jobs import Job, Jobs, State
@@ -418,6 +418,10 @@ def test_a_command_is_read_as_it_was_written_or_not_at_all(command: Command) -> 
 
 @examples(100)
 @given(st.lists(st.sampled_from(["stream", "--source", "--once", "--conf", "x", "files:in"])))
+@example(["stream", "--source", "in"])
+@example(["stream", "--source", "files:../in", "--source", "files:in"])
+@example(["stream", "--once", "--source", "files:in"])
+@example(["stream", "--sink", ""])
 def test_what_is_read_as_a_command_says_the_same(words: list[str]) -> None:
     read = command_of(words)
     assert read is None or words_of(read) == words
