@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cepheid.jobs import Job, Jobs, State
-from cepheid.jobs.process import all_end, kill_all, marked
+from cepheid.jobs import Job, Jobs, State, Status
+from cepheid.jobs.process import Process, all_end, kill_all, marked
 from cepheid.jobs.record import LATEST, LOG, MARK, RECORD
 from cepheid.jobs.record import PROGRAM as PROGRAM_COPIES
-from cepheid.studio.commands import COMMANDS, Command, command_of, words_of
+from cepheid.studio.commands import COMMANDS, Command, StreamCommand, command_of, words_of
+from cepheid.studio.deploying import afresh
+from cepheid.studio.folder import Folder
 from cepheid.studio.limits import Limits
 from tests.effort import examples
 from tests.studio.conftest import (
@@ -157,6 +159,21 @@ def test_a_program_that_was_changed_is_told_and_begins_afresh(page: Page, folder
     assert job.status.progress.rows == 2
     assert listed(page, "p-2")["changed"] == []
     assert listed(page, "p-1")["state"] == "finished"
+
+
+def test_a_stream_that_begins_afresh_keeps_nothing_of_the_old_one(folder: Path) -> None:
+    old = StreamCommand(
+        programs=("p.epl",), source="in", checkpoint="state/p-1", sink="out/p-1", once=True
+    )
+    told = Status(State.FINISHED, "now", "now")
+    process = Process(2, "then")
+    home = Folder.at(folder)
+    words, program = tuple(words_of(old)), ("p.epl",)
+    record = known(folder).folder / "p-1"
+    record.mkdir(parents=True)
+    job = Job(record, words, home.root, program, "d", None, "1", "now", 1, process, told)
+    new = replace(old, checkpoint="state/p-2", sink="out/p-2")
+    assert afresh(home, job) == ("p-2", new)
 
 
 # Actions.
