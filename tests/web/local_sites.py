@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from urllib.parse import parse_qs, urlsplit
 
@@ -34,7 +36,8 @@ class LocalSite:
 
 
 @contextmanager
-def serving() -> Iterator[LocalSite]:
+def serving(certificate: Path | None = None) -> Iterator[LocalSite]:
+    """A server; with a certificate, one that speaks TLS."""
     site = LocalSite()
 
     class Handler(BaseHTTPRequestHandler):
@@ -66,6 +69,10 @@ def serving() -> Iterator[LocalSite]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     site.port = server.server_address[1]
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()

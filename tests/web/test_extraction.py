@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import gc
+import ssl
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 import cepheid as cep
 from cepheid.errors import CepheidError
 from cepheid.web.nodes import Page
 from tests.web.conftest import QUICK
-from tests.web.local_sites import LocalSite, arrivals
+from tests.web.local_sites import LocalSite, arrivals, serving
 
 Extract = Callable[..., cep.web.Extraction]
 
@@ -222,3 +228,71 @@ def test_records_are_an_arrow_table_and_lines(static: Extract, page: str, tmp_pa
     assert len((tmp_path / "f.jsonl").read_text().splitlines()) == 2
     nothing = static("//b:<F>:<x=.>", page)
     assert nothing.to_arrow().num_rows == 0
+
+
+BROKEN = {
+    b"": [],
+    b"\x00": [],
+    b"<": [],
+    b"<!-- p": [],
+    b"<html><html><p>x": ["x"],
+    b"<p>" * 3000: [""] * 3000,
+    b"<div>" * 1500 + b"<p>x": ["x"],
+    b"<p a=1 a=2 =3>x": ["x"],
+    b"<?php y ?><svg><p xlink:href='z'>x</p></svg>": ["x"],
+    b"<meta charset=nonsense><p>x": ["x"],
+    "<p>é\u2192".encode(): ["é\u2192"],
+    "<p>é".encode("latin1"): ["é"],
+    "<p>é".encode("utf-16"): ["é"],
+    "<meta charset=iso-8859-15><p>\u20ac".encode("iso-8859-15"): ["\u20ac"],
+}
+
+
+@pytest.mark.parametrize(("body", "shown"), BROKEN.items(), ids=lambda each: str(each)[:30])
+def test_whatever_a_page_is_made_of_is_read(
+    static: Extract, tmp_path: Path, body: bytes, shown: list[str]
+) -> None:
+    (tmp_path / "p.html").write_bytes(body)
+    found = static("//p:<P>:<t=string(.)>", str(tmp_path / "p.html"))
+    assert [each["t"] for each in found.records] == shown
+
+
+def test_a_page_of_which_a_part_would_be_lost_is_refused(static: Extract, tmp_path: Path) -> None:
+    (tmp_path / "p.html").write_text("<div>" * 3000 + "<p>x")
+    with pytest.raises(cep.RunError, match=r"page-failed.*nested too deep"):
+        static("//p:<P>:<t=string(.)>", str(tmp_path / "p.html"))
+
+
+def test_pages_over_tls_are_read_from_whom_they_say_they_are(
+    static: Extract, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    certificate = certificate_of("localhost", tmp_path)
+    with serving(certificate) as secure:
+        secure.page("/", "<p>x</p>")
+        url = f"https://localhost:{secure.port}/"
+        with pytest.raises(cep.RunError, match=r"page-failed.*certificate"):
+            static("//p:<P>:<t=string(.)>", url)
+        trusting = ssl.create_default_context(cafile=certificate)
+        monkeypatch.setattr(ssl, "create_default_context", lambda: trusting)
+        assert static("//p:<P>:<t=string(.)>", url).records == [{"@type": "P", "t": "x"}]
+        with pytest.raises(cep.RunError, match=r"page-failed.*certificate"):
+            static("//p:<P>:<t=string(.)>", f"https://127.0.0.1:{secure.port}/")
+
+
+def certificate_of(name: str, folder: Path) -> Path:
+    """A certificate that signs itself, with its key, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    names = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    builder = x509.CertificateBuilder().subject_name(names).issuer_name(names)
+    builder = builder.public_key(key.public_key()).serial_number(1)
+    builder = builder.not_valid_before(datetime(2020, 1, 1)).not_valid_after(datetime(2120, 1, 1))  # noqa: DTZ001
+    alternatives = x509.SubjectAlternativeName([x509.DNSName(name)])
+    signed = builder.add_extension(alternatives, critical=False).sign(key, hashes.SHA256())
+    file = folder / "certificate.pem"
+    encoded = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    file.write_bytes(encoded + signed.public_bytes(serialization.Encoding.PEM))
+    return file

@@ -7,8 +7,11 @@ import pytest
 from cepheid.errors import RunError
 from cepheid.web.gate import is_public
 from cepheid.web.manners import Manners
+from cepheid.web.notation import FUNCTIONS
 from cepheid.web.site import address_of, refuse_foreign_file
-from cepheid.web.times import seconds_of
+from cepheid.web.times import LETTERS, seconds_of
+from cepheid.web.tree import ActionKind
+from tests.docs.pages import ROOT
 
 TIMES = {
     ("2013-05-21T05:00:00Z", None, None): 1369112400,
@@ -98,3 +101,13 @@ def test_robots_that_cannot_be_read_forbid_and_those_that_are_missing_do_not() -
     for robots, status in (("", 503), ("User-agent: *\nDisallow: /", 200)):
         with pytest.raises(RunError, match="robots"):
             manners(Clock(), robots, status).before("http://a/")
+
+
+def test_the_page_of_the_docs_lists_all_letters_functions_and_actions() -> None:
+    page = (ROOT / "docs" / "web.md").read_text(encoding="utf-8")
+    for letters, (_, says) in LETTERS.items():
+        assert f"| `{letters}` | {says} |" in page
+    for name, function in FUNCTIONS.items():
+        assert not function.says or (f"`{name}(text" in page and function.says in page)
+    for kind in set(ActionKind) - {ActionKind.FILL}:
+        assert f"`{{{kind}" in page

@@ -7,12 +7,24 @@ from typing import Any
 from cepheid.errors import UsageError, error
 from cepheid.web.nodes import NodeKind, Page, PageBuilder
 
+_HEAD = 1_024  # bytes, in which a page says its encoding
+_BYTE_ORDERS = (b"\xff\xfe", b"\xfe\xff")
+_EMPTY = "<html><head></head><body></body></html>"  # as browsers show what has nothing in it
+
 
 def page_of(html: str | bytes, url: str, encoding: str | None = None) -> Page:
-    """The page that a text says, as a browser would lay it out before scripts run."""
-    html_module = _lxml()
-    parser = html_module.HTMLParser(encoding=encoding, huge_tree=True)
-    root = html_module.document_fromstring(html or "<html></html>", parser=parser)
+    """The page that a text says, as a browser would lay it out before scripts run.
+
+    ValueError where the parser gives a part of it up.
+    """
+    reader = _lxml()
+    parser = reader.HTMLParser(encoding=encoding or _encoding_of(html), huge_tree=True)
+    try:
+        root = reader.document_fromstring(html or _EMPTY, parser=parser)
+    except reader.etree.ParserError:  # there is nothing in it
+        root = reader.document_fromstring(_EMPTY)
+    if any(each.type_name == "ERR_RESOURCE_LIMIT" for each in parser.error_log):
+        raise ValueError("it is nested too deep")
     _group_rows(root)
     builder = PageBuilder(url)
     for each in [*root.itersiblings(preceding=True)][::-1]:
@@ -21,6 +33,19 @@ def page_of(html: str | bytes, url: str, encoding: str | None = None) -> Page:
     for each in root.itersiblings():
         _add(builder, each, is_visible=True)
     return builder.finish()
+
+
+def _encoding_of(html: str | bytes) -> str | None:
+    """That of a page which does not say it; None: lxml finds what is said, or takes what was usual."""
+    if isinstance(html, str):
+        return None
+    if b"charset" in html[:_HEAD].lower() or html.startswith(_BYTE_ORDERS):
+        return None
+    try:
+        html.decode()
+    except UnicodeDecodeError:
+        return None
+    return "utf-8"
 
 
 def _group_rows(root: Any) -> None:

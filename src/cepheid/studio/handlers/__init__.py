@@ -8,6 +8,8 @@ from cepheid.studio.handlers.debug import DEBUG_VERBS
 from cepheid.studio.handlers.draw import DRAW
 from cepheid.studio.handlers.files import FILES
 from cepheid.studio.handlers.hello import HELLO
+from cepheid.studio.handlers.job_actions import ACTION_VERBS
+from cepheid.studio.handlers.jobs import JOB_VERBS
 from cepheid.studio.handlers.keep import KEEP
 from cepheid.studio.handlers.language import LANGUAGE_VERBS
 from cepheid.studio.handlers.open_file import OPEN
@@ -47,5 +49,7 @@ VERBS = {
         *SIMULATE_VERBS,
         *LANGUAGE_VERBS,
         *DEBUG_VERBS,
+        *JOB_VERBS,
+        *ACTION_VERBS,
     )
 }
