@@ -1,5 +1,6 @@
 // The parts of the page that are one of several in a place; a new one joins a list here.
 import { blocksView } from "./blocks";
+import { domainView } from "./domain";
 import { Debugger } from "./debugger";
 import { Editor } from "./editor";
 import { evidencePanel } from "./evidence/evidence";
@@ -20,6 +21,7 @@ export const VIEWS: Part[] = [
   { name: "text", title: "Text", make: (studio, nonce) => new Editor(studio, nonce).view.dom },
   { name: "blocks", title: "Blocks", make: blocksView },
   { name: "graph", title: "Graph", make: graphView },
+  { name: "types", title: "Types", make: domainView },
 ];
 
 // What is done with it, beside the views.
