@@ -318,8 +318,10 @@ BAD_CALLS: dict[str, tuple[dict[str, str], dict[str, Any], str]] = {
     "a column that is missing": (
         {"x": ""},
         {},
-        "no column 'x' in the frame of A, an attribute of A",
+        "no event of A has the attribute 'x', which 'A' uses",
     ),
+    "a key that is missing": ({"k": ""}, {}, "no column 'k' in the frame of A, the key of A"),
+    "an attribute that nobody has": ({}, {"optional": ["y"]}, "optional: no attribute 'y'"),
     "a text for a number": (
         {"x": "s AS x"},
         {},
@@ -348,6 +350,37 @@ def test_what_cannot_be_is_said_before_anything_runs(
     with pytest.raises(CepheidError) as caught:
         detect(given, **options)
     assert fact in str(caught.value)
+
+
+def test_a_column_that_nobody_uses_or_that_is_optional_may_be_missing(
+    frames: Mapping[str, DataFrame],
+) -> None:
+    without_x = frames["A"].drop("x")
+    [*rows] = detect({**frames, "A": without_x}, output="A", optional=["A.x"]).collect()
+    assert rows
+    assert {row["x"] for row in rows} == {None}
+    unused = PROGRAM.replace("changed(NEW.x, ", "changed(")
+    found = cep.spark.detect(
+        cep.parse(unused, "bicepl"),
+        {**frames, "A": without_x},
+        output="found",
+        chronon="1m",
+        end=at(7),
+    )
+    assert found.count() == detect(frames, output="found").count() > 0
+
+
+def test_in_a_frame_of_all_classes_only_such_count_as_have_rows(
+    frames: Mapping[str, DataFrame],
+) -> None:
+    of_b = frames["B"].selectExpr("'B' AS `@type`", "*", "CAST(NULL AS bigint) AS k")
+    assert detect(of_b, output="gone").count() == 1
+    both = of_b.unionByName(
+        frames["A"].selectExpr("'A' AS `@type`", "*").drop("s", "t", "b"),
+        allowMissingColumns=True,
+    )
+    with pytest.raises(cep.InputError, match="no event of A has the attribute 's'"):
+        detect(both)
 
 
 def test_frames_and_classes_belong_together(frames: Mapping[str, DataFrame]) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Callable
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import cepheid as cep
@@ -184,6 +186,31 @@ USES = {
 def test_attributes_that_are_used(case: str) -> None:
     text, type, expected = USES[case]
     assert list(uses_of(program(text))[type]) == expected
+
+
+@pytest.mark.parametrize("engine", ["local", "reference"])
+@pytest.mark.parametrize(
+    "option",
+    [{"time": "at"}, {"type": "kind"}, {"sequence": "n"}],
+    ids=lambda each: next(iter(each)),
+)
+def test_a_table_without_rows_needs_no_columns(engine: str, option: dict[str, str]) -> None:
+    one = cep.parse("create schema A (k string); select k from A")
+    for nothing in (
+        pd.DataFrame(),
+        pd.DataFrame({"k": []}),
+        pa.table({"k": pa.array([], "string")}),
+    ):
+        assert not cep.run(one, {"A": nothing}, engine=engine, **option)  # type: ignore[arg-type]
+
+
+def test_a_refused_event_is_one_exception_and_not_two() -> None:
+    one = cep.parse("create schema A (x int); select x from A")
+    with pytest.raises(cep.InputError) as refused:
+        cep.run(one, [{"@type": "A", "@time": 0, "x": "a"}])
+    told = "".join(traceback.format_exception(refused.value))
+    assert told.count("Traceback") == 1
+    assert told.endswith("attribute 'x' of A: 'a' is not an int\n")
 
 
 def test_a_key_is_one_of_its_own_type_only() -> None:

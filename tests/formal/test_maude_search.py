@@ -343,7 +343,7 @@ def test_ranges_have_both_ends() -> None:
     assert [dict(i.values)["speed"] for i in found.inputs] == [1, 2]
 
 
-# -- the command -----------------------------------------------------------------------------------
+# -- in Python and by the command -------------------------------------------------------------------
 
 TOML = """[[input]]
 type = "A"
@@ -357,6 +357,45 @@ gaps = [1]
 values.id = ["k", "l"]
 values.x = [1]
 """
+
+
+def test_a_search_in_python_takes_a_file_or_what_it_holds(
+    write: Callable[[str, str], Path],
+) -> None:
+    program = cep.parse(BIKES)
+    write(
+        "road.toml", "[[input]]\ntype = 'Bike'\ngaps = [1]\nvalues.speed = [0, 60]\nvalues.id = [1]"
+    )
+    data = {"type": "Bike", "gaps": [1], "values": {"speed": [0, 60], "id": [1]}}
+    heard: list[tuple[int, int]] = []
+
+    def watch(length: int, states: int) -> None:
+        heard.append((length, states))
+
+    one = cep.search(program, "road.toml", "Crash", within="6 seconds", watch=watch)
+    assert one == cep.search(program, {"input": [data]}, "Crash", within="6 seconds")
+    assert heard == sorted(heard)
+    assert heard
+    [trace] = one.traces
+    again = cep.run(program, map(json.loads, trace.lines()), engine="reference")
+    assert list(again) == list(trace.rows)
+    race = cep.search_any_order(cep.parse(RACE), ONE, within="3 seconds").difference
+    assert race is not None
+    assert [json.loads(line)["x"] for line in race.lines()] == [2]
+
+
+def test_a_search_in_python_says_what_is_wrong() -> None:
+    program = cep.parse(BIKES)
+    for given, said in (
+        ({"environment": 7}, "an environment is a path or a dictionary, not int"),
+        ({"event": "Bike"}, "no statement derives 'Bike'"),
+        ({"within": "soon"}, "within: 'soon' is not a time period"),
+        ({"traces": 0}, "traces is a whole number from 1"),
+        ({"program": BIKES}, "a program is needed, not str"),
+    ):
+        asked = {"program": program, "environment": ROADS, "event": "Crash", "within": "1 sec"}
+        with pytest.raises(UsageError, match=said):
+            cep.search(**{**asked, **given})  # type: ignore[arg-type]
 
 
 def test_a_trace_replays(cepheid: Run, write: Callable[[str, str], Path]) -> None:

@@ -6,6 +6,8 @@ import io
 import json
 import math
 from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -21,14 +23,17 @@ from cepheid.core.time import FIRST_INSTANT, LAST_INSTANT, SECOND
 from cepheid.core.types import (
     ANY,
     BOOLEAN,
+    DATE,
     DOUBLE,
     FLOAT,
     INT,
     LONG,
     STRING,
+    TIMESTAMP,
     ArrayType,
     Attribute,
     DataType,
+    DecimalType,
     EventRef,
     EventType,
     RecordType,
@@ -66,6 +71,7 @@ A = EventType(
 )
 B = EventType("B", (Attribute("s", STRING), Attribute("i", DOUBLE), Attribute("own", BOOLEAN)))
 TYPES = {t.name: t for t in (POINT, A, B)}
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 Format = Literal["jsonl", "csv", "parquet"]
 
 TEXTS = st.one_of(
@@ -270,6 +276,41 @@ def test_whole_numbers_beside_others_lose_the_digits_that_these_do_not_have(
     number = (1 << 62) + 1 if whole == LONG else (1 << 30) + 1
     events = [Event("P", 0, {"v": number}), Event("Q", 0, {"v": 0.5}), Event("P", 0, {"v": None})]
     assert to_arrow(events, types)["v"].to_pylist() == [number - 1, 0.5, None]
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide", "small", "large", "found"),
+    [
+        (DecimalType(8, 2), DOUBLE, Decimal("1.50"), 0.25, [1.5, 0.25, None]),
+        (DecimalType(8, 2), FLOAT, Decimal("1.50"), 0.25, [1.5, 0.25, None]),
+        (DATE, TIMESTAMP, date(2026, 1, 2), NOON, [NOON.replace(hour=0), NOON, None]),
+        (
+            ArrayType(DecimalType(4, 1)),
+            ArrayType(DOUBLE),
+            [Decimal("1.5")],
+            [0.25],
+            [[1.5], [0.25], None],
+        ),
+        (
+            LONG,
+            DecimalType(18, 2),
+            1 << 62,
+            Decimal("0.25"),
+            [Decimal(1 << 62), Decimal("0.25"), None],
+        ),
+    ],
+)
+def test_a_column_of_two_types_holds_the_values_of_both(
+    narrow: DataType, wide: DataType, small: Value, large: Value, found: list[Value], tmp_path: Path
+) -> None:
+    types = {
+        "P": EventType("P", (Attribute("v", narrow),)),
+        "Q": EventType("Q", (Attribute("v", wide),)),
+    }
+    events = [Event("P", 0, {"v": small}), Event("Q", 0, {"v": large}), Event("P", 0, {"v": None})]
+    assert to_arrow(events, types)["v"].to_pylist() == found
+    write_file(events, tmp_path / "e.parquet", "parquet", types)
+    assert pd.read_parquet(tmp_path / "e.parquet")["@type"].tolist() == ["P", "Q", "P"]
 
 
 def test_values_of_no_known_type_still_become_columns() -> None:

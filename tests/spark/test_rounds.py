@@ -234,6 +234,20 @@ def test_another_program_or_checkpoint_is_refused(spark: SparkSession, arrivals:
         assert failure_of(caught.value).diagnostics[0].code == "bad-state"
 
 
+def test_a_stream_without_a_column_that_sql_uses_is_refused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    schema = SCHEMA.replace(", gate string", "")
+    assert schema != SCHEMA
+    frame = spark.readStream.schema(schema).json(str(tmp_path / "in"))
+    options: dict[str, Any] = {"chronon": "1m", "path": tmp_path / "out", "once": True}
+    program = cep.parse(PROGRAM, "bicepl")
+    with pytest.raises(cep.InputError, match="no event of Flight has the attribute 'gate'"):
+        cep.spark.rounds(program, frame, **options)
+    cep.spark.rounds(program, frame, optional="gate", **options).awaitTermination()
+
+
 def test_a_frame_that_is_no_stream_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.createDataFrame([], SCHEMA)
     with pytest.raises(UsageError, match="no stream"):

@@ -9,6 +9,9 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -222,11 +225,11 @@ def _rows(
 ) -> Iterator[Record]:
     found, stated = columns.values, columns.types
     given = tuple(found)
-    if placement:
+    count = len(next(iter(found.values()), []))
+    if placement and count:  # a table without rows may have no columns either
         placement.check(found, Span(columns.first_row, 1, columns.first_row, 1, name))
         found, stated = placement.arranged(found), placement.arranged(stated)
     attributes = {n: v for n, v in found.items() if n not in _META}
-    count = len(next(iter(found.values()), []))
     nothing: list[object] = [None] * count
     types, times, olds, timeouts = (found.get(n, nothing) for n in _META)
     has_types = "@type" in found
@@ -324,25 +327,30 @@ def _instant_type() -> pa.DataType:
     return pa.timestamp("us", "UTC")
 
 
+@cache
+def _scalars() -> Mapping[DataType, pa.DataType]:
+    import pyarrow as pa
+
+    return {
+        STRING: pa.string(),
+        BOOLEAN: pa.bool_(),
+        INT: pa.int32(),
+        LONG: pa.int64(),
+        FLOAT: pa.float32(),
+        DOUBLE: pa.float64(),
+        TIMESTAMP: _instant_type(),
+        DATE: pa.date32(),
+        NULL: pa.string(),  # which others take it for where nothing is known
+    }
+
+
 class _ArrowTypes:
     """Static types as Arrow types; None for what no Arrow type holds, which is written as text."""
 
     def __init__(self, types: Mapping[str, EventType]) -> None:
-        import pyarrow as pa
-
         self._types = types
         self._inside: list[str] = []
-        self._scalars: dict[DataType, pa.DataType] = {
-            STRING: pa.string(),
-            BOOLEAN: pa.bool_(),
-            INT: pa.int32(),
-            LONG: pa.int64(),
-            FLOAT: pa.float32(),
-            DOUBLE: pa.float64(),
-            TIMESTAMP: _instant_type(),
-            DATE: pa.date32(),
-            NULL: pa.string(),  # which others take it for where nothing is known
-        }
+        self._scalars = _scalars()
 
     def of(self, type: DataType) -> pa.DataType | None:
         import pyarrow as pa
@@ -514,10 +522,31 @@ def _column(values: list[Value], type: DataType | None, arrow_types: _ArrowTypes
     arrow_type = arrow_types.of(type)
     if arrow_type is None:
         return _json(values)
-    found = list(map(_arrow_value, values))
-    if type in (FLOAT, DOUBLE):  # Arrow refuses whole numbers that have more digits than these
-        found = [float(value) if isinstance(value, int) else value for value in found]
-    return pa.array(found, arrow_type)
+    found = [_widened(value, type) for value in values]
+    try:
+        return pa.array(found, arrow_type)
+    except pa.ArrowInvalid:
+        return pa.array(found, _with_room(arrow_type))
+
+
+def _with_room(stored: pa.DataType) -> pa.DataType:
+    """The type with all digits that Arrow has: decimals of several types may need more together."""
+    import pyarrow as pa
+
+    if pa.types.is_list(stored):
+        return pa.list_(_with_room(stored.value_type))
+    return pa.decimal128(38, stored.scale) if pa.types.is_decimal(stored) else stored
+
+
+def _widened(value: Value, type: DataType) -> object:
+    """A value of the type, or of one that is narrower, in the form that Arrow takes of the type."""
+    if isinstance(type, ArrayType) and isinstance(value, list):
+        return [_widened(item, type.element) for item in value]
+    if type in (FLOAT, DOUBLE) and isinstance(value, int | Decimal):
+        return float(value)
+    if type == TIMESTAMP and isinstance(value, date) and not isinstance(value, datetime):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC)
+    return _arrow_value(value)
 
 
 def _untyped(values: list[Value]) -> pa.Array[Any]:

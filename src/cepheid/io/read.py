@@ -22,7 +22,7 @@ STANDARD_INPUT = "-"
 
 def fail(problem: Diagnostic) -> None:
     """The `on_problem` of readers that accept no broken line."""
-    raise InputError(problem)
+    raise InputError(problem) from None  # who found it says nothing more
 
 
 def read_records(

@@ -104,7 +104,8 @@ def sequence_of(record: Record, column: str) -> int:
         raw = int(raw)
     if isinstance(raw, int) and not isinstance(raw, bool) and abs(raw) < _LARGEST_SEQUENCE:
         return raw
-    fact = f"{column!r} orders events by whole numbers, not by {shown(record.sequence)}"
+    found = "null" if raw is None else shown(record.sequence)
+    fact = f"{column!r} orders events by whole numbers, not by {found}"
     raise InputError(error("bad-value", fact, record.span))
 
 
@@ -161,16 +162,14 @@ class Decoder:
         return Event(record.type, instant, values, sequence, is_old=is_old, is_timeout=is_timeout)
 
     def _time_alone(self, record: Record) -> Instant:
-        if record.values or record.time is None:
-            raise InputError(
-                error(
-                    "missing-type",
-                    "an event without a type",
-                    record.span,
-                    "a line with '@time' alone lets time pass; an event needs '@type'",
-                )
-            )
         place = record.placement
+        if record.values or record.time is None:
+            hint = (
+                f"{place.type!r} holds the type"
+                if place.type
+                else "a line with '@time' alone lets time pass; an event needs '@type'"
+            )
+            raise InputError(error("missing-type", "an event without a type", record.span, hint))
         return _instant(record, _time_value(record), place.unit or "seconds", place.tzinfo)
 
     def _compile(self, name: str, record: Record) -> _TypeDecoder:

@@ -10,7 +10,7 @@ from cepheid.absence.inquiry import MOST_PARTS
 from cepheid.absence.question import Question
 from cepheid.absence.recording import record
 from cepheid.core.time import Instant, format_instant
-from cepheid.engines.common.clock import Time, instant_of
+from cepheid.engines.common.clock import Time, extent_of, instant_of
 from cepheid.engines.common.intake import Intake
 from cepheid.engines.common.judging import rules_for
 from cepheid.engines.common.notes import emit
@@ -57,13 +57,14 @@ def explain_absence(
         raise UsageError(error("usage", "between is two times", hint="between=(first, last)"))
     count(most, "most")
     _expect_explained(program, statement)
+    first, last = extent_of(start, end)
     request = RunRequest(
         program=program.resolve(),
         sources=events if isinstance(events, tuple) else (events,),
         rules=rules_for(program.resolve(), optional),
         placement=placement(None, None, None, None, None, zone),
-        start=None if start is None else instant_of(start, "start"),
-        end=None if end is None else instant_of(end, "end"),
+        start=first,
+        end=last,
         progress=progress,
     )
     with program.sources_told():

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Protocol, cast
 
 from cepheid.core.time import Period, TimeUnit
-from cepheid.engines.common.clock import Length, Time, instant_of
+from cepheid.engines.common.clock import Length, Time, extent_of
 from cepheid.engines.common.intake import runnable
 from cepheid.engines.common.judging import Extra, rules_for
 from cepheid.errors import UsageError, error
@@ -93,6 +93,7 @@ def detect(
     if not resolved.tree.classes:
         rounds = {"chronon": chronon, "outages": outages or None}
         _refuse(rounds, "the program has no classes, and so no rounds")
+        first, last = extent_of(start, end)
         with program.sources_told() if isinstance(program, Program) else nullcontext():
             return statements.detect(
                 resolved,
@@ -100,8 +101,8 @@ def detect(
                 output=output,
                 placement=placement(type, time, unit, sequence, columns, zone),
                 rules=rules_for(resolved, optional, extra),
-                start=None if start is None else instant_of(start),
-                end=None if end is None else instant_of(end),
+                start=first,
+                end=last,
                 watermark=watermark,
                 grace=grace,
                 idle=idle,
@@ -125,7 +126,6 @@ def detect(
         "type": type,
         "columns": columns,
         "zone": zone,
-        "optional": optional or None,
         "extra": None if extra == "ignore" else extra,
     }
     _refuse(others, "the program has classes, and goes in rounds")
@@ -138,7 +138,14 @@ def detect(
     )
     places = Columns(time=time or "@time", unit=unit or "seconds", sequence=sequence)
     plain = cast("PlainFrames", events)  # what it is not, it refuses
-    return detect_in_rounds(runnable(resolved), plain, course, output=output, columns=places)
+    return detect_in_rounds(
+        runnable(resolved),
+        plain,
+        course,
+        output=output,
+        columns=places,
+        optional=rules_for(resolved, optional).optional,
+    )
 
 
 def _refuse(options: Mapping[str, object], fact: str) -> None:

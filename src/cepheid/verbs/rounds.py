@@ -30,7 +30,7 @@ from cepheid.bitemporal.running import Course, Outage, Ran, run_program
 from cepheid.core.event import Event
 from cepheid.core.time import Instant, format_instant
 from cepheid.core.values import shown
-from cepheid.engines.common.clock import Length, Time, instant_of, length_of
+from cepheid.engines.common.clock import Length, Time, extent_of, instant_of, length_of
 from cepheid.engines.common.intake import runnable
 from cepheid.engines.common.judging import STRICT, Rules
 from cepheid.engines.common.notes import emit
@@ -303,10 +303,11 @@ def course_of(
     choose(after_freeze, ("refuse", "take"), "after_freeze")
     kind: Window = next(each for each in WINDOWS if each == window)
     what: AfterFreeze = "take" if after_freeze == "take" else "refuse"
+    first, last = extent_of(start, end)
     return Course(
         chronon=length_of(chronon, "a chronon"),
-        start=None if start is None else instant_of(start),
-        end=None if end is None else instant_of(end),
+        start=first,
+        end=last,
         outages=list(_outages(outages)),
         window=kind,
         after_freeze=what,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 from cepheid.core.time import TimeUnit
-from cepheid.engines.common.clock import Length, Time, instant_of
+from cepheid.engines.common.clock import Length, Time, extent_of, instant_of
 from cepheid.engines.common.intake import runnable, with_schemas
 from cepheid.engines.common.judging import Extra, rules_for
 from cepheid.engines.common.notes import emit
@@ -110,13 +110,14 @@ def run(
         if is_wanted:
             chosen.require(offer)
     skipped: list[Diagnostic] = []
+    first, last = extent_of(start, end)
     request = RunRequest(
         program=program.resolve(),
         sources=events,
         placement=place,
         rules=rules,
-        start=None if start is None else instant_of(start, "start"),
-        end=None if end is None else instant_of(end, "end"),
+        start=first,
+        end=last,
         timed_out=timed_out,
         why=why,
         on_problem=skipped.append if on_error == "skip" else fail,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cepheid.bitemporal.stream.sink import RoundsSink
 from cepheid.engines.common.clock import Length, Time, length_of
 from cepheid.engines.common.intake import runnable
+from cepheid.engines.common.judging import rules_for
 from cepheid.errors import UsageError, error
 from cepheid.verbs.arguments import MAKE_ONE, expect
 from cepheid.verbs.program import Program
@@ -31,6 +33,7 @@ def rounds(
     window: str = "buffering",
     after_freeze: str = "refuse",
     sequence: str | None = None,
+    optional: Collection[str] = (),
     trigger: Length | None = None,
     once: bool = False,
     name: str | None = None,
@@ -41,7 +44,8 @@ def rounds(
     '@known' where that is another time, and attributes of classes as columns; or JSON Lines in a
     column 'value'. Rows with a time alone let time pass. A round runs when the stream has come to
     the chronon after it and `delay` is over; what comes later still is late. Detections of one
-    key and time are ordered by the column `sequence`, else by what they say.
+    key and time are ordered by the column `sequence`, else by what they say. An attribute that the program
+    uses and that the frame has no column for is an error unless it is `optional`.
 
     `path` is a folder of this machine. In it are 'actions', 'changes', 'versions' and 'toggles',
     which `readStream.parquet` reads, 'late' and 'rejects', and what is needed to go on. Spark's own
@@ -65,6 +69,7 @@ def rounds(
         trigger=None if trigger is None else length_of(trigger, "a trigger"),
         once=once,
         name=name,
+        optional=rules_for(program.resolve(), optional).optional,
     )
     return begin(frame, job)
 

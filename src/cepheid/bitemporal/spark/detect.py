@@ -5,7 +5,7 @@ Only where nothing says when rounds begin and end, the times of all rows are loo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pyspark.sql import DataFrame
 
@@ -14,9 +14,10 @@ from cepheid.bitemporal.running import Course
 from cepheid.bitemporal.spark.batch import Histories
 from cepheid.bitemporal.spark.frames import Columns, Detected, sources_of
 from cepheid.bitemporal.spark.results import Results
+from cepheid.engines.common.judging import missing_in_classes
 from cepheid.engines.spark.codec.event_frames import PlainFrames
 from cepheid.engines.spark.session.workers import check_other_machines
-from cepheid.errors import UsageError, error, suggest
+from cepheid.errors import InputError, UsageError, error, suggest
 from cepheid.program.classes import SubscribedClass
 from cepheid.program.resolved import ResolvedClass, ResolvedProgram
 
@@ -30,6 +31,7 @@ def detect_in_rounds(
     *,
     output: str | None = None,
     columns: Columns,
+    optional: Collection[str] = (),
 ) -> DataFrame:
     """The actions of a program over histories; `output` asks for one of them, or for a class."""
     if program.statements:
@@ -42,10 +44,19 @@ def detect_in_rounds(
     for source in sources[:1]:
         check_other_machines(source.frame.sparkSession)
     detected = Detected(sources, subscribed, columns)
+    _judge(program, detected, optional)
     is_said = course.start is not None and course.end is not None
     rounds = course.rounds(History() if is_said else detected.span())
     histories = Histories(classes, rounds, detected.tables(), after_freeze=course.after_freeze)
     return _asked(Results(classes, rounds, histories), classes, output)
+
+
+def _judge(program: ResolvedProgram, detected: Detected, optional: Collection[str]) -> None:
+    """InputError where a class has rows, and no column for what the program uses of them."""
+    for name, columns in detected.columns().items():
+        problems = missing_in_classes(program, {name: columns}, optional)
+        if problems and detected.has_rows(name):
+            raise InputError(*problems)
 
 
 def _asked(results: Results, classes: Sequence[ResolvedClass], output: str | None) -> DataFrame:

@@ -7,7 +7,7 @@ has a column '@type'; rows without a type let time pass. What a row cannot be en
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -101,9 +101,22 @@ class Detected:
             name: _ClassReader(source, self._classes[name], self._columns).table(
                 self._own(source, name)
             )
-            for source in self._sources
-            for name in ([source.cls] if source.cls else self._classes)
+            for source, name in self._pairs()
         }
+
+    def _pairs(self) -> Iterator[tuple[HistoryFrame, str]]:
+        """Each class with the frame that may have rows of it."""
+        for source in self._sources:
+            yield from ((source, name) for name in ([source.cls] if source.cls else self._classes))
+
+    def columns(self) -> dict[str, Collection[str]]:
+        """Of each class the columns of its frame."""
+        return {name: source.fields for source, name in self._pairs()}
+
+    def has_rows(self, name: str) -> bool:
+        """Whether a class has any; a frame of its own speaks for itself."""
+        [source] = [source for source, own in self._pairs() if own == name]
+        return source.cls is not None or bool(source.frame.where(named(TYPE) == name).take(1))
 
     def span(self) -> History:
         """The first and the last time of all rows, which are looked through for this."""
@@ -227,7 +240,9 @@ class _ClassReader:
         return F.when(test, F.lit(_FAILURE.format(code) + fact))
 
     def _value(self, name: str, type: DataType) -> Column:
-        stored = self._source.fields[name]
+        stored = self._source.fields.get(name)
+        if stored is None:  # it may be missing
+            return F.lit(None).cast(column_type(type))
         value = _converted(field(name), stored, type)
         if value is None:
             fact = (
@@ -251,17 +266,16 @@ class _ClassReader:
         return named(name).cast("bigint")
 
     def _check_names(self) -> None:
-        """Every attribute has a column, and no two have one name; others may be there."""
+        """The key has its columns, and no two have one name; others may be there."""
         fields = self._source.fields
         columns = self._source.frame.columns
         if len(fields) < len(columns):
             double = next(name for name in columns if columns.count(name) > 1)
             raise InputError(error("bad-value", f"two columns are named '{double}'"))
-        names = [a.name for a in self._class.attributes]
-        missing = [name for name in names if name not in fields]
+        missing = [name for name in self._class.key if name not in fields]
         if not missing:
             return
-        fact = f"no column '{missing[0]}' in {self._source}, an attribute of {self._class.name}"
+        fact = f"no column '{missing[0]}' in {self._source}, the key of {self._class.name}"
         slip = suggest(missing[0], fields, "columns")
         raise InputError(error("unknown-attribute", fact, hint=slip))
 

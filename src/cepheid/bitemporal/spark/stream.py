@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cepheid.bitemporal.stream.arrivals import UNORDERED, Arrival
 from cepheid.bitemporal.stream.sink import RoundsSink
-from cepheid.errors import CepheidError, Diagnostic, RunError, UsageError, error
+from cepheid.engines.common.judging import missing_in_classes
+from cepheid.errors import CepheidError, Diagnostic, InputError, RunError, UsageError, error
 from cepheid.io.arrow import batch_records
 from cepheid.io.jsonl import line_records
 
@@ -41,6 +42,7 @@ class RoundsJob:
     trigger: int | None = None  # microseconds between micro-batches
     once: bool = False
     name: str | None = None
+    optional: Collection[str] = ()  # attributes that no event may have
 
     @property
     def triggered(self) -> dict[str, Any]:
@@ -69,6 +71,10 @@ def start(frame: Frame, job: RoundsJob) -> Query:
         raise UsageError(
             error("unknown-attribute", fact, hint=f"columns: {', '.join(frame.columns)}")
         )
+    if frame.columns != [TEXT]:
+        seen = dict.fromkeys(job.sink.subscribed, frame.columns)
+        if problems := missing_in_classes(job.sink.program, seen, job.optional):
+            raise InputError(*problems)
     check_other_machines(frame.sparkSession)
     writer = frame.writeStream.foreachBatch(_Batches(job)).trigger(**job.triggered)
     if job.name is not None:

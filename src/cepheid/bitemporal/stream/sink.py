@@ -89,7 +89,7 @@ class RoundsSink:
         act: Act | None = None,
     ) -> None:
         _check(program)
-        self._program = program
+        self.program = program
         self._folder = folder
         self._course = course
         self._delay = delay
@@ -97,7 +97,7 @@ class RoundsSink:
         self._disk = disk or Disk()
         self._act = act
         self._tables = Tables(program)
-        self._subscribed = {
+        self.subscribed = {
             c.name: c.declared for c in program.classes if isinstance(c.declared, SubscribedClass)
         }
         start = course.start
@@ -170,7 +170,7 @@ class RoundsSink:
     def _done(
         self, batch: int, arrivals: Iterable[Arrival], before: _State, origin: str | None
     ) -> tuple[_State, Outcome]:
-        intake = take_batch(self._subscribed, arrivals, before.clock)
+        intake = take_batch(self.subscribed, arrivals, before.clock)
         clock, last = before.clock.advanced(intake.instants), before.manifest
         waiting = [*before.waiting, *intake.detections]
         outcome = _run(before, in_order([d for d in waiting if clock.is_over(d)]), clock)
@@ -196,7 +196,7 @@ class RoundsSink:
 
     @property
     def _names(self) -> list[str]:
-        return [each.name for each in self._program.tree.classes]
+        return [each.name for each in self.program.tree.classes]
 
     # Files
 
@@ -260,7 +260,7 @@ class RoundsSink:
     def _load(self, origin: str | None) -> _State:
         """What the newest manifest says is known."""
         request = RoundsRequest(
-            classes=self._program.classes,
+            classes=self.program.classes,
             names=self._names,
             history=History(),
             rounds=Rounds(self._course.chronon, 0, -1),

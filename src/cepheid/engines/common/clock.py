@@ -21,6 +21,16 @@ def instant_of(time: Time, name: str | None = None) -> Instant:
         raise InputError(error("bad-time", fact)) from None
 
 
+def extent_of(start: Time | None, end: Time | None) -> tuple[Instant | None, Instant | None]:
+    """When a run starts and when it ends, as far as that is said; UsageError where it would end first."""
+    first = None if start is None else instant_of(start, "start")
+    last = None if end is None else instant_of(end, "end")
+    if first is not None and last is not None and last < first:
+        fact = f"the end, {format_instant(last)}, is before the start, {format_instant(first)}"
+        raise UsageError(error("usage", fact))
+    return first, last
+
+
 def length_of(length: Length, what: str) -> int:
     """Microseconds, from a text such as '1m', a period, a timedelta, or a number of seconds."""
     try:

@@ -23,6 +23,7 @@ class ColumnLookup:
         self._columns: dict[str, list[Column]] = {}
         for column in columns_of(program):
             self._columns.setdefault(column.attribute, []).append(column)
+        self._known: dict[tuple[str, str], list[Column]] = {}
 
     def kinds_of(self, event_type: str) -> Sequence[str]:
         """The types whose events are events of a type."""
@@ -38,8 +39,12 @@ class ColumnLookup:
         return column
 
     def _found(self, event_type: str, attribute: str) -> list[Column]:
-        columns = self._columns.get(attribute, ())
-        return [c for c in columns if any(event_type in self._lineages[n] for n in c.types)]
+        found = self._known.get((event_type, attribute))
+        if found is None:
+            columns = self._columns.get(attribute, ())
+            found = [c for c in columns if any(event_type in self._lineages[n] for n in c.types)]
+            self._known[event_type, attribute] = found
+        return found
 
 
 @once

@@ -24,7 +24,9 @@ class Part(Protocol):
     @property
     def order(self) -> Order: ...
 
-    def by_type(self, words: Mapping[str, int]) -> Words: ...
+    def by_type(self, words: Mapping[str, int]) -> Words | int:
+        """For each event the word of its type, or that of all."""
+        ...
 
     def values(self, column: Column, pool: Pool) -> Values | None:
         """None where no event of the part has a value there."""
@@ -54,15 +56,14 @@ class DerivedPart:
     rows: Rows
     order: Order
 
-    def by_type(self, words: Mapping[str, int]) -> Words:
-        return np.full(len(self.rows), words.get(self.rows.statement.target, 0), dtype=np.int64)
+    def by_type(self, words: Mapping[str, int]) -> int:
+        return words.get(self.rows.statement.target, 0)
 
     def values(self, column: Column, pool: Pool) -> Values | None:
         del pool  # its strings are numbers already
         if self.rows.statement.target not in column.types:
             return None
-        columns = zip(self.rows.statement.columns, self.rows.values, strict=True)
-        return next((found for c, found in columns if c.name == column.attribute), None)
+        return self.rows.by_name.get(column.attribute)
 
 
 class JoinedBatch:
@@ -88,8 +89,14 @@ class JoinedBatch:
         return np.zeros(len(self), dtype=np.int64)  # the order says all that they would
 
     def by_type(self, words: Mapping[str, int]) -> Words:
-        found = np.concatenate([part.by_type(words) for part in self._parts])
-        return found if self._places is None else found[self._places]
+        found = [part.by_type(words) for part in self._parts]
+        if all(isinstance(one, int) and one == found[0] for one in found):
+            return np.full(len(self), found[0], dtype=np.int64)
+        sizes = [len(part.order) for part in self._parts]
+        joined = np.concatenate(
+            [np.broadcast_to(one, size) for one, size in zip(found, sizes, strict=True)]
+        )
+        return joined if self._places is None else joined[self._places]
 
     def values(self, column: Column, pool: Pool) -> Values:
         found = self._values.get(column.name)

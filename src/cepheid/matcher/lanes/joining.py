@@ -9,10 +9,9 @@ from typing import TypeAlias
 import numpy as np
 
 from cepheid.matcher.columns.batches import Batch
-from cepheid.matcher.columns.interning import Words
 from cepheid.matcher.lanes.filtered_rows import FilteredRows
 from cepheid.matcher.lanes.joined_batch import DerivedPart, InputPart, JoinedBatch, Part
-from cepheid.matcher.lanes.order import InputOrder, Order, arranged
+from cepheid.matcher.lanes.order import Arrangement, InputOrder, Order, arranged
 from cepheid.matcher.lanes.rows import Events, Rows
 
 
@@ -64,8 +63,13 @@ def found_in(rows: Rows | FilteredRows, events: Events | None, input: InputOrder
     return FoundTogether(rows, events, partial(input.of_filtered, parents=parents))
 
 
-def order_of(found: Sequence[AnyFound]) -> Words | None:
-    """The places of the rows of all statements in their order; None where they lie in it."""
+def in_turn(found: Sequence[AnyFound]) -> list[AnyFound]:
+    """So that the order of all rows is found soonest; those that timers brought stay as they follow each other."""
+    return [*found] if len(found) < 2 else sorted(found, key=lambda each: each.order.turn)
+
+
+def arrangement_of(found: Sequence[AnyFound]) -> Arrangement | None:
+    """Of the rows of all statements, which one comes where; None where they lie in their order."""
     if len(found) < 2:
         return None
     return arranged([each.order for each in found])
@@ -92,5 +96,6 @@ class Joining:
             if self._batch is not None and self._batch.has_any(kinds):
                 places = np.flatnonzero(self._batch.by_type(dict.fromkeys(kinds, 1)) != 0)
                 parts.append(InputPart(self._batch, places, self.input.of(places)))
+            parts.sort(key=lambda part: part.order.turn)
             self._joined[kinds] = JoinedBatch(parts) if parts else None
         return self._joined[kinds]

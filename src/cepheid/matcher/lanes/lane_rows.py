@@ -34,10 +34,10 @@ class RowBlock:
     values: tuple[Values, ...]
 
     def value(self, name: str) -> tuple[DataType, Values] | None:
-        for (column, type), values in zip(self.shapes[0].columns.items(), self.values, strict=True):
-            if column == name:
-                return type, values
-        return None
+        columns = self.shapes[0].columns
+        if name not in columns:
+            return None
+        return columns[name], self.values[list(columns).index(name)]
 
     def apart(self) -> Iterator[tuple[RowColumns, RowBlock]]:
         """The rows of each statement."""
@@ -100,7 +100,7 @@ class RowChunk:
         import pyarrow as pa
 
         owners = [(block, found) for block in self.blocks if (found := block.value(name))]
-        if any(arrow_type(known, {}) != type for _, (known, _) in owners):
+        if any(arrow_type(known, {}) != type for known in {known for _, (known, _) in owners}):
             return None
         if not owners:
             nothing: Array = pa.nulls(self.count, cast("Any", type))

@@ -21,9 +21,10 @@ from cepheid.errors import LateEvent
 from cepheid.matcher.columns.batches import Batch, check_order
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.typed_columns import Array, TypedColumns
+from cepheid.matcher.contents import Contents, joined
 from cepheid.matcher.lanes.chain_plan import Chain
 from cepheid.matcher.lanes.filtered_rows import FilteredRows
-from cepheid.matcher.lanes.joining import AnyFound, Joining, found_in, order_of
+from cepheid.matcher.lanes.joining import AnyFound, Joining, arrangement_of, found_in, in_turn
 from cepheid.matcher.lanes.lane_rows import RowBlock, RowChunk
 from cepheid.matcher.lanes.machine_plan import OnMachine
 from cepheid.matcher.lanes.order import InputOrder
@@ -44,6 +45,8 @@ from cepheid.semantics.machine import late_event
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from cepheid.semantics.inspection.parts import Texts
 
 CHUNK = 1 << 17  # events that are looked at together
 _FEWER = 1 << 14  # the same as long as each may bring many rows
@@ -164,7 +167,7 @@ class LanesOperator(Operator):
                     if each.rows.statement.target in self._joined:
                         derivations.add(each.rows.statement, each.order)
                         joining.add(each)
-        return found
+        return in_turn(found)
 
     def _tidy(self) -> None:
         """Forgets what is needed no more, strings among it."""
@@ -181,16 +184,15 @@ class LanesOperator(Operator):
             known = RowKeys(batch)
             return [known.of(each) for each in found]
 
-        return self._tables.table([each.rows for each in found], order_of(found), self._pool, keys)
+        arrangement = arrangement_of(found)
+        order = None if arrangement is None else arrangement.order
+        return self._tables.table([each.rows for each in found], order, self._pool, keys)
 
     def _chunk(self, found: Sequence[AnyFound]) -> RowChunk:
-        order = order_of(found)
+        arrangement = arrangement_of(found)
         begins = np.cumsum([0, *(len(each.rows) for each in found)])
-        places = np.empty(begins[-1], dtype=np.int64)
-        if order is not None:
-            places[order] = np.arange(len(order))
         blocks = (
-            self._block(each.rows, None if order is None else places[begin:end])
+            self._block(each.rows, None if arrangement is None else arrangement.places[begin:end])
             for each, (begin, end) in zip(found, pairwise(begins.tolist()), strict=True)
         )
         return RowChunk(int(begins[-1]), tuple(blocks), self._pool)
@@ -207,6 +209,9 @@ class LanesOperator(Operator):
 
     def load(self, state: bytes) -> None:
         self._restore(_from_bytes(zlib.decompress(self._seal.open(state))))
+
+    def contents(self, texts: Texts, most: int) -> Contents:
+        return joined((lane.contents(self._pool, texts, most) for lane in self._lanes), most)
 
     def _pack(self) -> dict[str, Words]:
         pool = Pool()

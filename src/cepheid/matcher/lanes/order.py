@@ -20,7 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -35,6 +37,7 @@ CAUSE, INSTANT, DEPTH, STEPS = range(4)
 DEPTH_BITS, RANK_BITS = 48, 32
 _STEP_BITS = 40
 Word: TypeAlias = Words | int  # of each event, or one for all
+Path: TypeAlias = tuple[int, ...]
 
 
 class Order:
@@ -43,11 +46,29 @@ class Order:
     A word that all events share may stand for the column; most steps are of that kind.
     """
 
-    def __init__(self, count: int, levels: int, find: Callable[[int], Word]) -> None:
+    def __init__(
+        self,
+        count: int,
+        levels: int,
+        find: Callable[[int], Word],
+        find_path: Callable[[Order], Path | None] = lambda _: None,
+    ) -> None:
         self._count = count
         self.levels = levels
         self._find = find
+        self._find_path = find_path
         self._words: dict[int, Word] = {}
+
+    @cached_property
+    def path(self) -> Path | None:
+        """The steps that all events share on their ways from the input; None where they do not, or by chance."""
+        return self._find_path(self)
+
+    @property
+    def turn(self) -> tuple[bool, int, Path]:
+        """What orders are sorted by, so that those with paths lie as their events of one cause do."""
+        path = self.path
+        return (True, 0, ()) if path is None else (False, len(path), path)
 
     def __len__(self) -> int:
         return self._count
@@ -86,7 +107,12 @@ class Order:
         return found >> _STEP_BITS, found & ((1 << _STEP_BITS) - 1)
 
     def of(self, places: Words) -> Order:
-        return Order(len(places), self.levels, lambda number: _at(self.brief(number), places))
+        """That of the events at some places."""
+
+        def find(number: int) -> Word:
+            return _at(self.brief(number), places)
+
+        return Order(len(places), self.levels, find, lambda _: self.path)
 
 
 def _at(word: Word, places: Words) -> Word:
@@ -111,7 +137,7 @@ class InputOrder:
                 return 2 * places + 1
             return self.instants[places] if number == INSTANT else 0
 
-        return Order(len(places), self.levels, find)
+        return Order(len(places), self.levels, find, lambda _: ())
 
     def of_rows(self, rows: Rows, parents: Order | None) -> Order:
         """The order of rows that events brought, or timers; without parents, events of the input."""
@@ -142,7 +168,14 @@ class InputOrder:
             ways = [route.statements[number - STEPS : number - STEPS + 1] for route in rows.routes]
             return _of_each([_step(way[0].rank) if way else 0 for way in ways], rows.codes)
 
-        return Order(len(rows), self.levels, find)
+        def find_path(order: Order) -> Path | None:
+            del order
+            match rows.routes:
+                case [route]:
+                    return tuple(_step(statement.rank) for statement in route.statements)
+            return None
+
+        return Order(len(rows), self.levels, find, find_path)
 
     def _derived(self, rows: Rows, parents: Order | None) -> Order:
         origin = self.of(rows.places) if parents is None else parents.of(rows.places)
@@ -162,7 +195,13 @@ class InputOrder:
                 return find_steps() if is_next else before
             return np.where(is_next, find_steps(), before)
 
-        return Order(len(origin), self.levels, find)
+        def find_path(order: Order) -> Path | None:
+            if origin.path is None:
+                return None
+            step = order.brief(STEPS + len(origin.path))
+            return (*origin.path, step) if isinstance(step, int) else None
+
+        return Order(len(origin), self.levels, find, find_path)
 
     def _timed(self, rows: Rows) -> Order:
         def find(number: int) -> Word:
@@ -187,45 +226,80 @@ def _of_each(words: Sequence[Word], codes: Words) -> Word:
     return words[0] if len(set(words)) == 1 else np.array(words)[codes]
 
 
+class Arrangement(NamedTuple):
+    """Of the events of some orders, one behind the other, which one comes where."""
+
+    order: Words  # the events as they come
+    places: Words  # of each event the place to which it comes
+
+
 def merged(orders: Sequence[Order]) -> tuple[Order, Words]:
     """Some orders as one; and of each event of it, which one it is of all, one behind the other."""
-    places = arranged(orders)
+    order = arranged(orders).order
 
-    def find(number: int) -> Words:
-        words: Words = _joined(orders, [number])[0]
-        return words[places]
+    def find(number: int) -> Word:
+        shared = _shared(orders, number)
+        return _joined(orders, [number])[0][order] if shared is None else shared
 
-    return Order(len(places), orders[0].levels, find), places
+    return Order(len(order), orders[0].levels, find), order
 
 
-def arranged(orders: Sequence[Order]) -> Words:
-    """The places of the events of some orders, each of which is in order, in the order of all of them."""
-    causes = _joined(orders, [CAUSE])[0]
-    places = np.empty(len(causes), dtype=np.int64)
-    if not len(places):
-        return places
+def arranged(orders: Sequence[Order]) -> Arrangement:
+    """The events of some orders, each of which is in order, in the order of all of them.
+
+    It is found soonest where those with paths are sorted by their turns.
+    """
+    order, places = np.empty((2, sum(map(len, orders))), dtype=np.int64)
+    if not len(order):
+        return Arrangement(order, places)
     levels = orders[0].levels
     words = range(STEPS, STEPS + levels)
-    if (causes & 1).all():  # where no timer is among them, two words say which event and how deep
-        buckets = (causes >> 1) * (levels + 1) + (_joined(orders, [DEPTH])[0] >> DEPTH_BITS)
+    if all(map(_is_timeless, orders)):  # two words say which event and how deep
+        buckets = _buckets(orders)
     else:
-        buckets, words = causes, range(INSTANT, STEPS + levels)
+        buckets, words = _joined(orders, [CAUSE])[0], range(INSTANT, STEPS + levels)
     ends, owners = np.zeros((2, int(buckets.max()) + 2), dtype=np.int64)
-    begins = np.cumsum([len(order) for order in orders])
-    if not sort_by_cause(buckets, begins, owners, ends, places):
-        return places
-    ranks = _joined(orders, [word for word in words if _tells_apart(orders, word)])
-    if sort_ties(buckets[places], ranks, places):
-        return places
-    found: Words = np.lexsort((*ranks[::-1], buckets))
+    if not sort_by_cause(buckets, _ends_in_turn(orders), owners, ends, order, places):
+        return Arrangement(order, places)
+    ranks = _joined(orders, [word for word in words if _shared(orders, word) is None])
+    if not sort_ties(buckets[order], ranks, order):
+        order = np.lexsort((*ranks[::-1], buckets))
+    places[order] = np.arange(len(order))
+    return Arrangement(order, places)
+
+
+def _is_timeless(order: Order) -> bool:
+    """Whether no timer is among the causes of events."""
+    return order.path is not None or bool((order.word(CAUSE) & 1).all())
+
+
+def _buckets(orders: Sequence[Order]) -> Words:
+    found = np.empty(sum(map(len, orders)), dtype=np.int64)
+    begin = 0
+    for order in orders:
+        mine = found[begin : begin + len(order)]
+        np.multiply(order.word(CAUSE) >> 1, order.levels + 1, out=mine)
+        mine += order.brief(DEPTH) >> DEPTH_BITS
+        begin += len(order)
     return found
 
 
-def _tells_apart(orders: Sequence[Order], word: int) -> bool:
+def _ends_in_turn(orders: Sequence[Order]) -> Words:
+    """Where orders end, one behind the other; such as lie in turn with the next one are one with it."""
+    ends = np.cumsum([len(order) for order in orders])
+    turns = [order.turn for order in orders]
+    is_apart = [one >= other or other[0] for one, other in pairwise(turns)]
+    found: Words = ends[[*is_apart, True]]
+    return found
+
+
+def _shared(orders: Sequence[Order], word: int) -> int | None:
+    """A word that all events of some orders share; None where there is none, or by chance."""
     first = orders[0].brief(word)
-    return not isinstance(first, int) or any(
-        not isinstance(found := order.brief(word), int) or found != first for order in orders
-    )
+    if not isinstance(first, int):
+        return None
+    others = (order.brief(word) for order in orders[1:])
+    return first if all(isinstance(one, int) and one == first for one in others) else None
 
 
 def _joined(orders: Sequence[Order], words: Sequence[int]) -> Words:

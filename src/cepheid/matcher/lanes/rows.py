@@ -65,6 +65,11 @@ class Rows:
         """Of the events that brought them; NONE where a timer did."""
         return self.find_places()
 
+    @cached_property
+    def by_name(self) -> Mapping[str, Values]:
+        names = (column.name for column in self.statement.columns)
+        return dict(zip(names, self.values, strict=True))
+
     def __len__(self) -> int:
         return len(self.instants)
 

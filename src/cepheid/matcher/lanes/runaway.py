@@ -23,8 +23,20 @@ class Derivations:
         self._counts: Words | None = None
         self._single_timers = single_timers
         self._timed: list[Words] = []
+        self._most = 0  # that one cause may have led to
+        self._waiting: list[tuple[ResolvedStatement, Order]] = []
 
     def add(self, statement: ResolvedStatement, order: Order) -> None:
+        """RunError where one cause has led to too much. Rows are counted as late as there may be so many."""
+        # Where all have come in one way, its numbers among them, each cause has led to one row.
+        self._most += len(order) if order.path is None else 1
+        self._waiting.append((statement, order))
+        if self._most > limits.RUNAWAY:
+            for waiting in self._waiting:
+                self._count(*waiting)
+            self._waiting = []
+
+    def _count(self, statement: ResolvedStatement, order: Order) -> None:
         causes = order.word(CAUSE)
         of_events = causes & 1 == 1
         if of_events.all():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -11,6 +12,7 @@ from cepheid.core.time import Instant
 from cepheid.expr.tree import Column, Expr, Literal
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import ColumnLookup
+from cepheid.matcher.contents import Contents
 from cepheid.matcher.lanes.condition_index import (
     Comparisons,
     Ranges,
@@ -23,6 +25,7 @@ from cepheid.matcher.lanes.predicates import Bits, Comparison, Known, Values, tr
 from cepheid.matcher.lanes.routes import Route, grouped
 from cepheid.matcher.lanes.rows import Events
 from cepheid.matcher.vm.lanes.filter_rows import spread, spread_in_order
+from cepheid.semantics.inspection.parts import Texts
 
 _MOST = 16  # indexes that are looked at together: of each, an event has two words
 
@@ -34,7 +37,10 @@ class SingleLane:
 
     def __init__(self, routes: Sequence[Route], places: ColumnLookup) -> None:
         self._places = places
-        self._groups = [_Group(part) for group in grouped(routes, places) for part in _parts(group)]
+        conditions = _Conditions()
+        self._groups = [
+            _Group(part, conditions) for group in grouped(routes, places) for part in _parts(group)
+        ]
         self._found: list[FilteredRows] = []
 
     # -- events and time --
@@ -68,19 +74,46 @@ class SingleLane:
     def tidy(self, old: Pool, new: Pool) -> None:
         """There is nothing to forget."""
 
+    def contents(self, pool: Pool, texts: Texts, most: int) -> Contents:
+        return Contents()
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One on the events of a type, and its number: to look for an expression takes as long as to test it."""
+
+    number: int
+    test: Expr
+
+
+class _Conditions:
+    """What filters ask, each condition once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, Expr], Condition] = {}
+
+    def of(self, route: Route) -> tuple[Condition, ...]:
+        return tuple(self._condition(route.event_type, test) for test in route.tests)
+
+    def _condition(self, event_type: str, test: Expr) -> Condition:
+        new = Condition(len(self._known), test)
+        return self._known.setdefault((event_type, test), new)
+
 
 class _Group:
     """Filters that show the same of the same events, in the order of their rows: one, or such as are searched for."""
 
-    def __init__(self, routes: Sequence[Route]) -> None:
+    def __init__(self, routes: Sequence[Route], conditions: _Conditions) -> None:
         self._routes = routes
+        self._event_type = routes[0].event_type
+        self._tried = conditions.of(routes[0]) if len(routes) == 1 else ()
         self._searched = [*_indexes(routes)[0].values()]
         self._pool: Pool | None = None
         self._indexes: list[Comparisons] = []
         self._tables = _Tables([])
 
     def rows(self, asked: _Asked, pool: Pool) -> FilteredRows | None:
-        if not asked.has_any(self._routes[0].event_type):
+        if not asked.has_any(self._event_type):
             return None
         events, codes = self._passed(asked, pool)
         if not len(events):
@@ -90,27 +123,25 @@ class _Group:
     def _passed(self, asked: _Asked, pool: Pool) -> tuple[Words, Words]:
         """The events that filters take, and the filter of each, in the order of their rows."""
         if len(self._routes) == 1:
-            events = asked.passed(self._routes[0])
+            events = asked.passed(self._event_type, self._tried)
             return events, np.zeros(len(events), dtype=np.int64)
         if self._pool is not pool:  # strings have other numbers
             self._indexes = [comparisons(found, pool.intern) for found in self._searched]
             self._tables = _Tables([index.filters for index in self._indexes])
             self._pool = pool
-        event_type = self._routes[0].event_type
-        ranges = [asked.searched(event_type, index) for index in self._indexes]
+        ranges = [asked.searched(self._event_type, index) for index in self._indexes]
         return self._tables.spread(ranges, len(asked.batch))
 
     def _shown(self, asked: _Asked, events: Words, codes: Words, pool: Pool) -> FilteredRows:
-        event_type = self._routes[0].event_type
         instants = asked.batch.instants[events]
 
         def values_of(known: Known) -> Values:
-            return asked.values(event_type, known).of(events)
+            return asked.values(self._event_type, known).of(events)
 
         columns = zip(*(route.shown for route in self._routes), strict=True)
         values = tuple(
             _constants(exprs, pool).of(codes)
-            if isinstance(exprs[0], Literal)
+            if len(exprs) > 1 and isinstance(exprs[0], Literal)
             else compute(exprs[0], values_of, pool, instants)
             for exprs in columns
         )
@@ -203,13 +234,13 @@ class _Asked:
         self.batch = batch
         self._pool, self._places = pool, places
         self._types: dict[str, Bits] = {}
-        self._tests: dict[tuple[str, Expr], Bits] = {}
+        self._tests: dict[int, Bits] = {}
 
-    def passed(self, route: Route) -> Words:
-        """The events that satisfy all conditions on a way."""
-        found = self._type(route.event_type)
-        for test in route.tests:
-            found = found & self._test(route.event_type, test)
+    def passed(self, event_type: str, conditions: Sequence[Condition]) -> Words:
+        """The events of a type that satisfy all of some conditions."""
+        found = self._type(event_type)
+        for condition in conditions:
+            found = found & self._test(event_type, condition)
         return np.flatnonzero(found)
 
     def has_any(self, event_type: str) -> bool:
@@ -231,10 +262,10 @@ class _Asked:
             found = self._types[event_type] = self.batch.by_type(kinds) != 0
         return found
 
-    def _test(self, event_type: str, test: Expr) -> Bits:
-        found = self._tests.get((event_type, test))
+    def _test(self, event_type: str, condition: Condition) -> Bits:
+        found = self._tests.get(condition.number)
         if found is None:
             values_of = partial(self.values, event_type)
-            found = truth_of(test, values_of, self._pool.intern).true
-            self._tests[event_type, test] = found
+            found = truth_of(condition.test, values_of, self._pool.intern).true
+            self._tests[condition.number] = found
         return found

@@ -9,9 +9,12 @@ from numba import types
 from cepheid.matcher.vm.jit import COLUMN, WORDS, entry
 
 
-@entry(types.boolean(COLUMN, COLUMN, WORDS, WORDS, WORDS))
-def sort_by_cause(causes: Any, sources: Any, owners: Any, ends: Any, order: Any) -> Any:
-    """Counts how many rows each cause has, so that each row is put where it belongs.
+@entry(types.boolean(COLUMN, COLUMN, WORDS, WORDS, WORDS, WORDS))
+def sort_by_cause(
+    causes: Any, sources: Any, owners: Any, ends: Any, order: Any, places: Any
+) -> Any:
+    """Counts how many rows each cause has, so that each row is put where it belongs: `order` has the rows as
+    they come then, `places` of each row its place.
 
     Rows of one cause stay in their order; true if some of them come from several sources, which end where
     `sources` says. `ends` and `owners` have a zero for each cause, and one more.
@@ -29,6 +32,6 @@ def sort_by_cause(causes: Any, sources: Any, owners: Any, ends: Any, order: Any)
         ends[cause] += ends[cause - 1]
     for row in range(len(causes)):
         cause = causes[row]
-        order[ends[cause]] = row
+        order[ends[cause]], places[row] = row, ends[cause]
         ends[cause] += 1
     return is_mixed

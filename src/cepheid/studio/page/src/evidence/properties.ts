@@ -42,7 +42,7 @@ export class Properties {
     this.element = el(
       "form",
       { class: "part-of", with: { "aria-label": "Properties" }, on: { submit: (event) => void this.begin(event) } },
-      el("div", { class: "bar" }, field("Precision ±", this.precision), field("May be broken in", this.bound, "% of runs"), el("label", { class: "field", title: "As soon as a run breaks it, or it is clear on which side of the bound it is" }, this.isSequential, "stop when it is clear"), this.work.start, this.work.stop, this.work.bar),
+      el("div", { class: "bar" }, field("Precision ±", this.precision), field("May be broken in", this.bound, "% of runs"), el("label", { class: "field", title: "As soon as a run breaks it, or it is clear on which side of the bound it is" }, this.isSequential, "stop as soon as it is clear"), this.work.start, this.work.stop, this.work.bar),
       this.work.status,
       this.work.problems,
       this.list,
