@@ -5,31 +5,35 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 from cepheid.core.program_file import read_program_text
 from cepheid.editing.places import apply
-from cepheid.errors import UsageError
+from cepheid.errors import Span, UsageError
+from cepheid.expr.printing import print_expr
+from cepheid.expr.tree import Expr
 from cepheid.lang import is_program, language_of
 from cepheid.lang.epl.language import EPL
 from cepheid.lang.vepl.language import VEPL
-from cepheid.program.tree import ProgramTree, Statement
+from cepheid.program.tree import Limit, ProgramTree, SelectExpr, Statement
 from cepheid.studio.blocks.block import Block, block
 from cepheid.studio.blocks.drawing import draw_statement
 from cepheid.studio.blocks.palette import PALETTE
 from cepheid.studio.blocks.program import add, change, draw_program, remove
-from cepheid.studio.blocks.reading import statement_of
+from cepheid.studio.blocks.reading import declaration_of, statement_of
 from cepheid.studio.blocks.shapes import SHAPES
+from cepheid.studio.blocks.unfolding import unfold
 from tests.conformance.generator import examples as programs
 from tests.conformance.scenarios import Example
 from tests.editing.changes import commented, comments_in
 from tests.effort import examples
-from tests.strategies import statements
+from tests.strategies import expressions, program_trees, statements
 from tests.studio.conftest import PROGRAM, Page, Refused
 
 ROOT = Path(__file__).parents[2]
@@ -101,6 +105,81 @@ def test_every_program_of_the_repository_is_the_same(path: Path) -> None:
 
 
 @examples(60)
+@given(program_trees())
+def test_programs_of_all_constructs_ask_for_no_edits(tree: ProgramTree) -> None:
+    text = EPL.print_program(tree)
+    found = draw_program(text, EPL)
+    assert len(found) == len(tree.declarations)
+    for each, declaration in zip(found, tree.declarations, strict=True):
+        assert change(text, EPL, each.key, json.loads(json.dumps(each.block))) == ()
+        if each.block["type"] != "text":
+            assert not list(unknown_parts(each.block))
+            assert declaration_of(each.block) == declaration
+
+
+EPL_FILES = [path for path in FILES if language_of(path) is EPL]
+
+
+@pytest.mark.parametrize("path", EPL_FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_change_by_blocks_keeps_all_comments_of_every_program(path: Path) -> None:
+    """Each statement is drawn with a limit, which it did not have."""
+    text = read_program_text(path).replace("\r\n", "\n")
+    told = EPL.editable.parse(text, None)  # type: ignore[union-attr]
+    comments = [comment.text for comment in told.comments]
+    for each in draw_program(text, EPL):
+        if each.block["type"] != "statement":
+            continue
+        old = statement_of(each.block)
+        new = replace(old, limit=Limit(7 if old.limit is None else old.limit.count + 1))
+        after = apply(text, change(text, EPL, each.key, draw_statement(new)))
+        read = EPL.editable.parse(after, None)  # type: ignore[union-attr]
+        assert [comment.text for comment in read.comments] == comments
+        place = told.tree.declarations.index(old)
+        expected = (*told.tree.declarations[:place], new, *told.tree.declarations[place + 1 :])
+        assert read.tree.declarations == expected
+
+
+VEPL_FILES = [path for path in FILES if language_of(path) is VEPL]
+
+
+@pytest.mark.parametrize("path", VEPL_FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_block_of_text_of_vepl_changes_its_text_only(path: Path) -> None:
+    text = read_program_text(path).replace("\r\n", "\n")
+    for each in draw_program(text, VEPL):
+        written = each.block["fields"]["TEXT"]
+        more = block("text", {"TEXT": f"{written} // more"})
+        after = apply(text, change(text, VEPL, each.key, more))
+        assert after.replace(" // more", "", 1) == text
+        assert VEPL.parse(after, None).tree == VEPL.parse(text, None).tree
+
+
+@examples(200)
+@given(expressions())
+def test_lines_that_are_taken_apart_say_the_same(expr: Expr) -> None:
+    try:
+        taken = unfold(print_expr(expr))
+    except UsageError:  # of what is too much to be taken apart
+        reject()
+    assert not list(unknown_parts(taken))
+    drawn = draw_statement(statement("select x from A;"))
+    drawn["inputs"]["SELECT"]["block"]["inputs"]["EXPR"] = {"block": json.loads(json.dumps(taken))}
+    (item,) = statement_of(drawn).select
+    assert isinstance(item, SelectExpr)
+    assert item.expr == expr
+
+
+def test_a_condition_unfolds_into_its_parts() -> None:
+    found = unfold("a.x > 1 and not b.y = 'z' and max(a.x + 2) < 9 and abs(a.x) > 3")
+    types = [each.get("type") for each in blocks_in(found)]
+    assert {*types} == {
+        *("logic", "compare", "negation", "aggregate", "arithmetic", "property", "value"),
+        "expression",
+    }
+    with pytest.raises(UsageError):
+        unfold("a.x >")
+
+
+@examples(60)
 @given(st.data(), statements(), statements())
 def test_a_drawn_change_keeps_every_comment(
     data: st.DataObject, old: Statement, new: Statement
@@ -113,6 +192,15 @@ def test_a_drawn_change_keeps_every_comment(
 
 
 # What is drawn.
+
+
+def blocks_in(block: Any) -> Iterator[Any]:
+    yield block
+    for filled in block.get("inputs", {}).values():
+        for inner in filled.values():
+            yield from blocks_in(inner)
+    if "next" in block:
+        yield from blocks_in(block["next"]["block"])
 
 
 def unknown_parts(block: Any) -> Iterator[str]:
@@ -143,7 +231,7 @@ def fits(block: Block, check: list[str]) -> bool:
 
 @pytest.mark.parametrize("category", PALETTE, ids=lambda category: category.title)
 def test_tools_are_blocks_that_fit_and_say_what_they_are_for(category: Any) -> None:
-    assert category.tools or category.types
+    assert category.tools or category.more
     for tool in category.tools:
         assert not list(unknown_parts(tool))
         assert len(KNOWN[tool["type"]]["tooltip"]) > 10
@@ -151,7 +239,11 @@ def test_tools_are_blocks_that_fit_and_say_what_they_are_for(category: Any) -> N
 
 def test_every_shape_can_be_drawn_from_the_palette_or_stands_for_a_type() -> None:
     tools = {tool["type"] for category in PALETTE for tool in category.tools}
-    assert set(KNOWN) - tools == {"statement", "stream", "event", "expression"}
+    assert set(KNOWN) - tools == {
+        *("statement", "partition"),  # for which the page has buttons
+        *("stream", "event", "property"),  # which it makes of the types of a program
+        "expression",
+    }
 
 
 def test_what_is_stacked_happens_one_after_the_other() -> None:
@@ -216,7 +308,7 @@ INJECTED = (
 def test_a_line_says_no_more_than_its_block(line: str) -> None:
     """Wherever it is written."""
     whole = drawn(
-        "@Name('n') insert into T select a.x as v from pattern [every-distinct(a.k, 2 sec) [2] a=A(x)"
+        "@Name('n') @Priority(1) @Action('a', to='b') insert into T select a.x as v from pattern [every-distinct(a.k, 2 sec) [2] a=A(x)"
         " -> [1:2] B until C where timer:withinmax(5 sec, 3) -> timer:interval(1 sec)"
         " -> timer:at(*, *, *, *, *) -> (A while (y))]#time(3 sec) where v group by k having v"
         " output every 2 events order by v limit 3;"
@@ -235,7 +327,7 @@ def test_a_line_says_no_more_than_its_block(line: str) -> None:
             statement_of(changed)
 
 
-NAMED = ("TYPE", "TAG", "AS", "INTO")
+NAMED = ("TYPE", "TAG", "AS", "INTO", "NAME")
 
 
 def lines_in(block: Any) -> Iterator[tuple[dict[str, Any], str]]:
@@ -284,6 +376,81 @@ def test_a_clause_stands_once() -> None:
     twice["inputs"]["CLAUSES"]["block"] = {**clause, "next": {"block": copy.deepcopy(clause)}}
     with pytest.raises(UsageError, match="one 'group by'"):
         statement_of(twice)
+
+
+NAMED_AND_ACTING = """\
+@Name('Big') @Priority(2) @Action('mail', to='a@b.example') @Action('post')
+insert into Big select * from A;
+"""
+
+
+def test_names_and_actions_are_blocks_and_other_notes_a_line() -> None:
+    found = drawn(NAMED_AND_ACTING)
+    assert found["fields"] == {"INTO": "Big", "NAME": "Big", "NOTES": "@Priority(2)"}
+    first = found["inputs"]["ACTIONS"]["block"]
+    assert first["fields"] == {"NAME": "mail", "WITH": "to='a@b.example'"}
+    assert first["next"]["block"]["fields"] == {"NAME": "post", "WITH": ""}
+    assert statement_of(found) == statement(NAMED_AND_ACTING)
+    for wrong in ("to='x') @Priority(3", "to=", "'x' /* y */"):
+        first["fields"]["WITH"] = wrong
+        with pytest.raises(UsageError):
+            statement_of(found)
+    first["fields"] = {"NAME": "", "WITH": ""}
+    with pytest.raises(UsageError, match="needs a name"):
+        statement_of(found)
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        "@Action('a') @Name('n')",
+        "@name('n')",
+        "@Name('')",
+        "@Name(' n')",
+        "@Action(to='x')",
+        "@Action",
+    ],
+)
+def test_notes_that_blocks_have_no_place_for_stay_notes(notes: str) -> None:
+    tree = statement(f"{notes} select * from A;")
+    found = draw_statement(tree)
+    assert found["fields"]["NAME"] in ("", "n")
+    assert statement_of(found) == tree
+
+
+def test_contexts_are_blocks() -> None:
+    text = "@Description('d') create context Each partition by id and x from A, id from B"
+    (found,) = draw_program(f"{text};", EPL)
+    assert found.block["type"] == "partition"
+    first = found.block["inputs"]["KEYS"]["block"]
+    assert first["fields"] == {"ATTRIBUTES": "id and x", "TYPE": "A"}
+    first["fields"]["ATTRIBUTES"] = "id"
+    after = apply(f"{text};", change(f"{text};", EPL, found.key, found.block))
+    assert after == f"{text};".replace("id and x", "id")
+    for wrong in ("", "id from B, x", "id //", "id and"):
+        first["fields"]["ATTRIBUTES"] = wrong
+        with pytest.raises(UsageError):
+            declaration_of(found.block)
+    with pytest.raises(UsageError, match="needs a key"):
+        declaration_of(block("partition", {"NAME": "Each"}))
+
+
+def test_parts_of_a_statement_have_places() -> None:
+    text = PROGRAM.splitlines()
+    (pair,) = (each for each in draw_program(PROGRAM, EPL) if each.title == "Pair")
+
+    def said(span: Span) -> str:
+        assert span.line == span.end_line
+        return text[span.line - 1][span.column - 1 : span.end_column - 1]
+
+    places = {path: said(span) for path, span in pair.places}
+    second = ("SOURCE", "next", "CHILD")
+    assert places["SOURCE",] == "every a=A"
+    assert places["SOURCE", "CHILD"] == "a=A"
+    assert places["SOURCE", "next"] == "b=B(b.id = a.id) where timer:within(10 seconds)"
+    assert places[second] == "b=B(b.id = a.id)"
+    assert places[*second, "CONDITION"] == "b.id = a.id"
+    assert places["SELECT", "next", "EXPR"] == "a.x"
 
 
 # Programs.
@@ -404,6 +571,12 @@ def test_a_page_draws(page: Page) -> None:
     with pytest.raises(Refused, match="object"):
         page.ask("draw-blocks", **given, block=[])
     assert len(page.ask("draw-blocks", **given)["edits"]) == 1
+    taken = page.ask("unfold", text="a.x>1 and b.y")["block"]
+    assert taken["type"] == "logic"
+    assert page.ask("fold", block=taken) == {"text": "a.x > 1 and b.y"}
+    for wrong in (None, {"type": "compare"}, {"type": "item"}):
+        with pytest.raises(Refused):
+            page.ask("fold", block=wrong)
     shapes = page.ask("block-palette")["shapes"]
     assert {shape["type"] for shape in shapes} == set(KNOWN)
 

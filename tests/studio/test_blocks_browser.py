@@ -78,9 +78,9 @@ def test_an_event_is_drawn_and_undone(folder: Studio, web: Page) -> None:
     drag(web, "Simple events", "event", drawn(web, "within"))
     more = PROGRAM.replace("(10 seconds)]", "(10 seconds) -> a2=A]")
     becomes(web, more)
-    expect(web.locator(".blocks > .bar .summary")).to_have_text("")
+    expect(web.locator(".blocks > .summary")).to_have_text("")
 
-    web.locator(".ground .blocklyMainBackground").click(position={"x": 300, "y": 400})
+    web.locator(".ground .blocklyMainBackground").click(position={"x": 440, "y": 470})
     web.keyboard.press("Control+z")
     becomes(web, PROGRAM)
     expect(drawn(web, "statement").locator(".event")).to_have_count(2)
@@ -92,7 +92,7 @@ def test_an_event_is_drawn_and_undone(folder: Studio, web: Page) -> None:
 def test_what_does_not_fit_does_not_snap(folder: Studio, web: Page) -> None:
     opened(web, write(folder, "snap", PROGRAM))
     drag(web, "Clauses", "limit", drawn(web, "every"))
-    note = web.locator(".blocks > .bar .summary")
+    note = web.locator(".blocks > .summary")
     expect(note).to_contain_text("1 block beside it", timeout=SOON)
     assert said(web) == PROGRAM
 
@@ -131,7 +131,7 @@ def test_a_statement_that_cannot_be_read_is_grey(folder: Studio, web: Page) -> N
     web.keyboard.type("from ")
     web.get_by_role("tab", name="Blocks", exact=True).click()
     expect(web.locator(".blocks.old")).to_be_visible(timeout=SOON)
-    expect(web.locator(".blocks > .bar .summary")).to_contain_text("this is how it was")
+    expect(web.locator(".blocks > .summary")).to_contain_text("this is how it was")
     expect(drawn(web, "within")).to_be_visible()
 
 
@@ -139,7 +139,7 @@ def test_a_new_statement_joins_the_text_once_it_says_something(folder: Studio, w
     opened(web, write(folder, "new", PROGRAM))
     web.get_by_role("button", name="New statement").click()
     expect(drawn(web, "statement")).to_contain_text("NewEvent")
-    note = web.locator(".blocks > .bar .summary")
+    note = web.locator(".blocks > .summary")
     expect(note).to_contain_text("Draw an event into it")
     assert said(web) == PROGRAM
     drag(web, "Simple events", "event", drawn(web, "all"))
@@ -152,7 +152,7 @@ def test_a_new_statement_joins_the_text_once_it_says_something(folder: Studio, w
 
 def test_an_event_is_drawn_by_keys_alone(folder: Studio, web: Page) -> None:
     opened(web, write(folder, "keys", PROGRAM))
-    web.get_by_role("button", name="New statement").focus()
+    web.get_by_role("button", name="New context").focus()
     web.keyboard.press("Tab")
     web.keyboard.press("ArrowDown")
     expect(web.locator(".blocklyToolboxSelected")).to_contain_text("Simple events")

@@ -10,7 +10,7 @@ from cepheid.expr.tree import Column, Expr, mapped
 from cepheid.pattern.tree import Atom, Pattern, atoms
 from cepheid.program.resolved import ResolvedStatement
 
-_NAMES = ("name", "priority", "description", "allow")  # annotations that change no row
+_NAMES = ("name", "priority", "description", "icon", "allow")  # annotations that change no row
 
 
 def essence(statement: ResolvedStatement) -> tuple[object, ...]:

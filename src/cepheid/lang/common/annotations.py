@@ -20,6 +20,7 @@ KNOWN = {
     "Description": "what this is for",
     "EventTime": "@EventTime(attribute='ts', unit='seconds'): which attribute holds the time of an event",
     "Hint": "has no meaning here",
+    "Icon": "@Icon('🚗'): a picture of an event type, or a few letters, for the studio",
     "Name": "@Name('Crash'): what a statement is called",
     "Priority": "@Priority(5): higher ones take an event first",
     "Property": "@Property(kind='never'): a pattern that `cepheid verify` looks into",

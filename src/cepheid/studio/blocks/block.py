@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
-from cepheid.errors import UsageError, error
+from cepheid.errors import Span, UsageError, error
 
 Block: TypeAlias = dict[str, Any]
+Path: TypeAlias = tuple[str, ...]  # from the topmost block: inputs, and `next` for what is below
 DEEPEST = 250  # levels of the data of a block; what goes deeper is one block of text
 
 
@@ -36,6 +37,29 @@ def stack(blocks: Sequence[Block]) -> Block | None:
     for each in reversed(blocks):
         below = {**each, "next": {"block": below}} if below else each
     return below
+
+
+# Where the text says what a block stands for: in the blocks while they are made, and beside them then.
+
+_PLACE = "place"
+
+
+def at(span: Span | None, made: Block) -> Block:
+    return {**made, _PLACE: span} if span is not None else made
+
+
+def take_places(of: Block) -> Iterator[tuple[Path, Span]]:
+    """The places of a block and of all in it, which do not have them any more."""
+    waiting: list[tuple[Path, Block]] = [((), of)]
+    while waiting:
+        path, each = waiting.pop()
+        span = each.pop(_PLACE, None)
+        if span is not None:
+            yield path, span
+        for name, filled in each.get("inputs", {}).items():
+            waiting += (((*path, name), inner) for inner in filled.values())
+        if "next" in each:
+            waiting.append(((*path, "next"), each["next"]["block"]))
 
 
 # Reading, where nothing is taken for granted: a page may say anything.

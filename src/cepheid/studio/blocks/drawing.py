@@ -6,11 +6,12 @@ only needed inside of another chain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cepheid.expr.printing import print_expr, print_list
+from cepheid.errors import Span
+from cepheid.expr.printing import print_expr, print_list, print_name
 from cepheid.expr.tree import Expr
 from cepheid.lang.common.printing import print_annotation
 from cepheid.lang.epl.print_patterns import print_pattern, print_schedule
@@ -33,6 +34,9 @@ from cepheid.pattern.tree import (
     WithinOf,
 )
 from cepheid.program.tree import (
+    Annotation,
+    Context,
+    ContextKey,
     KeepAll,
     LengthBatch,
     LengthWindow,
@@ -45,31 +49,75 @@ from cepheid.program.tree import (
     TimeWindow,
     Window,
 )
-from cepheid.studio.blocks.block import EXPRESSION, Block, block, stack
+from cepheid.studio.blocks.block import EXPRESSION, Block, at, block, stack, take_places
 from cepheid.studio.blocks.lines import LINES, line_of
 
 
 def draw_statement(statement: Statement) -> Block:
     """The block of a whole statement."""
-    notes = " ".join(map(print_annotation, statement.annotations))
+    drawn = draw_with_places(statement)
+    list(take_places(drawn))
+    return drawn
+
+
+def draw_with_places(statement: Statement) -> Block:
+    """With where each part stands in the text; `take_places` takes it out."""
+    name, notes, actions = _told(statement.annotations)
     return block(
         "statement",
-        {"NOTES": notes, "INTO": statement.insert_into or ""},
+        {"INTO": statement.insert_into or "", "NAME": name, "NOTES": notes},
         SELECT=stack([_item(item) for item in statement.select]),
         SOURCE=_source(statement),
         WINDOW=_window(statement.window),
         CLAUSES=stack(list(_clauses(statement))),
+        ACTIONS=stack(list(map(_action, actions))),
     )
 
 
+def _told(all: Sequence[Annotation]) -> tuple[str, str, Sequence[Annotation]]:
+    """The name that comes first, the actions that come last, and what is between them as a text."""
+    name = all[0].value() if all and all[0].name == "Name" else None
+    is_plain = isinstance(name, str) and all[0] == Annotation("Name", ((None, name),))
+    is_shown = is_plain and is_line(str(name))
+    rest = all[1:] if is_shown else all
+    last = len(rest)
+    while last and _is_action(rest[last - 1]):
+        last -= 1
+    return str(name) if is_shown else "", print_notes(rest[:last]), rest[last:]
+
+
+def print_notes(annotations: Sequence[Annotation]) -> str:
+    return " ".join(map(print_annotation, annotations))
+
+
+def _is_action(annotation: Annotation) -> bool:
+    (first, name), *_ = annotation.arguments or (("", None),)
+    is_short = is_line(name) and print_annotation(annotation).isprintable()
+    return annotation.name == "Action" and first is None and is_short
+
+
+def is_line(value: object) -> bool:
+    """Whether a field of a block can hold it."""
+    return isinstance(value, str) and value.isprintable() and bool(value) and value == value.strip()
+
+
+def _action(annotation: Annotation) -> Block:
+    """Its class, and its arguments as they are written."""
+    (_, name), *others = annotation.arguments
+    written = print_annotation(Annotation("Action", tuple(others))).removeprefix("@Action")
+    return at(annotation.span, block("action", {"NAME": name, "WITH": written[1:-1]}))
+
+
 def expression(expr: Expr | None) -> Block:
-    return block(EXPRESSION, {"TEXT": "" if expr is None else print_expr(expr)})
+    if expr is None:
+        return block(EXPRESSION, {"TEXT": ""})
+    return at(expr.span, block(EXPRESSION, {"TEXT": print_expr(expr)}))
 
 
 def _item(item: SelectItem) -> Block:
     if isinstance(item, SelectAll):
-        return block("all", {"TAG": item.tag or ""})
-    return block("item", {"AS": item.alias or ""}, EXPR=expression(item.expr))
+        return at(item.span, block("all", {"TAG": item.tag or ""}))
+    return at(item.span, block("item", {"AS": item.alias or ""}, EXPR=expression(item.expr)))
 
 
 def _clauses(statement: Statement) -> Iterator[Block]:
@@ -87,14 +135,25 @@ def _clauses(statement: Statement) -> Iterator[Block]:
         yield block("distinct")
     for line in LINES:
         if (text := line_of(statement, line)) is not None:
-            yield block(line.name, {"TEXT": text})
+            yield at(_whole(getattr(statement, line.name)), block(line.name, {"TEXT": text}))
+
+
+def _whole(said: Any) -> Span | None:
+    """From the first to the last of what a clause lists."""
+    parts = said if isinstance(said, tuple) else (said,)
+    first: Span | None = parts[0].span
+    last: Span | None = parts[-1].span
+    if first is None or last is None:
+        return None
+    return replace(first, end_line=last.end_line, end_column=last.end_column)
 
 
 def _window(window: Window | None) -> Block | None:
     if window is None:
         return None
     kind = _WINDOWS[type(window)]
-    return block(kind, {} if isinstance(window, KeepAll) else {"TEXT": _window_text(window)})
+    fields = {} if isinstance(window, KeepAll) else {"TEXT": _window_text(window)}
+    return at(window.span, block(kind, fields))
 
 
 _WINDOWS: dict[type[Window], str] = {
@@ -116,9 +175,20 @@ def _source(statement: Statement) -> Block | None:
     source = statement.source
     if isinstance(source, StreamSource):
         fields = {"TYPE": source.event_type, "AS": source.alias or ""}
-        return block("stream", fields, CONDITION=expression(source.condition))
+        return at(source.span, block("stream", fields, CONDITION=expression(source.condition)))
     assert isinstance(source, PatternSource)
     return _sequence(source.pattern)
+
+
+def draw_context(context: Context) -> Block:
+    """With places, as those of statements."""
+    fields = {"NAME": context.name, "NOTES": print_notes(context.annotations)}
+    return block("partition", fields, KEYS=stack([_key(key) for key in context.keys]))
+
+
+def _key(key: ContextKey) -> Block:
+    attributes = " and ".join(map(print_name, key.attributes))
+    return at(key.span, block("key", {"ATTRIBUTES": attributes, "TYPE": key.event_type}))
 
 
 # Patterns.
@@ -131,7 +201,7 @@ def _sequence(pattern: Pattern) -> Block | None:
 
 
 def draw_pattern(pattern: Pattern) -> Block:
-    return _PATTERNS[type(pattern)](pattern)
+    return at(pattern.span, _PATTERNS[type(pattern)](pattern))
 
 
 def _atom(atom: Atom) -> Block:

@@ -41,7 +41,16 @@ def _aggregate(block: Block, what: str) -> str:
 
 def _between(block: Block, what: str) -> str:
     operator = _chosen(block, "OP", _BETWEEN[block["type"]])
-    return f"({_operand(block, 'A', what)}) {operator} ({_operand(block, 'B', what)})"
+    return f" {operator} ".join(_side(block, name, what) for name in ("A", "B"))
+
+
+def _side(block: Block, name: str, what: str) -> str:
+    """In parentheses; `and` in `and`, and `or` in `or`, go on with the chain."""
+    text, found = _operand(block, name, what), inner(block, name)
+    is_chain = found is not None and found["type"] == block["type"] == "logic"
+    if is_chain and found is not None and field(found, "OP") == field(block, "OP"):
+        return text
+    return f"({text})"
 
 
 def _operand(block: Block, name: str, what: str) -> str:

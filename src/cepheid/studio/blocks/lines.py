@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from cepheid.expr.printing import print_expr, print_name
+from cepheid.expr.printing import print_expr, print_name, print_string
+from cepheid.lang.common.printing import print_annotation
 from cepheid.lang.epl.parser import parse
 from cepheid.lang.epl.printer import layout
 from cepheid.pattern.tree import Pattern
-from cepheid.program.tree import PatternSource, Statement
+from cepheid.program.tree import Declaration, PatternSource, Statement
 from cepheid.studio.blocks.block import refuse
 
 
@@ -45,14 +46,21 @@ def line_of(statement: Statement, line: Line) -> str | None:
 
 def read_statement(text: str, what: str) -> Statement:
     """The one statement of a text; UsageError where it is anything else."""
+    found = read_declaration(text, what)
+    if not isinstance(found, Statement):
+        refuse(f"{what}: this is more than belongs here")
+    return found
+
+
+def read_declaration(text: str, what: str) -> Declaration:
     read = parse(f"{text}\n;")
     if read.problems:
         refuse(f"{what}: {read.problems[0].message}", read.problems[0].hint)
     if read.comments:
         refuse(f"{what}: comments have their place in the text of the program")
-    if len(read.tree.declarations) != 1 or not read.tree.statements:
+    if len(read.tree.declarations) != 1:
         refuse(f"{what}: this is more than belongs here")
-    return read.tree.statements[0]
+    return read.tree.declarations[0]
 
 
 def expression(text: str, what: str) -> str:
@@ -68,6 +76,17 @@ def clause(name: str, text: str, what: str) -> Any:
 def notes(text: str) -> str:
     _only(f"{text}\nselect * from X", "annotations", "the notes")
     return text
+
+
+def action(name: str, arguments: str) -> str:
+    """An annotation that is an action, with arguments as they are written."""
+    if not name:
+        refuse("an action needs a name", "mail, or what the executors of the run call it")
+    written = f"@Action({print_string(name)}{f', {arguments}' if arguments else ''}\n)"
+    found = _only(f"{written}\nselect * from X", "annotations", "an action")
+    if len(found) != 1 or found[0].arguments[0] != (None, name):
+        refuse("an action: this is more than belongs here")
+    return print_annotation(found[0])
 
 
 def window(text: str, what: str) -> str:

@@ -7,6 +7,7 @@ link is that blocks snap into and below one another.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from cepheid.studio.blocks.block import EXPRESSION, Block, block
 from cepheid.studio.blocks.expressions import AGGREGATES, ARITHMETIC, COMPARISONS
@@ -18,7 +19,8 @@ class Category:
     title: str
     style: str
     tools: tuple[Block, ...]
-    types: str = ""  # "simple" or "complex": the page adds the event types of that kind
+    # What the page adds: event types, "simple" or "complex" ones, or the "properties" of the events of a statement.
+    more: Literal["", "simple", "complex", "properties"] = ""
 
 
 def _empty() -> Block:
@@ -38,13 +40,18 @@ def _conditioned(type: str) -> Block:
 
 
 PALETTE = (
-    Category("Values", "values", (block("value"), block("property"))),
-    Category("Simple events", "events", (), types="simple"),
+    Category(
+        "Values",
+        "values",
+        tuple(block("value", {"TEXT": text}) for text in ("1", "'text'", "true")),
+    ),
+    Category("Simple events", "events", (), more="simple"),
+    Category("Properties", "properties", (), more="properties"),
     Category(
         "Complex events",
         "complex",
         (block("item", EXPR=_empty()), block("all")),
-        types="complex",
+        more="complex",
     ),
     Category(
         "Timers",
@@ -86,10 +93,19 @@ PALETTE = (
             _conditioned("where"),
             block("group_by"),
             _conditioned("having"),
-            *map(block, ("output", "order_by", "limit", "context")),
+            *map(block, ("output", "order_by", "limit")),
             *map(block, ("reports", "inserts", "distinct")),
         ),
     ),
+    Category(
+        "Actions",
+        "actions",
+        (
+            block("action", {"NAME": "mail", "WITH": "to='', subject=''"}),
+            block("action", {"NAME": "post", "WITH": "text=''"}),
+        ),
+    ),
+    Category("Contexts", "contexts", (block("context"), block("key"))),
 )
 
 
@@ -99,6 +115,6 @@ def tools_of(category: Category) -> dict[str, object]:
     return {
         "title": category.title,
         "style": category.style,
-        "types": category.types,
+        "more": category.more,
         "tools": [{"block": tool, "about": abouts[tool["type"]]} for tool in category.tools],
     }

@@ -11,10 +11,19 @@ from cepheid.editing.rewriting import Element, editable_of, edits_for, placed, s
 from cepheid.errors import Edit, Span, UsageError
 from cepheid.lang.epl.language import EPL
 from cepheid.lang.language import Language
-from cepheid.program.tree import Declaration, ProgramTree, Statement
-from cepheid.studio.blocks.block import DEEPEST, Block, block, depth, field, refuse
-from cepheid.studio.blocks.drawing import draw_statement
-from cepheid.studio.blocks.reading import statement_of
+from cepheid.program.tree import Context, Declaration, ProgramTree, Statement
+from cepheid.studio.blocks.block import (
+    DEEPEST,
+    Block,
+    Path,
+    block,
+    depth,
+    field,
+    refuse,
+    take_places,
+)
+from cepheid.studio.blocks.drawing import draw_context, draw_with_places
+from cepheid.studio.blocks.reading import declaration_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +34,7 @@ class Drawn:
     title: str
     span: Span
     block: Block
+    places: tuple[tuple[Path, Span], ...] = ()  # of what is in the block
     is_old: bool = False  # it is not in the text now, which cannot be read as a whole
 
 
@@ -63,8 +73,9 @@ def _drawn(text: str, language: Language) -> Iterator[Drawn]:
         seen[kind] += 1
         span = lines.span(start, end)
         drawn = _block_of(element, text[start:end], language)
+        places = tuple(take_places(drawn))
         title = name if seen[kind] == 1 else f"{name} ({seen[kind]})"
-        yield Drawn(f"{kind} {seen[kind]}", title, span, drawn)
+        yield Drawn(f"{kind} {seen[kind]}", title, span, drawn, places)
 
 
 def title_of(declaration: Declaration) -> str:
@@ -76,8 +87,8 @@ def title_of(declaration: Declaration) -> str:
 
 def _block_of(element: Element, text: str, language: Language) -> Block:
     (first, *more) = element
-    if language is EPL and not more and isinstance(first, Statement):
-        drawn = draw_statement(first)
+    if language is EPL and not more and isinstance(first, Statement | Context):
+        drawn = draw_context(first) if isinstance(first, Context) else draw_with_places(first)
         if depth(drawn) <= DEEPEST:
             return drawn
     return block("text", {"TEXT": text})
@@ -101,7 +112,7 @@ def add(text: str, language: Language, block: Block) -> tuple[Edit, ...]:
     """The edits after which the text ends with one more statement."""
     tree = _statements_of(text, language)
     return edits_for(
-        text, replace(tree, declarations=(*tree.declarations, statement_of(block))), EPL
+        text, replace(tree, declarations=(*tree.declarations, declaration_of(block))), EPL
     )
 
 
@@ -118,7 +129,7 @@ def remove(text: str, language: Language, key: str) -> tuple[Edit, ...]:
 def _changed_statement(text: str, language: Language, place: int, block: Block) -> tuple[Edit, ...]:
     tree = _statements_of(text, language)
     new = list(tree.declarations)
-    new[place] = statement_of(block)
+    new[place] = declaration_of(block)
     return edits_for(text, replace(tree, declarations=tuple(new)), EPL)
 
 

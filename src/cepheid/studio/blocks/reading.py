@@ -5,8 +5,9 @@ Each line is read by itself first, so that none can say more than its block; the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from cepheid.lang.common.printing import print_annotation
 from cepheid.pattern.tree import (
     At,
     EveryDistinct,
@@ -15,7 +16,7 @@ from cepheid.pattern.tree import (
     Within,
     WithinOf,
 )
-from cepheid.program.tree import Statement
+from cepheid.program.tree import Annotation, Context, Declaration, Statement
 from cepheid.studio.blocks import lines
 from cepheid.studio.blocks.block import (
     DEEPEST,
@@ -29,8 +30,12 @@ from cepheid.studio.blocks.block import (
 from cepheid.studio.blocks.expressions import condition, expression_of
 
 
-def statement_of(block: Block) -> Statement:
+def declaration_of(block: Block) -> Declaration:
     """UsageError with what is missing, or is not as it should be."""
+    return context_of(block) if block.get("type") == "partition" else statement_of(block)
+
+
+def statement_of(block: Block) -> Statement:
     if depth(block) > DEEPEST:
         refuse("these are more blocks than can be read")
     if block.get("type") != "statement":
@@ -40,7 +45,7 @@ def statement_of(block: Block) -> Statement:
 
 def _statement(block: Block) -> str:
     clauses = _clauses(block)
-    said = [lines.notes(field(block, "NOTES")), clauses.get("context", "")]
+    said = [*_notes(block), clauses.get("context", "")]
     if target := field(block, "INTO"):
         said.append(
             f"insert{clauses.get('inserts', '')} into {lines.name(target, 'the statement')}"
@@ -51,6 +56,49 @@ def _statement(block: Block) -> str:
     said += [head + _select(block), f"from {_source(block)}"]
     said += [clauses[name] for name in _ORDER if name in clauses]
     return "\n".join(part for part in said if part)
+
+
+def _notes(block: Block) -> Iterator[str]:
+    if name := field(block, "NAME"):
+        yield print_annotation(Annotation("Name", ((None, name),)))
+    yield lines.notes(field(block, "NOTES"))
+    for each in stacked(block, "ACTIONS"):
+        if each["type"] != "action":
+            refuse(f"'{each['type']}' is no action")
+        yield lines.action(field(each, "NAME"), field(each, "WITH"))
+
+
+# Contexts.
+
+
+def context_of(block: Block) -> Context:
+    if depth(block) > DEEPEST:
+        refuse("these are more blocks than can be read")
+    keys = [_key(each) for each in stacked(block, "KEYS")]
+    if not keys:
+        refuse("a context needs a key", "draw what tells events apart into it")
+    name = lines.name(field(block, "NAME"), "a context")
+    notes = lines.notes(field(block, "NOTES"))
+    return _read_context(
+        f"{notes}\ncreate context {name} partition by {', '.join(keys)}", len(keys)
+    )
+
+
+def _key(block: Block) -> str:
+    """`a and b from Type`, which is one key."""
+    if block["type"] != "key":
+        refuse(f"'{block['type']}' is no key of a context")
+    attributes = field(block, "ATTRIBUTES")
+    text = f"{attributes}\nfrom {lines.name(field(block, 'TYPE'), 'a key')}"
+    _read_context(f"create context X partition by {text}", 1)
+    return text
+
+
+def _read_context(text: str, keys: int) -> Context:
+    found = lines.read_declaration(text, "a context")
+    if not isinstance(found, Context) or len(found.keys) != keys:
+        refuse("a context: this is more than belongs here")
+    return found
 
 
 # Clauses.

@@ -57,6 +57,13 @@ def value(name: str, *check: str) -> Slot:
 
 CHILD = inside("CHILD", "pattern")
 CONDITION = value("CONDITION", "truth")
+ROW = {"type": "input_end_row", "name": "ROW"}  # what follows stands below
+PICTURE = {
+    "type": "field_label",
+    "name": "PICTURE",
+    "text": "",
+}  # of the type; no part of the statement
+ANY_VALUE = ("number", "text", "truth")  # kinds of values; what is of none fits everywhere
 
 
 def _row(words: str, *slots: Slot) -> tuple[str, tuple[Slot, ...]]:
@@ -85,19 +92,21 @@ SHAPES = (
     Shape(
         "statement",
         (
-            _row("make %1 %2", text("INTO", "NewEvent"), text("NOTES")),
+            _row("make %1 called %2 %3", text("INTO", "NewEvent"), text("NAME"), text("NOTES")),
             _row("with %1", inside("SELECT", "column")),
             _row("whenever %1", inside("SOURCE", "pattern", "source")),
             _row("in %1", inside("WINDOW", "window")),
             _row("and %1", inside("CLAUSES", "clause")),
+            _row("then %1", inside("ACTIONS", "action")),
         ),
-        "A complex event: its type, notes such as @Name('x'), its columns, and the pattern that makes it.",
+        "A complex event: its type, the name of the statement, notes such as @Priority(1), its properties, the pattern"
+        " that makes it, and what is done then.",
         "complex",
     ),
     # What is selected.
     Shape(
         "item",
-        (_row("%1 as %2", value("EXPR", "value", "truth"), text("AS")),),
+        (_row("%1 as %2", value("EXPR", *ANY_VALUE), text("AS")),),
         "A property of the complex event: what it is, and what it is called.",
         "complex",
         above="column",
@@ -112,7 +121,7 @@ SHAPES = (
     # Sources.
     Shape(
         "stream",
-        (_row("each %1 where %2 as %3", text("TYPE"), CONDITION, text("AS")),),
+        (_row("%1 each %2 as %3 %4 where %5", PICTURE, text("TYPE"), text("AS"), ROW, CONDITION),),
         "Every event of a type, as rows for a window.",
         "events",
         above="source",
@@ -121,7 +130,7 @@ SHAPES = (
     _pattern(
         "event",
         "An event of this type: its tag, by which others name it, and what must hold for it.",
-        _row("%1 : %2 where %3", text("TAG"), text("TYPE"), CONDITION),
+        _row("%1 %2 : %3 %4 where %5", PICTURE, text("TAG"), text("TYPE"), ROW, CONDITION),
         style="events",
     ),
     # Timers.
@@ -249,7 +258,7 @@ SHAPES = (
         "property",
         "A property of an event: tag.property.",
         "any",
-        "values",
+        "properties",
         "%1",
         text("TEXT", "a.id"),
     ),
@@ -259,28 +268,28 @@ SHAPES = (
         "truth",
         "comparison",
         "%1 %2 %3",
-        value("A", "value"),
+        value("A", *ANY_VALUE),
         choice("OP", *COMPARISONS),
-        value("B", "value"),
+        value("B", *ANY_VALUE),
     ),
     _expression(
         "arithmetic",
         "Computes with two numbers.",
-        "value",
+        "number",
         "arithmetic",
         "%1 %2 %3",
-        value("A", "value"),
+        value("A", "number"),
         choice("OP", *ARITHMETIC),
-        value("B", "value"),
+        value("B", "number"),
     ),
     _expression(
         "aggregate",
         "One value of all rows of the window, or of a group.",
-        "value",
+        "number",
         "aggregation",
         "%1 of %2",
         choice("FUNCTION", *AGGREGATES),
-        value("A", "value"),
+        value("A", *ANY_VALUE),
     ),
     # Windows.
     _window(
@@ -329,10 +338,42 @@ SHAPES = (
         "limit %1",
         text("TEXT", "10"),
     ),
-    _clause("context", "Once for each key of a context.", "for each %1", text("TEXT")),
+    Shape(
+        "context",
+        (_row("for each %1", text("TEXT")),),
+        "Once for each key of a context.",
+        "contexts",
+        above="clause",
+    ),
     _clause(
         "reports", "Which rows are told: those that leave the window, or both.", "tell %1", _STREAMS
     ),
     _clause("inserts", "Which of them go into the type.", "insert %1", _STREAMS),
     _clause("distinct", "Results that come together are all different.", "all different"),
+    # Actions.
+    Shape(
+        "action",
+        (_row("do %1 with %2", text("NAME", "mail"), text("WITH")),),
+        "What is done with each complex event, by the executors of the run: its class, and its arguments. Texts may"
+        " name properties: {cause.id}.",
+        "actions",
+        above="action",
+    ),
+    # Contexts.
+    Shape(
+        "partition",
+        (
+            _row("keep apart, called %1 %2", text("NAME", "Each"), text("NOTES")),
+            _row("by %1", inside("KEYS", "key")),
+        ),
+        "A context: statements that are 'for each' of it work on the events of each key by themselves.",
+        "contexts",
+    ),
+    Shape(
+        "key",
+        (_row("%1 of each %2", text("ATTRIBUTES", "id"), text("TYPE")),),
+        "What tells the events of a type apart: a property, or several with 'and' between them.",
+        "contexts",
+        above="key",
+    ),
 )

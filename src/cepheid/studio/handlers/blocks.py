@@ -1,4 +1,5 @@
-"""`blocks`: the declarations of a file as blocks; `draw-blocks`: a change of one as edits of its text.
+"""`blocks`: the declarations of a file as blocks; `draw-blocks`: a change of one as edits of its text;
+`unfold`: a line of one taken apart into blocks, and `fold`: blocks as a line.
 
 Lines end as the editor's do, by one character each.
 """
@@ -9,10 +10,13 @@ from typing import Any
 
 from cepheid.errors import Edit, Span
 from cepheid.lang import language_of
-from cepheid.studio.blocks.block import refuse
+from cepheid.studio.blocks.block import DEEPEST, depth, refuse
+from cepheid.studio.blocks.expressions import expression_of
+from cepheid.studio.blocks.lines import expression
 from cepheid.studio.blocks.palette import PALETTE, tools_of
 from cepheid.studio.blocks.program import Drawn, add, change, draw_program, remove
 from cepheid.studio.blocks.shapes import SHAPES
+from cepheid.studio.blocks.unfolding import unfold
 from cepheid.studio.room import Given, Room, Verb
 
 _LAST = "blocks"  # in the room: the file that was shown last, and its blocks
@@ -50,6 +54,20 @@ def draw_blocks(_: Room, given: Given) -> object:
     return _edits(made)
 
 
+def unfold_line(_: Room, given: Given) -> object:
+    """A line of text as blocks."""
+    return {"block": unfold(given.text("text"))}
+
+
+def fold_line(_: Room, given: Given) -> object:
+    """Blocks as the line of text that says the same."""
+    block = given.values.get("block")
+    if not isinstance(block, dict) or depth(block) > DEEPEST:
+        refuse("'block' must be a block that can be read")
+    text = expression_of(block, "a line")
+    return {"text": text and expression(text, "a line")}
+
+
 def _text(given: Given) -> str:
     return given.text("text").replace("\r\n", "\n")
 
@@ -65,6 +83,7 @@ def _told(drawn: Drawn) -> object:
         "title": drawn.title,
         "place": _place(drawn.span),
         "block": drawn.block,
+        "places": [{"path": path, **_place(span)} for path, span in drawn.places],
         "old": drawn.is_old,
     }
 
@@ -81,3 +100,5 @@ def _place(span: Span) -> dict[str, int]:
 BLOCK_PALETTE = Verb("block-palette", palette)
 BLOCKS = Verb("blocks", blocks, "quick")
 DRAW_BLOCKS = Verb("draw-blocks", draw_blocks, "quick")
+UNFOLD = Verb("unfold", unfold_line, "quick")
+FOLD = Verb("fold", fold_line, "quick")

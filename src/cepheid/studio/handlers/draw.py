@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from cepheid.drawing.graph import layout
 from cepheid.program.graph import Graph
+from cepheid.program.looks import looks_of
 from cepheid.program.properties import kind_of
 from cepheid.studio.programs import program_of
 from cepheid.studio.room import Given, Room, Verb, place_json
@@ -41,6 +42,10 @@ def draw(room: Room, given: Given) -> object:
         "types": {
             name: [{"name": a.name, "type": str(a.type)} for a in type.attributes]
             for name, type in graph.program.types.items()
+        },
+        "looks": {
+            name: {"icon": look.icon, "description": look.description}
+            for name, look in looks_of(graph.program.tree).items()
         },
         "inputs": _inputs(program, graph),
         "derived": list(dict.fromkeys(statement.target for statement in graph.statements)),

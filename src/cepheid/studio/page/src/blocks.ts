@@ -1,23 +1,22 @@
 // Statements as blocks: a list to choose from, and one of them at a time; what is drawn becomes edits of the text.
 import { button, counted, el, fill } from "./dom";
+import { historyKeys } from "./history";
+import { Places } from "./places";
 import { Studio } from "./studio";
 import { Finding, NoAnswer, OwnEdit, Place } from "./talk";
-import type { Block, Ground, Palette } from "./workspace";
+import type { Block, Ground, Mark, Palette, Types } from "./workspace";
 
 interface Declaration {
   key: string;
   title: string;
   place: Place;
   block: Block;
+  places: (Omit<Place, "file"> & { path: string[] })[]; // of what is in it
   old: boolean; // the text says it no longer in a form that can be read
 }
 
 const WAIT = 150; // milliseconds without a change until it is told
-const NEW: Block = {
-  type: "statement",
-  fields: { INTO: "NewEvent", NOTES: "" },
-  inputs: { SELECT: { block: { type: "all" } } },
-};
+const CONTEXT: Block = { type: "partition", fields: { NAME: "Each", NOTES: "" } };
 
 export function blocksView(studio: Studio, nonce: string): HTMLElement {
   return new Blocks(studio, nonce).element;
@@ -26,8 +25,7 @@ export function blocksView(studio: Studio, nonce: string): HTMLElement {
 class Blocks {
   readonly element: HTMLElement;
   private list = el("select", { with: { "aria-label": "Statement" } });
-  private note = el("p", { class: "summary", with: { role: "status" } });
-  private findings = el("ul", { class: "findings" });
+  private note = el("p", { class: "summary said", with: { role: "status" } });
   private holder = el("div", { class: "ground" });
   private area = el("textarea", { class: "declaration", with: { "aria-label": "Text of the declaration", spellcheck: "false" } });
   private ground: Promise<Ground> | null = null;
@@ -39,18 +37,32 @@ class Blocks {
   private timers = { look: 0, draw: 0 };
   private pending: (() => void) | null = null; // what was drawn, and is not told yet
   private isSeen = false;
+  private places: Places;
 
   constructor(private studio: Studio, private nonce: string) {
     this.area.addEventListener("input", () => this.hear({ type: "text", fields: { TEXT: this.area.value } }, 0));
     this.list.addEventListener("change", () => Number(this.list.value) >= 0 && this.choose(Number(this.list.value)));
     this.element = el(
       "div",
-      { class: "blocks", on: { keydown: (event) => this.key(event as KeyboardEvent) } },
-      el("div", { class: "bar" }, this.list, button("New statement", () => this.begin()), this.note),
+      { class: "blocks" },
+      el(
+        "div",
+        { class: "bar" },
+        this.list,
+        button("New statement", () => this.begin(newStatement(this.free()))),
+        button("New context", () => this.begin(CONTEXT), { title: "What tells events apart, for statements that work on each kind by itself" }),
+      ),
+      this.note,
       this.holder,
       this.area,
-      this.findings,
     );
+    historyKeys(this.element, studio);
+    this.places = new Places(studio, "blocks", () => {
+      if (!this.key || !this.places.of(this.key)) return;
+      this.shown = ""; // it stands elsewhere
+      void this.show();
+    }, (text) => this.say(text));
+    studio.on("begin", () => this.beginWith(studio.begun));
     studio.on("opened", () => {
       this.declarations = [];
       this.at = -1;
@@ -82,10 +94,21 @@ class Blocks {
     this.timers[what] = window.setTimeout(act, WAIT);
   }
 
-  private types(): { simple: string[]; complex: string[] } {
-    const boxes = (this.studio.drawn?.boxes ?? []).filter((box) => box.key.startsWith("type:"));
-    const names = (input: boolean) => boxes.filter((box) => box.input === input).map((box) => box.key.slice("type:".length));
-    return { simple: names(true), complex: names(false) };
+  private types(): Types {
+    const { drawn } = this.studio;
+    const all = Object.entries(drawn?.types ?? {}).map(([name, properties]) => {
+      const look = drawn?.looks[name];
+      return { name, properties, icon: look?.icon ?? "", about: look?.description ?? "", isMade: drawn?.derived.includes(name) };
+    });
+    return { simple: all.filter((each) => !each.isMade), complex: all.filter((each) => each.isMade) };
+  }
+
+  // A name that no type has.
+  private free(): string {
+    const names = Object.keys(this.studio.drawn?.types ?? {});
+    let name = "NewEvent";
+    for (let number = 2; names.includes(name); number++) name = `NewEvent${number}`;
+    return name;
   }
 
   private load(): Promise<Ground> {
@@ -96,7 +119,12 @@ class Blocks {
         import(address) as Promise<typeof import("./workspace")>,
         this.studio.talk.ask<Palette>("block-palette"),
       ]);
-      return new Ground(this.holder, palette, this.types(), this.nonce, (block, loose) => this.hear(block, loose));
+      return new Ground(this.holder, palette, this.types(), this.nonce, {
+        ask: (verb, given) => this.studio.talk.ask(verb, given),
+        say: (text) => this.say(text),
+        drawn: (block, loose) => this.hear(block, loose),
+        moved: (x, y) => this.key && this.places.put(this.key, [x, y]),
+      });
     })();
     return this.ground;
   }
@@ -151,14 +179,15 @@ class Blocks {
     } else if (isNew) {
       const ground = await this.load();
       if (this.shown !== said) return; // another one was chosen meanwhile
-      ground.show(block, isOld);
+      ground.show(block, isOld, this.places.of(this.key ?? ""));
     }
     this.mark();
   }
 
   private fillList(): void {
     const options = this.declarations.map((each, at) => {
-      const sign = each.old ? " (not in the text now)" : this.about(each).length ? " – !" : "";
+      const isWrong = this.about(each).some((finding) => finding.severity !== "note");
+      const sign = each.old ? " (not in the text now)" : isWrong ? " – !" : "";
       return el("option", { with: { value: at } }, each.title + sign);
     });
     fill(this.list, ...options, this.added && el("option", { with: { value: -1 } }, "New statement"));
@@ -172,15 +201,27 @@ class Blocks {
     void this.show();
   }
 
-  private begin(): void {
+  private get key(): string | undefined {
+    return this.added ? undefined : this.declarations[this.at]?.key;
+  }
+
+  private begin(block: Block): void {
     if (!this.studio.open?.name.endsWith(".epl")) {
       this.say("Statements are drawn in programs in EPL.");
       return;
     }
     this.pending?.();
-    this.added = NEW;
+    this.added = block;
     void this.show();
-    this.say("Draw an event into it: then it is a part of the text.");
+    const what = block.type === "statement" ? "an event" : "what tells events apart";
+    this.say(`Draw ${what} into it: then it is a part of the text.`);
+  }
+
+  // A statement that already says something.
+  private beginWith(type: string): void {
+    const block = newStatement(this.free(), type);
+    this.begin(block);
+    if (this.added === block) void this.drawn(null, block, 0);
   }
 
   // Something is drawn; what it belongs to is known now, whatever is chosen until it is told.
@@ -223,32 +264,47 @@ class Blocks {
 
   private say(text: string): void {
     fill(this.note, text);
+    this.note.title = text;
   }
 
   private about(declaration: Declaration): Finding[] {
     const { place } = declaration;
     return this.studio.findings.filter(
-      (each) =>
-        each.severity !== "note" && each.file === this.studio.open?.name && each.line !== null &&
-        each.line >= place.line && each.line <= place.end_line,
+      (each) => each.file === this.studio.open?.name && each.line !== null && each.line >= place.line && each.line <= place.end_line,
     );
   }
 
-  // Findings sit on the block of their statement.
+  // Findings sit on the blocks that they are about.
   private mark(): void {
     const chosen = this.declarations[this.at];
-    const about = chosen && !this.added ? this.about(chosen) : [];
+    const about = chosen && !this.added && !chosen.old ? this.about(chosen) : [];
     this.fillList();
-    const isBad = about.some((each) => each.severity === "error");
-    void this.ground?.then((ground) => ground.mark(about.length ? (isBad ? "error" : "warning") : null));
-    fill(this.findings, ...about.map((each) => el("li", { class: each.severity }, el("span", { class: "sign" }, "! "), each.message)));
+    const marks: Mark[] = about.map((each) => ({
+      path: chosen ? pathTo(chosen, each) : [],
+      severity: each.severity,
+      text: [each.message, each.hint].filter(Boolean).join("\n"),
+    }));
+    void this.ground?.then((ground) => ground.mark(marks));
   }
+}
 
-  // The history is that of the text.
-  private key(event: KeyboardEvent): void {
-    if (!(event.ctrlKey || event.metaKey) || !["z", "y", "Z"].includes(event.key)) return;
-    if ((event.target as HTMLElement).matches("input, textarea")) return;
-    this.studio.tell(event.key === "z" && !event.shiftKey ? "undo" : "redo");
-    event.preventDefault();
-  }
+function newStatement(into: string, type?: string): Block {
+  const event: Block = { type: "event", fields: { TYPE: type ?? "", TAG: (type?.[0] ?? "").toLowerCase() } };
+  const inputs = { SELECT: { block: { type: "all" } }, ...(type ? { SOURCE: { block: event } } : {}) };
+  return { type: "statement", fields: { INTO: into, NAME: "", NOTES: "" }, inputs };
+}
+
+// The innermost block whose place in the text has all of a finding.
+function pathTo(declaration: Declaration, finding: Finding): string[] {
+  const { line, column, end_line, end_column } = finding;
+  const start = [line ?? 1, column ?? 1] as const;
+  const end = [end_line ?? start[0], end_column ?? start[1]] as const;
+  const holds = declaration.places.filter(
+    (each) => isBefore([each.line, each.column], start) && isBefore(end, [each.end_line, each.end_column]),
+  );
+  return holds.map((each) => each.path).reduce((best, path) => (path.length > best.length ? path : best), []);
+}
+
+function isBefore(one: readonly [number, number], other: readonly [number, number]): boolean {
+  return one[0] < other[0] || (one[0] === other[0] && one[1] <= other[1]);
 }

@@ -105,6 +105,10 @@ class Page {
       areas.show("beside");
     });
     studio.on("elsewhere", () => studio.wanted && void this.open(studio.wanted.file, studio.wanted.line));
+    studio.on("begin", () => {
+      views.show("blocks");
+      areas.show("program");
+    });
     studio.on("opened-with", () => writeLink({ together: [...studio.together.keys()] }));
     studio.on("place", () => {
       if (!studio.place) return;

@@ -36,6 +36,7 @@ export interface Drawn {
   boxes: Box[];
   edges: { from: string; to: string; path: string; cycle: boolean }[];
   types: Record<string, { name: string; type: string }[]>;
+  looks: Record<string, { icon: string; description: string }>;
   inputs: string[];
   times: Record<string, string>;
   units: Record<string, string>; // in which the attributes that hold times count
@@ -56,7 +57,7 @@ export interface Open {
 }
 
 // What others can hear of; each says what the studio then has.
-export type Topic = "files" | "opened" | "text" | "saved" | "findings" | "graph" | "place" | "play" | "run" | "opened-with" | "elsewhere" | "edits" | "events" | "evidence" | "undo" | "redo";
+export type Topic = "files" | "opened" | "text" | "saved" | "findings" | "graph" | "place" | "play" | "run" | "opened-with" | "elsewhere" | "edits" | "events" | "evidence" | "undo" | "redo" | "begin";
 
 const QUICK = 60; // milliseconds without a key until the quick check
 const FULL = 600; // and until the full one
@@ -77,6 +78,8 @@ export class Studio {
   playedAs = ""; // and what they are called
   wantedEvidence: FileEntry | null = null; // a scenario or an environment that is to be looked into
   without: string[] = []; // statements that are left out of runs
+
+  begun = ""; // the type of events from which a new statement is to be drawn
 
   edits: OwnEdit[] = []; // of the open text, which whoever shows it is to make
 
@@ -168,6 +171,12 @@ export class Studio {
     }
     this.place = { line, column };
     this.tell("place");
+  }
+
+  // Opens the blocks of a new statement.
+  beginWith(type: string): void {
+    this.begun = type;
+    this.tell("begin");
   }
 
   playEvents(lines: string[], title = "Events that show a finding"): void {

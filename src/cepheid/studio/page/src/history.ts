@@ -1,0 +1,17 @@
+// Undo and redo, in whichever view: the history is that of the text.
+import { Studio } from "./studio";
+
+// Fields in which something is being typed have a history of their own until it is told.
+export function historyKeys(element: HTMLElement, studio: Studio): void {
+  element.addEventListener("keydown", (event) => {
+    if (!(event.ctrlKey || event.metaKey) || event.altKey || !["z", "y", "Z"].includes(event.key)) return;
+    if (isTyping(event.target as HTMLElement)) return;
+    studio.tell(event.key === "z" && !event.shiftKey ? "undo" : "redo");
+    event.preventDefault();
+  });
+}
+
+function isTyping(target: HTMLElement): boolean {
+  if (target instanceof HTMLInputElement) return target.type !== "checkbox" && target.dataset.told !== target.value;
+  return target instanceof HTMLTextAreaElement && target.dataset.told !== target.value;
+}
