@@ -12,6 +12,9 @@ from hypothesis import given, note
 
 import cepheid as cep
 from cepheid.cli.stages.automaton import draw
+from cepheid.drawing.automaton import to_svg
+from cepheid.drawing.automaton_words import all_words
+from cepheid.verbs.pipeline import automata
 from tests.algebra.forms import SCHEMAS
 from tests.algebra.generators import forms
 from tests.algebra.test_automaton import SHAPES, automaton
@@ -69,6 +72,18 @@ def test_the_usual_signs() -> None:
 def test_what_must_not_complete_has_a_picture_of_its_own() -> None:
     root = picture("a -> NOT (b -> c){2} -> d")
     assert texts(root, "panel") == ["found", "found, not: (b -> c){2}"]
+
+
+def test_tokens_are_numbers_beside_their_states() -> None:
+    known = program("a -> b -> c")
+    words = all_words(automata(known.resolve()), known.text_at)
+    root = ElementTree.fromstring(to_svg(words, {"found": {1: 3, 2: 1}, "other": {0: 5}}))
+    assert texts(root, "count") == ["3", "1"]
+    assert {"3 tokens", "1 token"} <= titles(root)
+    for count, state in zip(of_kind(root, "badge"), "12", strict=True):
+        [middle] = [t for t in of_kind(root, "name") if t.text == state]
+        assert abs(number(count, "x") - number(middle, "x")) < 40
+    assert not of_kind(picture("a -> b -> c"), "badge")
 
 
 def test_a_program_without_complex_events_has_an_empty_picture() -> None:

@@ -75,6 +75,7 @@ def test_options_before_the_command_are_those_of_start(cepheid: Run, place: Path
         (("remove", "x"), 1, "error[bad-job]: no job 'x'"),
         (("log", "x"), 1, "error[bad-job]: no job 'x'"),
         (("list", "x"), 1, "error[bad-job]: no job 'x'"),
+        (("inspect", "x"), 1, "error[bad-job]: no job 'x'"),
         (("stop", "x", "--within", "soon"), 2, "--within: 'soon' is not a time period"),
         (("start", "check", "p.epl"), 2, "'check' is no job"),
         (("start", "run", "nowhere.epl"), 2, "cannot read 'nowhere.epl'"),
@@ -92,6 +93,13 @@ def test_what_is_wrong_is_said(
     assert said in outcome.err
     assert outcome.code == code
     assert not list(place.glob("*"))
+
+
+def test_a_batch_keeps_nothing(cepheid: Run, place: Path) -> None:
+    assert cepheid("jobs", "start", *BATCH).code == 0
+    wait_for_the_end(place, "p-1")
+    refused = cepheid("jobs", "inspect", "p-1")
+    assert (refused.code, "'p-1' keeps nothing: it is no stream" in refused.err) == (1, True)
 
 
 def test_a_disk_that_is_full_refuses_the_start_and_nothing_stays(place: Path) -> None:

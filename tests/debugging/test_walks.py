@@ -132,11 +132,11 @@ class Walk:
 
     @property
     def consumed(self) -> set[str]:
-        program = self.debugger._program
+        program = self.debugger.program
         return {name for statement in program.statements for name in statement.inputs}
 
     def heirs(self, name: str) -> set[str]:
-        types = self.debugger._program.types
+        types = self.debugger.program.types
         return {heir for heir, type in types.items() if heir == name or name in type.ancestors}
 
 

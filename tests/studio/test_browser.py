@@ -30,6 +30,7 @@ ARGUMENTS = [
     "--no-first-run",
 ]
 SOON = 60_000  # milliseconds, on a machine that does other things, too
+expect.set_options(timeout=SOON)
 
 
 def chromium() -> str:
@@ -178,7 +179,7 @@ def test_events_are_typed_and_kept_as_a_test(fresh: Studio, web: Page) -> None:
     web.get_by_label("Events", exact=True).select_option("Typed by hand")
     for type, time, x in (("A", "1", "1"), ("B", "2", "9")):
         web.get_by_role("button", name=f"Add {type}", exact=True).click()
-        line = web.locator(".typed").last
+        line = web.locator("tr.typed").last
         for field, value in (("time", time), ("id", "k"), ("x", x)):
             line.get_by_label(field, exact=True).fill(value)
     web.get_by_role("button", name="Run", exact=True).click()
@@ -312,10 +313,10 @@ def test_why_there_is_no_row_is_asked_of_an_event_of_the_timeline(fresh: Studio,
     web.goto(write(fresh, "why-not", WHY, WHY_EVENTS))
     web.get_by_role("button", name="Run", exact=True).click()
     status(web, "0 matches in 5 events.")
-    web.locator(".zoom").get_by_role("button", name="Why not?").click()
+    web.locator(".asks").get_by_role("button", name="Why not?").click()
     web.get_by_role("tab", name="Payment2").click()
     web.get_by_role("row", name="1970-01-01T00:00:14Z").click()
-    expect(web.get_by_label("When")).to_have_value("event")
+    expect(web.get_by_label("When", exact=True)).to_have_value("event")
     web.locator(".why-not").get_by_role("button", name="Why not?").click()
     answer = web.locator(".absence")
     expect(answer.locator("h3").first).to_have_text(

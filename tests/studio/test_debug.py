@@ -197,3 +197,73 @@ def test_complex_events_of_vepl_stand_on_their_forms(page: Page) -> None:
     assert groups
     assert all("".join(text for text, _ in group["pattern"]).strip() for group in groups)
     assert any(kind for group in groups for _, kind in group["pattern"])
+
+
+def motorbike() -> tuple[str, list[str]]:
+    folder = Path(__file__).parents[2] / "examples/motorbike"
+    lines = (folder / "events.jsonl").read_text().splitlines()
+    return (folder / "motorbike.epl").read_text(), lines
+
+
+def classes_in(picture: list[Any]) -> list[str]:
+    _, attributes, inside = picture
+    own = [attributes["class"]] if "class" in attributes else []
+    return [*own, *(each for part in inside if isinstance(part, list) for each in classes_in(part))]
+
+
+def words_in(picture: Any) -> list[str]:
+    return [picture] if isinstance(picture, str) else [w for p in picture[2] for w in words_in(p)]
+
+
+def test_partial_matches_are_tokens_in_the_net(page: Page) -> None:
+    text, lines = motorbike()
+    begun = page.ask("debug", texts=texts(text), lines=lines)
+    assert not begun["automata"]
+    for events in (329, 40, 41):
+        state = move(page, begun, "go", events=events)
+        drawn = page.ask("debug-picture", session=begun["session"], on="net")
+        counts = {each["where"]: each["count"] for each in drawn["standing"]}
+        partial = {group["statement"]: group["count"] for group in state["partial"]}
+        for name in ("BlowOutTire", "Crash", "DriverLeftSeat"):
+            assert counts.get(f"{name}.Ev_a1", 0) == partial.get(name, 0), (events, name)
+        assert drawn["at"] == events
+        assert classes_in(drawn["picture"]).count("badge") >= len(partial)
+        assert "DriverLeftSeat" in words_in(drawn["picture"])
+    with pytest.raises(Refused, match="no statement is a complex event"):
+        page.ask("debug-picture", session=begun["session"], on="automaton")
+    with pytest.raises(Refused, match="nothing to draw is called 'moon'"):
+        page.ask("debug-picture", session=begun["session"], on="moon")
+
+
+def test_complex_events_are_tokens_on_their_automata(page: Page) -> None:
+    folder = Path(__file__).parents[2] / "examples/gestures"
+    text = (folder / "gestures.vepl").read_text()
+    lines = (folder / "recorded.jsonl").read_text().splitlines()[:60]
+    begun = page.ask("debug", texts=texts(text, "gestures.vepl"), lines=lines)
+    assert begun["automata"]
+    seen = 0
+    for _ in range(20):
+        state = move(page, begun, "event")
+        drawn = page.ask("debug-picture", session=begun["session"], on="automaton")
+        tokens = sum(each["count"] for each in drawn["standing"])
+        assert tokens == sum(group["count"] for group in state["partial"])
+        assert classes_in(drawn["picture"]).count("badge") == len(drawn["standing"])
+        seen += tokens
+    assert seen
+
+
+def test_a_net_is_fired_over_ten_thousand_events_and_no_more(page: Page) -> None:
+    lines = [json.dumps({"@type": "A", "@time": n, "id": "k", "x": n}) for n in range(10_001)]
+    begun = page.ask("debug", texts=texts(), lines=lines)
+    with pytest.raises(Refused, match="10,001 events, and nets are fired over 10,000"):
+        page.ask("debug-picture", session=begun["session"], on="net")
+    move(page, begun, "step")
+
+
+def test_markup_in_names_is_text_in_pictures(page: Page) -> None:
+    name = "<img src=x onerror=alert(1)>"
+    begun = page.ask(
+        "debug", texts=texts(PROGRAM.replace("@Name('Pair')", f"@Name('{name}')")), lines=LINES
+    )
+    drawn = page.ask("debug-picture", session=begun["session"], on="net")
+    assert any(name in text for text in words_in(drawn["picture"]))

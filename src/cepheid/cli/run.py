@@ -445,7 +445,7 @@ def _report(result: Result, chosen: Sequence[str], output: Output) -> None:
     rows = rows_of(result, chosen)
     counts = Progress(events=result.taken, rows=len(rows), rejected=len(result.skipped))
     listener().progressed(counts)
-    listener().found(rows)
+    listener().found(rows, why=output.why)
     write(rows, chosen, result.types, output)
     if output.is_table:
         run_messages.on_types(result.counts(), result.types, result.taken)

@@ -37,7 +37,7 @@ class Debugger:
 
     def __init__(self, runner: Reference, intake: Intake, extra: Extra = "ignore") -> None:
         self._runner = runner
-        self._program = intake.program
+        self.program = intake.program  # with the types that only the events know
         self._decoder = Decoder(intake.program.types, extra)
         self._keys = input_keys(intake.program)
         self._breakpoints: dict[int, Breakpoint] = {}
@@ -76,6 +76,12 @@ class Debugger:
     def events(self) -> list[Event]:
         """The input, in its order."""
         return list(self._course.events)
+
+    @property
+    def span(self) -> tuple[Instant, Instant] | None:
+        """From when to when the clock runs; None where nothing has a time."""
+        first, last = self._course.first, self._course.last
+        return None if first is None or last is None else (first, last)
 
     def inspect(self) -> Inspection:
         """What the program keeps here."""
@@ -170,7 +176,7 @@ class Debugger:
         """
         span = None if age is None else length_of(age, "an age")
         made = make_breakpoint(
-            self._program, self._numbers + 1, statement=statement, type=type, where=where, age=span
+            self.program, self._numbers + 1, statement=statement, type=type, where=where, age=span
         )
         self._numbers = made.number
         self._breakpoints[made.number] = made
@@ -251,7 +257,7 @@ class Debugger:
     def change(self, place: int, event: Mapping[str, object]) -> Position:
         """The event at a place gets other attributes, or another '@time'; or it is of another '@type'."""
         old = self._at(place)
-        made = self._decoded(changed(old, as_mapping(event), self._program.types[old.type]))
+        made = self._decoded(changed(old, as_mapping(event), self.program.types[old.type]))
         return self._change(with_other(self._course.events, made, place))
 
     def remove(self, place: int) -> Position:

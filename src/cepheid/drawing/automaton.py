@@ -3,6 +3,7 @@
 States are circles: an arrow leads into the initial one, the final one has a double line, the trap a
 cross. What must not happen is dashed. Each timed zone has a colour, and the states in it a ring of
 that colour. Where the pointer rests on a line, there is the part of the pattern that it comes from.
+Tokens that stand in a state are a number beside it.
 """
 
 from __future__ import annotations
@@ -12,8 +13,19 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
+from cepheid.core.words import counted
 from cepheid.drawing.automaton_words import Words
-from cepheid.drawing.layers import MARGIN, Box, Edge, Key, Placed, ordered, place_boxes, text_at
+from cepheid.drawing.layers import (
+    MARGIN,
+    Box,
+    Edge,
+    Key,
+    Placed,
+    badge,
+    ordered,
+    place_boxes,
+    text_at,
+)
 from cepheid.pattern.automaton import Automaton, Ends, State, Transition
 
 _RADIUS, _RING = 16.0, 5.0
@@ -60,12 +72,14 @@ class Circle:
         return self.x + side * part * self.reach, self.y + is_back * 0.72 * self.reach
 
 
-def to_svg(automata: Mapping[str, Words]) -> str:
-    """A picture that needs no other tool."""
+def to_svg(
+    automata: Mapping[str, Words], tokens: Mapping[str, Mapping[int, int]] | None = None
+) -> str:
+    """A picture that needs no other tool; of the tokens in each state, how many there are."""
     parts: list[str] = []
     top, widest = float(MARGIN), 300.0
     for name, words in automata.items():
-        drawn, width, height = _panel(name, words)
+        drawn, width, height = _panel(name, words, (tokens or {}).get(name, {}))
         parts += [f'<g transform="translate(0,{top:.0f})">', *drawn, "</g>"]
         top += height + MARGIN
         widest = max(widest, width)
@@ -93,7 +107,7 @@ def _arrow(name: str, colour: str) -> str:
     )
 
 
-def _panel(name: str, words: Words) -> tuple[list[str], float, float]:
+def _panel(name: str, words: Words, tokens: Mapping[int, int]) -> tuple[list[str], float, float]:
     """What is drawn of an automaton, and how wide and high it is."""
     lines = _lines(words)
     levels = _levels(words.automaton)
@@ -120,6 +134,7 @@ def _panel(name: str, words: Words) -> tuple[list[str], float, float]:
         route = [placed[box.key] for box in routes.get(line, ())]
         parts.append(_line(line, route, circles) if route else _loop(line, circles))
     parts += [_circle(circle, words) for circle in circles.values()]
+    parts += [_tokens(circles[_key(s)], count) for s, count in tokens.items() if _key(s) in circles]
     legend = _legend(words)
     parts += [f'<g transform="translate({MARGIN},{height:.0f})">', *legend.parts, "</g>"]
     return parts, max(width, legend.width), height + legend.height
@@ -297,6 +312,11 @@ def _circle(circle: Circle, words: Words) -> str:
     if state.kind == "trap":
         parts.append(text_at(x, y + 5, "✕", "not", 14))
     return "".join(parts)
+
+
+def _tokens(circle: Circle, count: int) -> str:
+    x, y = circle.x + 0.8 * circle.reach, circle.y - 0.8 * circle.reach
+    return badge(x, y, count, counted(count, "token"))
 
 
 def _colour(zone: int) -> str:

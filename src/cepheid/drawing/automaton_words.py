@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from cepheid.errors import Span
 from cepheid.pattern.algebra import Taken
 from cepheid.pattern.automaton import Automaton, Completes, Ends, Happens, Transition, Watch
 
+TextAt: TypeAlias = Callable[[Span | None], str]
+
 
 @dataclass(frozen=True, slots=True)
 class Words:
     automaton: Automaton
-    text_at: Callable[[Span | None], str]  # what is written at a place; nothing if it is unknown
+    text_at: TextAt  # what is written at a place; nothing if it is unknown
 
     def state(self, number: int) -> str:
         kind = self.automaton.states[number].kind
@@ -57,3 +60,21 @@ class Words:
         """The part of the pattern that it comes from, with its place."""
         span, text = transition.span, self.text_at(transition.span)
         return f"{span.line}:{span.column} {text}" if span is not None and text else ""
+
+
+def all_words(automata: Mapping[str, Automaton | None], text_at: TextAt) -> dict[str, Words]:
+    """Of all automata by their names, each before those of what it forbids, but for single events."""
+    found: dict[str, Words] = {}
+    for name, automaton in automata.items():
+        if automaton is not None:
+            found |= {name: Words(automaton, text_at), **dict(_forbidden(name, automaton, text_at))}
+    return found
+
+
+def _forbidden(name: str, automaton: Automaton, text_at: TextAt) -> Iterator[tuple[str, Words]]:
+    words = Words(automaton, text_at)
+    for watch in automaton.watches:
+        if watch.call is None:
+            title = f"{name}, not: {words.watch(watch)}"
+            yield title, Words(watch.automaton, text_at)
+            yield from _forbidden(title, watch.automaton, text_at)

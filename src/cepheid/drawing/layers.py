@@ -114,6 +114,15 @@ def text_at(x: float, y: float, text: str, kind: str, size: int) -> str:
     )
 
 
+def badge(x: float, y: float, count: int, title: str) -> str:
+    """A number on a ground of its own, such as that of tokens."""
+    half = 5 + 3.5 * len(str(count))
+    return (
+        f'<g><rect class="badge" fill="#d7efd8" stroke="#2e7d32" x="{x - half:.1f}" y="{y - 8:.1f}" width="{2 * half:.1f}" height="16" rx="8">'
+        f"<title>{escape(title)}</title></rect>{text_at(x, y + 4, str(count), 'count', 11)}</g>"
+    )
+
+
 def path_of(edge: Edge, places: Sequence[Placed]) -> str:
     """The line of an edge, with its ends as a title."""
     title = escape(" → ".join(key.partition(":")[2] for key in edge))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cepheid.core.time import MICROSECONDS, format_instant
 from cepheid.errors import (
@@ -25,6 +26,9 @@ from cepheid.errors import (
 from cepheid.jobs.process import Process, all_end, kill_all, marked
 from cepheid.jobs.record import LOG, MARK, RECORD, Job, State, read_job, write_job
 from cepheid.jobs.starting import launch
+
+if TYPE_CHECKING:
+    from cepheid.engines.spark.stream.inspection import StreamState
 
 DEFAULT_FOLDER = ".cepheid/jobs"
 COMMANDS = ("stream", "run")
@@ -138,6 +142,15 @@ class Jobs:
     def job(self, name: str) -> Job:
         """UsageError where there is none, RunError where its record is damaged."""
         return read_job(self._folder_of(name))
+
+    def inspect(self, name: str) -> StreamState:
+        """What a stream keeps: its last committed state, decoded. It takes a Spark, and so some ten seconds.
+
+        The stream may run meanwhile. RunError where nothing is committed yet, or cannot be read.
+        """
+        from cepheid.jobs.inspecting import inspect
+
+        return inspect(self.job(name))
 
     def log(self, name: str, *, follow: Callable[[], None] | None = None) -> Iterator[str]:
         """What a job printed, in pieces; with `follow`, which waits a little, until it has ended."""

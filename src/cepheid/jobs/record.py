@@ -7,7 +7,8 @@ a folder may hold anything.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -97,6 +98,15 @@ class Job:
         """The latest rows, each a JSON object in one line, the oldest first."""
         return latest_rows(self.folder / LATEST)
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The program as it ran, by the names of its files; what is gone of it is left out."""
+        found = {}
+        for file, name in zip(self.program, copies(self.program), strict=True):
+            with suppress(OSError, UnicodeDecodeError):
+                found[file] = (self.folder / PROGRAM / name).read_text(encoding="utf-8")
+        return found
+
     def to_json(self) -> dict[str, object]:
         """All of it, for other programs."""
         return {
@@ -111,6 +121,15 @@ class Job:
     def ended(self, state: State, now: str, *, by_force: bool = False) -> Job:
         status = replace(self.status, state=state, since=now, told=now, by_force=by_force)
         return replace(self, status=status)
+
+
+def copies(program: Sequence[str]) -> list[str]:
+    """What the copies of the files of a program are called."""
+    names = [Path(file).name for file in program]
+    return [
+        name if names.count(name) == 1 else f"{number}-{name}"
+        for number, name in enumerate(names, 1)
+    ]
 
 
 def write_job(job: Job) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cepheid.core.latest import LATEST as LATEST_ROWS
 from cepheid.core.latest import keep_latest
 from cepheid.errors import Diagnostic, RunError, error, reason_of
-from cepheid.jobs.record import LATEST, PROGRAM, Job, Progress, State, Status, write_job
+from cepheid.jobs.record import LATEST, PROGRAM, Job, Progress, State, Status, copies, write_job
 
 if TYPE_CHECKING:
     from cepheid.core.event import Event
@@ -41,8 +41,8 @@ class Listener:
 
     def progressed(self, progress: Progress) -> None: ...
 
-    def found(self, rows: Sequence[Event]) -> None:
-        """Rows, of which the last are kept for whoever wants to look."""
+    def found(self, rows: Sequence[Event], *, why: bool = False) -> None:
+        """Rows, of which the last are kept for whoever wants to look, perhaps with what is behind them."""
 
     def failed(self, problems: Sequence[Diagnostic]) -> None: ...
 
@@ -103,12 +103,14 @@ class Recorder(Listener):
         if self._job is not None:
             self._write(replace(self._job.status, progress=progress, told=self._now()))
 
-    def found(self, rows: Sequence[Event]) -> None:
+    def found(self, rows: Sequence[Event], *, why: bool = False) -> None:
+        from cepheid.io.causes import encode_with_causes
         from cepheid.io.encode import encode, to_json
 
         if self.latest is not None:
+            encoded = encode_with_causes if why else encode
             with self._told_once():
-                keep_latest(self.latest, [to_json(encode(row)) for row in rows[-LATEST_ROWS:]])
+                keep_latest(self.latest, [to_json(encoded(row)) for row in rows[-LATEST_ROWS:]])
 
     def failed(self, problems: Sequence[Diagnostic]) -> None:
         """What failed first is the reason; where that cannot be printed, more fails."""
@@ -156,10 +158,8 @@ def _copy(program: Program, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     for file in folder.iterdir():
         file.unlink()
-    names = [Path(file).name for file in program.sources]
-    for number, (name, text) in enumerate(zip(names, program.sources.values(), strict=True), 1):
-        is_alone = names.count(name) == 1
-        (folder / (name if is_alone else f"{number}-{name}")).write_text(text, encoding="utf-8")
+    for name, text in zip(copies(list(program.sources)), program.sources.values(), strict=True):
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 _listeners: list[Listener] = [Listener()]

@@ -35,7 +35,8 @@ def launch(folder: Path, home: str, command: Sequence[str]) -> None:
     with open(reading, "rb") as answer:
         try:
             with (folder / LOG).open("ab") as log:
-                # Without -P, files of the folder that the command runs in would be taken for modules.
+                # Else files of the folder that the command runs in would be taken for modules: here, and
+                # by the Python workers of Spark, which inherit the variable.
                 process = subprocess.Popen(
                     [sys.executable, "-P", "-m", _MAIN, str(folder), str(writing), *command],
                     cwd=home,
@@ -43,7 +44,7 @@ def launch(folder: Path, home: str, command: Sequence[str]) -> None:
                     stdout=log,
                     stderr=log,
                     pass_fds=[writing],
-                    env={**os.environ, MARK: str(folder)},
+                    env={**os.environ, "PYTHONSAFEPATH": "1", MARK: str(folder)},
                 )
         finally:
             os.close(writing)

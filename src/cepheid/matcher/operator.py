@@ -24,11 +24,14 @@ from cepheid.core.time import Instant
 from cepheid.core.types import DataType, lineage
 from cepheid.io.arrow import arrow_type
 from cepheid.io.rows import RANK, RowColumns
+from cepheid.matcher.contents import Contents
 from cepheid.matcher.gaps import left_to_reference
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from cepheid.semantics.inspection.parts import Texts
 
 
 class Operator(ABC):
@@ -64,6 +67,10 @@ class Operator(ABC):
     @abstractmethod
     def load(self, state: bytes) -> None:
         """Goes on from a saved state; RunError if it is damaged or another program's."""
+
+    @abstractmethod
+    def contents(self, texts: Texts, most: int) -> Contents:
+        """What it keeps, for people; of many things the first ones."""
 
 
 def open_operator(

@@ -16,6 +16,7 @@ from cepheid.core.once import once
 from cepheid.core.time import Instant
 from cepheid.matcher.columns.interning import Words
 from cepheid.matcher.columns.typed_columns import Array
+from cepheid.matcher.contents import Contents, joined
 from cepheid.matcher.gaps import left_to_reference
 from cepheid.matcher.lanes.plan import EACH, Way, lanes_of, ways_together
 from cepheid.matcher.operator import Operator, columns_within, open_operator, rows_schema
@@ -25,6 +26,8 @@ from cepheid.program.seal import Seal
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from cepheid.semantics.inspection.parts import Texts
 
 K = TypeVar("K", bound=Hashable)
 _LEAST = np.iinfo(np.int64).min  # a key that ends comes before those that go on
@@ -143,6 +146,9 @@ class PartsOperator(Operator):
         parts = parted_states(self._seal.open(state))
         for operator, part in zip(self._operators, parts, strict=True):
             operator.load(part)
+
+    def contents(self, texts: Texts, most: int) -> Contents:
+        return joined((one.contents(texts, most) for one in self._operators), most)
 
 
 def joined_states(saved: Sequence[bytes]) -> bytes:

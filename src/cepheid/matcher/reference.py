@@ -9,6 +9,8 @@ from cepheid.core.event import Event, Value
 from cepheid.core.time import Instant
 from cepheid.io.arrow import to_column
 from cepheid.matcher.columns.typed_columns import TypedColumns, missing
+from cepheid.matcher.contents import Contents
+from cepheid.matcher.inspected import told
 from cepheid.matcher.operator import (
     CAUSES,
     Operator,
@@ -18,10 +20,13 @@ from cepheid.matcher.operator import (
 )
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.semantics import state
+from cepheid.semantics.inspection.machine import Inspector
 from cepheid.semantics.machine import Machine
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from cepheid.semantics.inspection.parts import Texts
 
 
 class ReferenceOperator(Operator):
@@ -72,6 +77,9 @@ class ReferenceOperator(Operator):
 
     def load(self, state_: bytes) -> None:
         state.load(self._machine, state_)
+
+    def contents(self, texts: Texts, most: int) -> Contents:
+        return told(Inspector(self._machine, texts).inspect(), most)
 
 
 class _Decoder:

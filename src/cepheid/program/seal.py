@@ -77,6 +77,17 @@ class Seal:
         return header
 
 
+def program_of_state(state: bytes) -> str:
+    """The digest of the program that saved a state, without opening that; RunError if it does not say."""
+    header = state[: state.find(b"\n") + 1]
+    try:
+        if state.startswith(_MARK):
+            return str(json.loads(header[len(_MARK) - 1 :])["program"])
+    except (ValueError, KeyError, RecursionError):
+        pass
+    raise RunError(bad_state(_nature(state)))
+
+
 def _nature(state: bytes) -> str:
     """What bytes are that do not begin as states do."""
     if state.startswith(_MARK) or (state and _MARK.startswith(state)):  # cut within its first line

@@ -53,8 +53,13 @@ def statement_names(statements: Iterable[Statement]) -> list[str]:
     for number, statement in enumerate(statements, start=1):
         annotation = statement.annotation("Name")
         value = annotation.value() if annotation else None
-        names.append(value if isinstance(value, str) else f"statement_{number}")
+        names.append(value if isinstance(value, str) else name_at(number))
     return names
+
+
+def name_at(number: int) -> str:
+    """What a statement without a name of its own is called."""
+    return f"statement_{number}"
 
 
 def target_of(name: str, statement: Statement) -> str:

@@ -25,6 +25,13 @@ from cepheid.studio.worker import Said, Task, serve
 class _Working:
     process: BaseProcess
     connection: Connection
+    is_ready: bool = False
+
+    def wait(self) -> None:
+        """Until it has begun; on a busy machine, that takes seconds of which no work is to blame."""
+        if not self.is_ready:
+            self.connection.recv()
+            self.is_ready = True
 
 
 class Lane:
@@ -44,6 +51,7 @@ class Lane:
                 loop.call_soon_threadsafe(tell, said)
 
             try:
+                await asyncio.to_thread(working.wait)
                 async with asyncio.timeout(limit):
                     return await asyncio.to_thread(_ask, working.connection, task, progress)
             except TimeoutError:

@@ -20,7 +20,7 @@ class Limits:
 
     def of_lane(self, lane: str) -> float:
         """How long one piece of work of a lane may take."""
-        return {"quick": self.quick, "check": self.check}.get(lane, self.run)
+        return {"quick": self.quick, "check": self.check, "jobs": self.check}.get(lane, self.run)
 
 
 class Bucket:

@@ -32,6 +32,16 @@ def program_of(room: Room, given: Given) -> Program:
     return Program.of_texts(texts, functions=_functions(room, texts))
 
 
+def program_to_run(room: Room, given: Given) -> Program:
+    """The program but for the statements that are left out of runs, which stay in the text."""
+    program, left_out = program_of(room, given), left_out_of(given)
+    return program.without(*left_out) if left_out else program
+
+
+def left_out_of(given: Given) -> list[str]:
+    return given.texts("without") if given.values.get("without") is not None else []
+
+
 def _functions(room: Room, texts: list[Text]) -> list[PythonFunction]:
     """What programs may call of the folder's own Python: nothing, unless the user trusts it."""
     if not room.is_trusted:

@@ -15,7 +15,7 @@ from cepheid.engines.common.progress import Progress, no_progress
 from cepheid.errors import Diagnostic, Span, UsageError, error
 from cepheid.studio.folder import Folder
 
-Lane: TypeAlias = Literal["quick", "check", "run", "debug", "evidence"]
+Lane: TypeAlias = Literal["quick", "check", "run", "debug", "evidence", "jobs", "state"]
 LANES: tuple[Lane, ...] = get_args(Lane)
 _LARGEST = 2**53  # beyond it, numbers of a page have gaps
 

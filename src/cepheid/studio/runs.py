@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from cepheid.core.event import Event, SortKey, Value
 from cepheid.core.time import Instant, format_instant
@@ -22,6 +22,7 @@ _MOST = 2  # that are kept: the last one, and the one before for other pages
 _LONGEST = 2_000  # characters of a value
 _RUNS = "runs"
 Item = TypeVar("Item")
+Found: TypeAlias = Mapping[tuple[str, str], Sequence[int]]  # by kind and type of a lane
 
 
 @dataclass
@@ -35,6 +36,8 @@ class Run:
     first: Instant | None
     last: Instant | None
     result: Result
+    left_out: Sequence[str] = ()  # statements of the texts that did not run
+    _search: tuple[str, Found] | None = None  # the last one
 
     @cached_property
     def rows(self) -> Sequence[Event]:
@@ -54,6 +57,21 @@ class Run:
         if type not in lanes:
             raise UsageError(error("usage", f"this run has no events of '{type[:80]}'"))
         return lanes[type]
+
+    def search(self, text: str) -> Found:
+        """Of each lane, the places of the events in which a text stands, whatever the case."""
+        if self._search is None or self._search[0] != text:
+            wanted = text.casefold()
+            lanes = (("in", self.taken), ("out", self.found))
+            self._search = (
+                text,
+                {
+                    (kind, type): [n for n, event in enumerate(events) if _has(event, wanted)]
+                    for kind, lane in lanes
+                    for type, events in lane.items()
+                },
+            )
+        return self._search[1]
 
     def columns(self, type: str) -> list[str]:
         known = self.result.types.get(type)
@@ -92,11 +110,18 @@ class Run:
 
 
 def keep_run(
-    room: Room, program: Program, texts: Sequence[Text], taken: Intake, result: Result
+    room: Room,
+    program: Program,
+    texts: Sequence[Text],
+    taken: Intake,
+    result: Result,
+    left_out: Sequence[str],
 ) -> Run:
     runs = _runs(room)
     number = 1 + max(runs, default=0)
-    runs[number] = Run(number, program, texts, taken.events, taken.first, taken.last, result)
+    runs[number] = Run(
+        number, program, texts, taken.events, taken.first, taken.last, result, left_out
+    )
     for old in sorted(runs)[:-_MOST]:
         del runs[old]
     return runs[number]
@@ -136,6 +161,11 @@ def cell(value: Value) -> str | None:
     encoded = encode_value(value)
     text = encoded if isinstance(encoded, str) else to_json(encoded)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
+
+
+def _has(event: Event, wanted: str) -> bool:
+    texts = (format_instant(event.instant), *map(cell, event.values_.values()))
+    return any(text is not None and wanted in text.casefold() for text in texts)
 
 
 def _runs(room: Room) -> dict[int, Run]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -13,6 +13,7 @@ from cepheid.debugging.breakpoints import Breakpoint
 from cepheid.debugging.debugger import Debugger
 from cepheid.editing.places import Lines
 from cepheid.errors import Span, UsageError, error
+from cepheid.formal.petri.firing.boundaries import EventBoundaries
 from cepheid.semantics.inspection.description import (
     Awaited,
     Inspection,
@@ -31,17 +32,32 @@ _LINE = re.compile(r"\s*\n\s*")  # an end of a line, with how far the next one i
 Piece = tuple[str, str]  # a part of a text, and what it is: "", "here" or "awaited"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Session:
     number: int
     program: Program
+    begin: Callable[[str], Debugger]  # the same run on an engine
     debugger: Debugger
+    _walker: Debugger | None = None
+    _net: EventBoundaries | None = None
+
+    def on_automata(self) -> Debugger:
+        """The same run, whose complex events walk on automata; made when it is first asked for."""
+        self._walker = self._walker or self.begin("automaton")
+        return self._walker
+
+    def net(self) -> EventBoundaries:
+        """The net of the same run; RunError where there is too much of it."""
+        if self._net is None:
+            events, span = self.debugger.events, self.debugger.span
+            self._net = EventBoundaries(self.debugger.program, events, *(span or (0, 0)))
+        return self._net
 
 
-def keep_session(room: Room, program: Program, debugger: Debugger) -> Session:
+def keep_session(room: Room, program: Program, begin: Callable[[str], Debugger]) -> Session:
     sessions = _sessions(room)
     number = 1 + max(sessions, default=0)
-    sessions[number] = Session(number, program, debugger)
+    sessions[number] = Session(number, program, begin, begin("reference"))
     for old in sorted(sessions)[:-_MOST]:
         del sessions[old]
     return sessions[number]

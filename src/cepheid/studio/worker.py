@@ -42,6 +42,7 @@ def serve(connection: Connection, folder: Folder, is_trusted: bool) -> None:
     Thread(target=_end_with_parent, daemon=True).start()
     warnings.simplefilter("ignore", CepheidWarning)  # they are notes of results
     room = Room(folder, is_trusted)
+    connection.send(None)  # it is ready
     while True:
         try:
             task: Task = connection.recv()

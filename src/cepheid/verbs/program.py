@@ -30,6 +30,7 @@ from cepheid.expr.python import PythonFunction
 from cepheid.io.type_arguments import GivenTypes, event_types
 from cepheid.lang import DEFAULT, LANGUAGES
 from cepheid.lang.language import Language, Text
+from cepheid.program.leaving_out import without_statements
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.serialize import from_json, to_json
 from cepheid.program.tree import Declaration, ProgramTree
@@ -113,6 +114,22 @@ class Program:
     @cached_property
     def _resolved(self) -> ResolvedProgram:
         return pipeline.resolve(self.tree, self.types)
+
+    def without(self, *statements: str) -> Program:
+        """The program as if some statements were not in it; all others keep their names.
+
+        Others may still take what only these derive: it may come in from outside then.
+        """
+        resolved = self.resolve()
+        named = {each.name: each for each in resolved.statements}
+        for name in statements:
+            choose(name, named, "statement", "statements")
+        tree = without_statements(self.tree, statements)
+        known = {schema.name for schema in tree.schemas}
+        known |= {each.target for name, each in named.items() if name not in statements}
+        unfed = {named[name].target for name in statements} - known
+        types = {**self.types, **{name: resolved.types[name] for name in unfed}}
+        return Program(tree, types, self.sources, self.warnings, self.languages)
 
     def check(self, *, without: Collection[str] = ()) -> list[Diagnostic]:
         """Everything that can be said about the program before it runs, a list that shows its places.

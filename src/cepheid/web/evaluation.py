@@ -224,7 +224,7 @@ def _extract(candidate: Candidate, marker: AttributeMarker, scope: Scope) -> Non
     assert candidate.record is not None  # which the check has seen to
     inner = Scope(candidate.node, scope.given, 1, 1, candidate.record, candidate.found)
     value = evaluate(marker.value, inner)
-    candidate.found.append(Emission(candidate.record, marker, value, candidate.node))
+    candidate.found.append(Emission(candidate.record, marker, value))
 
 
 # Axes.

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from cepheid.web.nodes import Node
 from cepheid.web.tree import AttributeMarker
 from cepheid.web.values import Value, to_text
 
@@ -31,7 +30,6 @@ class Emission:
     record: Record
     marker: AttributeMarker | None = None
     value: Value = ""
-    node: Node | None = None
 
 
 @dataclass(slots=True)

@@ -115,7 +115,6 @@ class AttributeMarker(Located):
     value: Expr
 
 
-Marker = RecordMarker | AttributeMarker
 Qualifier = Predicate | RecordMarker | AttributeMarker
 
 

@@ -152,6 +152,27 @@ def list_jobs(
     _end(listing.problems)
 
 
+@app.command("inspect", cls=PlainCommand)
+def inspect(name: Name, folder: Folder = _FOLDER, as_json: AsJson = False) -> None:
+    """Show what a stream keeps: partial matches, windows, timers.
+
+    It is the state that was committed last, read from the checkpoint while the
+    stream runs or when it has ended. That takes a Spark, and so some seconds.
+
+      cepheid jobs inspect alarms-1
+      cepheid jobs inspect alarms-1 --json    bucket by bucket
+    """
+    from cepheid.jobs import Jobs
+
+    found = Jobs(folder).inspect(name)
+    if as_json:
+        sys.stdout.write(f"{json.dumps(found.to_json(), indent=2, ensure_ascii=False)}\n")
+    else:
+        from cepheid.cli.jobs.showing import show_state
+
+        show_state(found)
+
+
 @app.command("log", cls=PlainCommand)
 def log(
     name: Name,

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rich.text import Text
 
-from cepheid.cli.terminal.console import out
+from cepheid.cli.terminal.console import counted, out
 from cepheid.cli.terminal.diagnostics import one_line, show
 from cepheid.cli.terminal.text_table import Column, TextTable
+from cepheid.core.time import format_instant
+from cepheid.io.encode import to_json
 from cepheid.jobs import Job, State
+
+if TYPE_CHECKING:
+    from cepheid.engines.spark.stream.inspection import StreamState
 
 _STYLES = {
     State.RUNNING: "green",
@@ -89,6 +94,36 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
         yield "checkpoint", job.checkpoint
     yield "process", f"{job.process.number}, Cepheid {job.cepheid}"
     yield "record", str(job.folder)
+
+
+def show_state(found: StreamState) -> None:
+    """What a stream keeps, in lines."""
+    console = out()
+    for line in _state_lines(found):
+        console.print(one_line(line), soft_wrap=True, highlight=False)
+
+
+def _state_lines(found: StreamState) -> Iterator[str]:
+    kept, happened = found.contents, found.happened
+    upto = "" if happened is None else f", everything up to {format_instant(happened)} has happened"
+    yield f"after micro-batch {found.batch}: {counted(len(found.buckets), 'bucket')}{upto}"
+    for match in kept.matches:
+        key = f" [{', '.join(map(str, match.key))}]" if match.key else ""
+        ends = "" if match.ends is None else f", until {format_instant(match.ends)}"
+        yield f"{match.statement}{key} awaits {' or '.join(match.awaits) or 'time'}{ends}"
+        for event in match.events:
+            tag = f"{event.tag} = " if event.tag else ""
+            yield f"  {tag}{event.type} {to_json(event.to_json()['values'])}"
+    if kept.matched > len(kept.matches):
+        yield f"and {counted(kept.matched - len(kept.matches), 'more partial match')}"
+    for window in kept.windows:
+        yield f"{window.statement} {window.text}: {counted(window.count, 'row')}"
+        yield from (f"  {to_json(row.to_json()['values'])}" for row in window.rows)
+    for timer in kept.timers:
+        yield f"timer of {timer.statement} at {format_instant(timer.due)}"
+    for each in found.waiting:
+        yield f"{counted(each.count, 'event')} of {each.type} wait for the watermark"
+    yield from kept.words
 
 
 def _ordinal(number: int) -> str:

@@ -8,9 +8,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from cepheid.cli.terminal.text_table import Column, TextTable
-from cepheid.drawing.automaton_words import Words
+from cepheid.drawing.automaton_words import Words, all_words
 from cepheid.errors import Span
-from cepheid.pattern.automaton import Automaton, Completes, Ends, Happens, Transition
+from cepheid.pattern.automaton import Completes, Ends, Happens, Transition
 from cepheid.verbs import Program
 from cepheid.verbs.pipeline import automata
 
@@ -18,28 +18,12 @@ _LONGEST = 26  # letters of a part of the pattern; JSON and pictures have all of
 
 
 def text(program: Program) -> Iterator[RenderableType]:
-    shown = dict(_shown(program))
-    for place, (name, automaton) in enumerate(shown.items()):
+    shown = _shown(program)
+    for place, (name, words) in enumerate(shown.items()):
         yield Text("\n" * bool(place) + name, "bold")
-        yield _table(Words(automaton, program.text_at))
+        yield _table(words)
     if not shown:
         yield Text("no statement is a complex event: none has an automaton")
-
-
-def _shown(program: Program) -> Iterator[tuple[str, Automaton]]:
-    """All automata by their names, each before those of what it forbids, but for single events."""
-    for name, automaton in automata(program.resolve()).items():
-        if automaton is not None:
-            yield name, automaton
-            yield from _forbidden(name, Words(automaton, program.text_at))
-
-
-def _forbidden(name: str, words: Words) -> Iterator[tuple[str, Automaton]]:
-    for watch in words.automaton.watches:
-        if watch.call is None:
-            title = f"{name}, not: {words.watch(watch)}"
-            yield title, watch.automaton
-            yield from _forbidden(title, Words(watch.automaton, words.text_at))
 
 
 def _table(words: Words) -> TextTable:
@@ -68,7 +52,11 @@ def _cut(text: str) -> str:
 def draw(program: Program) -> str:
     from cepheid.drawing.automaton import to_svg
 
-    return to_svg({name: Words(found, program.text_at) for name, found in _shown(program)})
+    return to_svg(_shown(program))
+
+
+def _shown(program: Program) -> dict[str, Words]:
+    return all_words(automata(program.resolve()), program.text_at)
 
 
 def data(program: Program) -> list[dict[str, object]]:

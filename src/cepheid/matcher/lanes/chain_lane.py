@@ -15,16 +15,19 @@ from cepheid.matcher.columns.batches import equal_lists
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.columns.typed_columns import Array
+from cepheid.matcher.contents import Contents, KeptTimer, joined
 from cepheid.matcher.lanes.chain_plan import Attribute, Chain
 from cepheid.matcher.lanes.chain_state import ChainState
 from cepheid.matcher.lanes.eligibility import Sieve, take_out
 from cepheid.matcher.lanes.event_history import EventHistory
 from cepheid.matcher.lanes.expressions import computed_columns
+from cepheid.matcher.lanes.kept import chain_match, steps_of
 from cepheid.matcher.lanes.predicates import Bits, Known, Values, truth_of
 from cepheid.matcher.lanes.rows import Events, Rows, numbers_of
 from cepheid.matcher.operator import Column
 from cepheid.matcher.vm.lanes import chain_runs as vm
 from cepheid.matcher.vm.memory.layout import NONE
+from cepheid.semantics.inspection.parts import Texts
 from cepheid.semantics.timers import TimerStage
 
 _TIME, _SEQUENCE = "@time", "@sequence"
@@ -154,6 +157,30 @@ class ChainLane:
             names = (f"{part} {number}" for part in ("head", "runs", "lists"))
             runs.restore(*(packed[name] for name in names))
 
+    def contents(self, pool: Pool, texts: Texts, most: int) -> Contents:
+        parts = zip(self._views, self._runs, strict=True)
+        return joined((self._contents_of(*each, pool, texts, most) for each in parts), most)
+
+    def _contents_of(
+        self, view: _View, runs: ChainState, pool: Pool, texts: Texts, most: int
+    ) -> Contents:
+        steps = steps_of(view.chain.statement, texts)
+        live = runs.live()
+        found = [
+            match
+            for run in live[:most]
+            if (
+                match := chain_match(view.chain, run, steps, view.shown, view.own, self._kept, pool)
+            )
+        ]
+        timers = sorted(match.ends for match in found if match.ends is not None)
+        name = view.chain.statement.name
+        return Contents(
+            tuple(found),
+            len(live) if len(live) > most else len(found),
+            timers=tuple(KeptTimer(due, name) for due in timers),
+        )
+
 
 def _nulls(values: Values) -> Bits:
     return np.zeros(len(values.words), dtype=bool) if values.nulls is None else values.nulls
@@ -170,7 +197,7 @@ class _View:
         self.shown: dict[Attribute, Column] = {
             attribute: self._column(attribute, places) for attribute in chain.shown.values()
         }
-        self._own = {
+        self.own = {
             number: places.column(link.event_type, link.own)
             for number, link in enumerate(sources)
             if link.own is not None
@@ -182,9 +209,9 @@ class _View:
         }
         awaited = {n for n, link in enumerate(chain.links) if link.other is not None}
         self.string_keys = [
-            n for n, c in self._own.items() if c.data_type == STRING and n in awaited
+            n for n, c in self.own.items() if c.data_type == STRING and n in awaited
         ]
-        by_name = {c.name: c for c in (*self._own.values(), *self._given.values())}
+        by_name = {c.name: c for c in (*self.own.values(), *self._given.values())}
         self._keys = tuple(by_name.values())
         self._key_places = self._places_of_keys()
 
@@ -195,7 +222,7 @@ class _View:
     def masks(self, batch: Events, pool: Pool) -> Words:
         """For each event, a bit for each link whose event it may be."""
         masks = self._sieve.masks(batch, pool)
-        for number, column in self._own.items():
+        for number, column in self.own.items():
             nulls = batch.values(column, pool).nulls
             if nulls is not None:
                 take_out(masks, number, nulls)
@@ -233,7 +260,7 @@ class _View:
         """For each link, which of the keys runs find its event by; then which one they get for it."""
         names = [column.name for column in self._keys]
         links = range(len(self.chain.links))
-        found = [columns.get(n) for columns in (self._own, self._given) for n in links]
+        found = [columns.get(n) for columns in (self.own, self._given) for n in links]
         return np.array([NONE if c is None else names.index(c.name) for c in found], np.int64)
 
     def keys(self, batch: Events, pool: Pool) -> tuple[Words, Words, Words]:

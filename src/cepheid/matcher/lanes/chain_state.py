@@ -195,6 +195,12 @@ class ChainState:
         is_bound: Bits = (self._bound() != NONE) & is_live[:, None]
         return is_bound
 
+    def live(self) -> Words:
+        """The runs that go on, one in a row."""
+        rows = self._used()
+        found: Words = rows[rows[:, vm.RunRow.LOST] != NONE]
+        return found
+
     def _used(self) -> Words:
         return self._runs[: self._head[vm.ChainHead.FRESH]].reshape(-1, self.width)
 

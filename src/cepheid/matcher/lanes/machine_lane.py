@@ -12,6 +12,7 @@ from cepheid.core.time import Instant
 from cepheid.matcher.columns.batches import values_in
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.typed_columns import Array
+from cepheid.matcher.contents import Contents
 from cepheid.matcher.lanes.predicates import Values
 from cepheid.matcher.lanes.rows import Events, Rows
 from cepheid.matcher.machine.operator import MachineOperator
@@ -21,6 +22,8 @@ from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from cepheid.semantics.inspection.parts import Texts
 
 _PHASE, _SEQUENCE = 1, 2  # words of a key
 
@@ -127,3 +130,6 @@ class MachineLane:
 
     def tidy(self, old: Pool, new: Pool) -> None:
         """It has strings of its own."""
+
+    def contents(self, pool: Pool, texts: Texts, most: int) -> Contents:
+        return self._machine.contents(texts, most)

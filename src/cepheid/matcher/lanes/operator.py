@@ -21,6 +21,7 @@ from cepheid.errors import LateEvent
 from cepheid.matcher.columns.batches import Batch, check_order
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.typed_columns import Array, TypedColumns
+from cepheid.matcher.contents import Contents, joined
 from cepheid.matcher.lanes.chain_plan import Chain
 from cepheid.matcher.lanes.filtered_rows import FilteredRows
 from cepheid.matcher.lanes.joining import AnyFound, Joining, arrangement_of, found_in, in_turn
@@ -44,6 +45,8 @@ from cepheid.semantics.machine import late_event
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from cepheid.semantics.inspection.parts import Texts
 
 CHUNK = 1 << 17  # events that are looked at together
 _FEWER = 1 << 14  # the same as long as each may bring many rows
@@ -206,6 +209,9 @@ class LanesOperator(Operator):
 
     def load(self, state: bytes) -> None:
         self._restore(_from_bytes(zlib.decompress(self._seal.open(state))))
+
+    def contents(self, texts: Texts, most: int) -> Contents:
+        return joined((lane.contents(self._pool, texts, most) for lane in self._lanes), most)
 
     def _pack(self) -> dict[str, Words]:
         pool = Pool()

@@ -12,6 +12,7 @@ from cepheid.core.time import Instant
 from cepheid.expr.tree import Column, Expr, Literal
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import ColumnLookup
+from cepheid.matcher.contents import Contents
 from cepheid.matcher.lanes.condition_index import (
     Comparisons,
     Ranges,
@@ -24,6 +25,7 @@ from cepheid.matcher.lanes.predicates import Bits, Comparison, Known, Values, tr
 from cepheid.matcher.lanes.routes import Route, grouped
 from cepheid.matcher.lanes.rows import Events
 from cepheid.matcher.vm.lanes.filter_rows import spread, spread_in_order
+from cepheid.semantics.inspection.parts import Texts
 
 _MOST = 16  # indexes that are looked at together: of each, an event has two words
 
@@ -71,6 +73,9 @@ class SingleLane:
 
     def tidy(self, old: Pool, new: Pool) -> None:
         """There is nothing to forget."""
+
+    def contents(self, pool: Pool, texts: Texts, most: int) -> Contents:
+        return Contents()
 
 
 @dataclass(frozen=True, slots=True)

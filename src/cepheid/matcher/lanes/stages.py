@@ -9,6 +9,7 @@ from typing import Protocol
 from cepheid.core.time import Instant
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import lookup_of
+from cepheid.matcher.contents import Contents
 from cepheid.matcher.lanes.chain_lane import ChainLane
 from cepheid.matcher.lanes.chain_plan import Chain
 from cepheid.matcher.lanes.filtered_rows import FilteredRows
@@ -24,6 +25,7 @@ from cepheid.matcher.lanes.token_plan import Tokens
 from cepheid.matcher.lanes.window_lane import WindowLane
 from cepheid.matcher.lanes.window_plan import Window, is_shared
 from cepheid.program.resolved import ResolvedProgram, ResolvedStatement
+from cepheid.semantics.inspection.parts import Texts
 
 
 class Lane(Protocol):
@@ -56,6 +58,10 @@ class Lane(Protocol):
 
     def tidy(self, old: Pool, new: Pool) -> None:
         """Forgets what does not matter any more; strings are in a new pool from now on."""
+        ...
+
+    def contents(self, pool: Pool, texts: Texts, most: int) -> Contents:
+        """What it keeps, for people."""
         ...
 
 

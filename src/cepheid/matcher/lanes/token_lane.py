@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from cepheid.core.event import Value
 from cepheid.core.time import Instant
 from cepheid.core.types import DOUBLE, FLOAT, STRING, DataType, is_counted
 from cepheid.io.arrow import arrow_type
@@ -13,6 +14,7 @@ from cepheid.matcher.columns.batches import equal_lists
 from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.columns.typed_columns import Array
+from cepheid.matcher.contents import Contents, KeptEvent, KeptMatch, KeptTimer
 from cepheid.matcher.lanes.eligibility import Sieve
 from cepheid.matcher.lanes.predicates import Values
 from cepheid.matcher.lanes.rows import Events, Rows
@@ -20,6 +22,7 @@ from cepheid.matcher.lanes.token_plan import Tokens
 from cepheid.matcher.lanes.token_state import TokenState
 from cepheid.matcher.operator import Column
 from cepheid.matcher.vm.lanes import token_runs as vm
+from cepheid.semantics.inspection.parts import Texts
 
 
 class TokenLane:
@@ -78,6 +81,40 @@ class TokenLane:
 
     def tidy(self, old: Pool, new: Pool) -> None:
         self.restore(self.pack(old, new))
+
+    def contents(self, pool: Pool, texts: Texts, most: int) -> Contents:
+        rows = self._tokens.live(self._clock)
+        found = tuple(self._match(row, pool) for row in rows[:most])
+        due, name = self.next_due(), self._plan.statement.name
+        timers = () if due is None else (KeptTimer(due, name),)
+        return Contents(found, len(rows), timers=timers)
+
+    def _match(self, row: Words, pool: Pool) -> KeptMatch:
+        """A token with the parameters that it carries; its events are not kept."""
+        plan, number = self._plan, int(row[vm.TokenRow.STATE])
+        state = list(plan.states.values())[number]
+        zones = [int(row[vm.TokenRow.REST + zone]) for zone, _ in state.late]
+        types = {slot: type for _, type, slot in plan.columns if slot is not None}
+        carried = {}
+        for slot, parameter in enumerate(plan.slots):
+            if (int(row[vm.TokenRow.NULLS]) >> slot) & 1 == 0:
+                word = row[self._tokens.slots + slot : self._tokens.slots + slot + 1]
+                carried[parameter] = self._value(word, slot, types.get(slot), pool)
+        key = int(row[vm.TokenRow.KEY])
+        keys: tuple[Value, ...] = ()
+        if self._view.key is not None:
+            keys = (pool.value(key) if self._view.has_text_key else key,)
+        event = (KeptEvent(plan.statement.target, values=carried),) if carried else ()
+        return KeptMatch(
+            plan.statement.name, event, tuple(state.steps), min(zones, default=None), keys
+        )
+
+    def _value(self, word: Words, slot: int, type: DataType | None, pool: Pool) -> Value:
+        if slot in self._view.text_slots:
+            return pool.value(int(word[0]))
+        if type in (FLOAT, DOUBLE):
+            return float(word.view(np.float64)[0])
+        return int(word[0])
 
 
 class _View:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -15,11 +15,14 @@ from cepheid.matcher.columns.interning import Pool, Words
 from cepheid.matcher.columns.lookup import ColumnLookup
 from cepheid.matcher.columns.typed_columns import Array
 from cepheid.matcher.compiling.window_lowering import SHAPES, aggregate_words, describe_window
+from cepheid.matcher.contents import Contents, KeptRow, KeptTimer, KeptWindow
 from cepheid.matcher.lanes.eligibility import Sieve
 from cepheid.matcher.lanes.expressions import computed_columns
+from cepheid.matcher.lanes.kept import values_of
 from cepheid.matcher.lanes.predicates import Known, Values
 from cepheid.matcher.lanes.rows import Events, Rows
 from cepheid.matcher.lanes.window_plan import Window, argument_of, together
+from cepheid.matcher.operator import Column
 from cepheid.matcher.vm.lanes import window_rows as vm
 from cepheid.matcher.vm.memory.layout import NONE
 from cepheid.matcher.vm.memory.tables import (
@@ -29,6 +32,7 @@ from cepheid.matcher.vm.memory.tables import (
     WindowKind,
     WindowRow,
 )
+from cepheid.semantics.inspection.parts import Texts
 
 _FEW = 256
 _NUMBERS_OF_ROWS = [
@@ -274,6 +278,30 @@ class WindowLane:
 
     def tidy(self, old: Pool, new: Pool) -> None:
         self.restore(self.pack(old, new))
+
+    def contents(self, pool: Pool, texts: Texts, most: int) -> Contents:
+        first, end = int(self._head[vm.WindowHead.FIRST_ROW]), int(self._head[vm.WindowHead.END])
+        rows = self._rows[max(first, end - most) : end][::-1]
+        leaves: Sequence[Instant | None] = [None] * len(rows)
+        if self._head[vm.WindowHead.KIND] == WindowKind.TIME:
+            leaves = (rows[:, vm.StreamRow.INSTANT] + self._head[vm.WindowHead.LIMIT]).tolist()
+        known = values_of(dict(self._columns_of(rows)), pool) if self._columns else [{}] * len(rows)
+        kept = tuple(map(KeptRow, known, leaves))
+        due = self.next_due()
+        tree = self.window.statement.tree.window
+        text = "" if tree is None else texts.window(tree)
+        names = [statement.name for statement in self._statements]
+        return Contents(
+            windows=tuple(KeptWindow(name, text, kept, end - first) for name in names),
+            timers=() if due is None else tuple(KeptTimer(due, name) for name in names),
+        )
+
+    def _columns_of(self, rows: Words) -> Iterator[tuple[str, tuple[Column, Values]]]:
+        """What is known of some rows, by the names of attributes."""
+        for slot, column in enumerate(self._columns):
+            is_null = (rows[:, vm.StreamRow.NULLS] >> slot) & 1 != 0
+            values = Values(rows[:, vm.StreamRow.VALUES + slot].copy(), is_null)
+            yield column.attribute, (column, _shown_values(values, column.data_type))
 
 
 def _head(window: Window) -> Words:

@@ -36,7 +36,9 @@ from cepheid.matcher.columns.interning import EventReader, array_of_counts, coun
 from cepheid.matcher.columns.typed_columns import TypedColumns
 from cepheid.matcher.compiling.lowering import lower
 from cepheid.matcher.compiling.machine_program import MachineProgram
+from cepheid.matcher.contents import Contents
 from cepheid.matcher.machine import saved_state as state
+from cepheid.matcher.machine.kept import contents_of
 from cepheid.matcher.machine.python_calls import answer, forget, linked, remember
 from cepheid.matcher.operator import Operator, columns_of, derived_types, rows_schema
 from cepheid.matcher.vm.machine import run
@@ -79,6 +81,8 @@ from cepheid.semantics.machine import late_event
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from cepheid.semantics.inspection.parts import Texts
 
 CHUNK = 1 << 14  # events that lie in the memory at once
 MANY_ROWS = 1 << 16  # rows that leave the memory before it grows
@@ -330,6 +334,9 @@ class MachineOperator(Operator):
         return failed.at(event.instant, event.type)
 
     # -- reading --
+
+    def contents(self, texts: Texts, most: int) -> Contents:
+        return contents_of(self._form, self._memory, self._rows, texts, most)
 
     @property
     def memory(self) -> Memory:

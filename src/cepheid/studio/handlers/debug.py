@@ -11,8 +11,9 @@ from typing import TypeAlias
 from cepheid.debugging.breakpoints import Breakpoint
 from cepheid.debugging.debugger import Debugger
 from cepheid.errors import UsageError, error, suggest
+from cepheid.pattern.algebra import Occurrence
 from cepheid.studio.handlers.run import sources_of
-from cepheid.studio.programs import program_of
+from cepheid.studio.programs import program_to_run
 from cepheid.studio.room import Given, Room, Verb
 from cepheid.studio.sessions import keep_session, session_of, state_json
 from cepheid.verbs.debugging import debug as debug_program
@@ -22,12 +23,17 @@ Move: TypeAlias = Callable[[Debugger, Given], Sequence[Breakpoint]]  # gives tho
 
 def debug(room: Room, given: Given) -> object:
     """Over events as `run` takes them."""
-    program = program_of(room, given)
-    debugger = debug_program(program, *sources_of(room, given), progress=room.progress)
-    session = keep_session(room, program, debugger)
+    program = program_to_run(room, given)
+    sources = sources_of(room, given, program)
+
+    def begin(engine: str) -> Debugger:
+        return debug_program(program, *sources, engine=engine, progress=room.progress)
+
+    session = keep_session(room, program, begin)
     return {
         **state_json(session),
-        "statements": debugger.statements,
+        "statements": session.debugger.statements,
+        "automata": any(isinstance(s.pattern, Occurrence) for s in program.resolve().statements),
         "types": sorted(program.resolve().types),
     }
 

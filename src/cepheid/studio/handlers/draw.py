@@ -55,6 +55,12 @@ def draw(room: Room, given: Given) -> object:
             for name, type in graph.program.types.items()
             if type.time is not None
         },
+        "units": {
+            name: type.time.unit
+            for name, type in graph.program.types.items()
+            if type.time is not None
+        },
+        "statements": [statement.name for statement in graph.statements],
     }
 
 

@@ -21,6 +21,9 @@ def keep(room: Room, given: Given) -> object:
     if not _NAME.fullmatch(name):
         hint = "use letters, digits, spaces, '_', '-' and '.'"
         raise UsageError(error("usage", f"'{name[:80]}' is no name for a case", hint=hint))
+    if kept.left_out:
+        fact = f"this run is without {', '.join(kept.left_out)}, and a case runs all of a program"
+        raise UsageError(error("usage", fact, hint="run all statements"))
     folder = f"{CASES}/{name}"
     if room.folder.path(folder).exists():
         fact = f"there is a case '{name}' already"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import cast
 
 from cepheid.core.event import Event
@@ -11,24 +12,30 @@ from cepheid.engines.common.judging import rules_for
 from cepheid.engines.common.request import RunRequest
 from cepheid.errors import Diagnostic, InputError, UsageError, error
 from cepheid.studio.folder import is_events
-from cepheid.studio.programs import program_of, texts_of
+from cepheid.studio.programs import left_out_of, program_to_run, texts_of
 from cepheid.studio.room import Given, Room, Verb, finding_json
 from cepheid.studio.runs import Run, keep_run
+from cepheid.verbs.program import Program
 from cepheid.verbs.running import run as run_program
 
 MOST_DRAWN = 500_000  # events and rows on the timeline
 _TOLD = 200  # findings about lines
+_SCENARIO = ".toml"
+_BY_CHANCE = 1_000  # events, where a scenario does not say how long a run lasts
 
 
 def run(room: Room, given: Given) -> object:
-    """`events` names a file of the folder, or `lines` are what someone typed, as JSON Lines."""
-    program = program_of(room, given)
+    """`events` names a file of the folder, or `lines` are what someone typed, as JSON Lines.
+
+    A scenario is such a file, too: of it, one run by chance is taken, as the `seed` says.
+    """
+    program = program_to_run(room, given)
     if program.tree.classes:
         fact = "this program has classes of events, which go in rounds"
         raise UsageError(
             error("unsupported", fact, hint="`cepheid run` and `cepheid replay` run it")
         )
-    sources = sources_of(room, given)
+    sources = sources_of(room, given, program)
     skipped: list[Diagnostic] = []
     request = RunRequest(
         program=program.resolve(),
@@ -40,11 +47,12 @@ def run(room: Room, given: Given) -> object:
     with program.sources_told():
         taken = request.take_in()
     result = run_program(program, *sources, why=True, on_error="skip", progress=room.progress)
-    kept = keep_run(room, program, texts_of(given), taken, result)
+    kept = keep_run(room, program, texts_of(given), taken, result, left_out_of(given))
     return {
         "run": kept.number,
         **_timeline(kept),
         "statements": [statement.name for statement in program.resolve().statements],
+        "without": kept.left_out,
         "taken": result.taken,
         "rows": len(result),
         "notes": [finding_json(each) for each in result.notes],
@@ -53,15 +61,27 @@ def run(room: Room, given: Given) -> object:
     }
 
 
-def sources_of(room: Room, given: Given) -> list[object]:
-    """Events as a page names them: a file of the folder, or lines that were typed."""
+def sources_of(room: Room, given: Given, program: Program) -> list[object]:
+    """Events as a page names them: a file of the folder, one run of a scenario, or lines that were typed."""
     file = given.text_if_any("events")
     if file is None:
         return [_typed(number, line) for number, line in enumerate(given.texts("lines"), start=1)]
     path = room.folder.path(file)
+    if file.lower().endswith(_SCENARIO):
+        return [_by_chance(program, path, given.whole("seed"))]
     if not is_events(file):
         raise UsageError(error("bad-file", f"'{file}' is no file of events"))
     return [str(path)]
+
+
+def _by_chance(program: Program, path: Path, seed: int) -> list[dict[str, object]]:
+    from cepheid.simulation.scenario import scenario_of
+    from cepheid.simulation.simulate import job_of, trace_of
+
+    scenario = scenario_of(path)
+    events = None if scenario.until is not None else _BY_CHANCE
+    job = job_of(program.resolve(), scenario, until=None, events=events, seed=seed)
+    return trace_of(job, 0).records()
 
 
 def _typed(number: int, line: str) -> object:

@@ -24,11 +24,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.core.time import Instant
+from cepheid.engines.common.texts import TEXTS
 from cepheid.engines.spark.codec.sort_keys import Numbers, sorted_events
 from cepheid.engines.spark.shared_operator import SharedOperator
 from cepheid.engines.spark.shuffle.blocks import from_bytes, to_bytes
 from cepheid.engines.spark.stream.watermarks import IdleSince
 from cepheid.errors import RunError, error
+from cepheid.matcher.contents import Contents
 from cepheid.program.resolved import ResolvedProgram
 from cepheid.program.seal import Seal
 
@@ -41,7 +43,7 @@ class Buckets:
     """What all buckets of a stream have in common."""
 
     program: ResolvedProgram
-    count: int
+    count: int | None  # None: as many as there are, for those who only look
     sort_keys: tuple[str, ...] = ("@sequence",)  # what orders events of one time
     start: Instant | None = None  # else the program begins with its first event
     timed_out: bool = False
@@ -64,6 +66,15 @@ class Outputs:
 
     rows: pa.Table | None
     late: pa.Table | None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a bucket keeps, for people: types and times of the events that wait, and what its operator has."""
+
+    happened: Instant | None  # everything up to here has
+    waiting: tuple[tuple[str | None, Instant], ...]
+    contents: Contents
 
 
 class Bucket:
@@ -148,6 +159,14 @@ class Bucket:
             default=None,
         )
 
+    def kept(self, most: int) -> Kept:
+        """Of many things the first ones."""
+        waiting: list[tuple[str | None, Instant]] = []
+        if self._waiting is not None:
+            columns = (self._waiting[name].to_pylist() for name in ("@type", "@time"))
+            waiting = list(zip(*columns, strict=True))
+        return Kept(self._passed, tuple(waiting), self._operator.contents(TEXTS, most))
+
     def save(self) -> bytes:
         waiting = b"" if self._waiting is None else to_bytes(self._waiting)
         header = {
@@ -165,7 +184,7 @@ class Bucket:
         payload = self._buckets.seal.open(saved)
         end = _NUMBER + int.from_bytes(payload[:_NUMBER])
         header, body = json.loads(payload[_NUMBER:end]), payload[end:]
-        if header["buckets"] != self._buckets.count:
+        if self._buckets.count not in (None, header["buckets"]):
             fact = f"this stream began with {header['buckets']} buckets, not {self._buckets.count}"
             raise _bad_state(fact, "the first run fixes their number: give the same")
         size = header["waiting"]

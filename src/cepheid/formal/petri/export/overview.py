@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
-from cepheid.drawing.layers import MARGIN, Box, Key, ordered, route_of, text_at
+from cepheid.drawing.layers import MARGIN, Box, Key, badge, ordered, route_of, text_at
 from cepheid.formal.petri.export.drawing import Drawing
 from cepheid.formal.petri.export.labels import Label, Rect, size_of
 from cepheid.formal.petri.export.units import INPUT, Unit, shared_by, units_of
@@ -87,8 +87,8 @@ class _Frame:
         return next((n for n, row in enumerate(self.rows) if type in row.unit.given), None)
 
 
-def overview(net: Net) -> Drawing:
-    """The folded net."""
+def overview(net: Net, tokens: Mapping[str, int] | None = None) -> Drawing:
+    """The folded net; of the tokens that stand in a box, by its name, how many there are."""
     units = units_of(net)
     if not units:
         text = f'<text class="common" x="{MARGIN}" y="{MARGIN}">no transition</text>'
@@ -98,7 +98,7 @@ def overview(net: Net) -> Drawing:
     ]
     frames = _frames(units, across)
     note = f"blue: events, by way of places that statements share: {', '.join(across)}"
-    return _Page(frames, list(_flows(frames)), note if across else "").drawing()
+    return _Page(frames, list(_flows(frames)), note if across else "", tokens or {}).drawing()
 
 
 # Frames.
@@ -215,7 +215,14 @@ class _Spot:
 
 
 class _Page:
-    def __init__(self, frames: Sequence[_Frame], flows: Sequence[_Flow], note: str) -> None:
+    def __init__(
+        self,
+        frames: Sequence[_Frame],
+        flows: Sequence[_Flow],
+        note: str,
+        tokens: Mapping[str, int],
+    ) -> None:
+        self.tokens = tokens
         self.frames = frames
         self.flows = flows
         self.note = note
@@ -325,6 +332,8 @@ class _Page:
         for row in frame.rows:
             x = spot.x + inset + row.depth * _INDENT
             yield from _box(row, x, y)
+            if count := self.tokens.get(row.unit.name):
+                yield badge(x + row.width, y, count, f"{row.unit.name}: {_counted(count, 'token')}")
             self.nodes.append(Rect(x, y, x + row.width, y + _BOX))
             if row.depth:
                 elbow = x - _INDENT / 2

@@ -93,6 +93,14 @@ def shared_by(units: Sequence[Unit]) -> dict[str, list[Unit]]:
     return {place: found for place, found in touching.items() if len(found) > 1}
 
 
+def unit_of_places(net: Net) -> dict[str, str]:
+    """Whose a place is: that of the unit which takes from it, else of the one that gives to it."""
+    units = units_of(net)
+    owners = {place: unit.name for unit in reversed(units) for place in sorted(unit.given)}
+    # Tokens lie where they wait for something: the innermost operator that takes them comes last.
+    return owners | {place: unit.name for unit in units for place in sorted(unit.taken)}
+
+
 def part_of(net: Net, transitions: Collection[Transition]) -> Net:
     """Some transitions, and the places that they touch."""
     touched = {arc.place for t in transitions for arc in (*t.inputs, *t.outputs)}

@@ -4,6 +4,8 @@ import { problemList } from "./findings";
 import { Told } from "./lanes";
 import { Studio } from "./studio";
 import { NoAnswer, Place, Question } from "./talk";
+import { Tokens } from "./tokens";
+import { when } from "./zone";
 
 type Tagged = [string, Told];
 
@@ -50,6 +52,7 @@ interface State {
 interface Begun extends State {
   statements: string[];
   types: string[];
+  automata: boolean;
 }
 
 const FIRST = 3; // partial matches at a place that are shown at once
@@ -74,7 +77,8 @@ export class Debugger {
   private scrubber = el("input", { class: "scrubber", with: { type: "range", min: 0, max: 0, "aria-label": "Events that are done" } });
   private place = el("div", { class: "place-line", with: { role: "status" } });
   private breaks: Breaks;
-  private shown = el("div", { class: "kept" });
+  private tokens: Tokens;
+  private shown = el("div");
   private session: HTMLElement;
   private state: State | null = null;
   private question: Question<State> | null = null;
@@ -82,6 +86,7 @@ export class Debugger {
 
   constructor(private studio: Studio) {
     this.breaks = new Breaks((given) => void this.ask("debug-break", given));
+    this.tokens = new Tokens(studio);
     this.session = el(
       "div",
       { class: "session", with: { hidden: true } },
@@ -89,7 +94,7 @@ export class Debugger {
       el("div", { class: "bar" }, this.scrubber),
       this.place,
       this.breaks.element,
-      this.shown,
+      el("div", { class: "kept" }, this.shown, this.tokens.element),
     );
     this.element = el(
       "div",
@@ -127,6 +132,7 @@ export class Debugger {
     const begun = await this.answer<Begun>("debug", { texts: this.studio.texts(), ...this.studio.given() });
     if (!begun) return;
     this.breaks.offer(begun.types, begun.statements);
+    this.tokens.offer(begun.automata);
     this.session.hidden = false;
     fill(this.start, "Start again");
     this.show(begun);
@@ -192,7 +198,9 @@ export class Debugger {
 
   private show(state: State): void {
     this.state = state;
-    fill(this.status, `${state.events.toLocaleString("en")} of ${counted(state.of, "event")} done, ${counted(state.rows, "row")} so far.`);
+    const { without } = this.studio;
+    const off = without.length ? ` Without ${without.join(", ")}.` : "";
+    fill(this.status, `${state.events.toLocaleString("en")} of ${counted(state.of, "event")} done, ${counted(state.rows, "row")} so far.${off}`);
     this.scrubber.max = String(state.of);
     if (this.wanted === null) this.scrubber.value = String(state.events);
     const isBegin = state.events === 0 && state.step === 0;
@@ -204,19 +212,20 @@ export class Debugger {
     fill(
       this.place,
       el("strong", {}, `${state.events}+${state.step}`),
-      state.clock && el("time", { class: "muted" }, state.clock),
+      state.clock && when(state.clock, "muted"),
       el("span", {}, state.said),
       statement?.place && this.placeButton(statement.place, `line ${statement.place.line}`),
       state.event && this.line("", state.event),
     );
     this.breaks.show(state.breakpoints, state.stopped);
+    this.tokens.show(state.session, state.events, state.step);
     fill(
       this.shown,
       group("Queue", state.queued, state.queue.map((event) => this.line("", event)), true),
       group("Partial matches", state.partial.reduce((sum, each) => sum + each.count, 0), state.partial.map((each) => this.partial(each)), true),
       group("Rows", state.rows, state.latest.map((row, at) => this.line("", row, at < state.new ? "new" : "")), true),
       group("Windows", state.windows.length, state.windows.map((each) => this.window(each)), true),
-      group("Timers", state.timed, state.timers.map((each) => el("div", { class: "line" }, el("time", {}, each.due), el("strong", {}, each.statement), el("span", { class: "muted" }, each.kind))), false),
+      group("Timers", state.timed, state.timers.map((each) => el("div", { class: "line" }, when(each.due), el("strong", {}, each.statement), el("span", { class: "muted" }, each.kind))), false),
     );
   }
 
@@ -243,7 +252,7 @@ export class Debugger {
     return el(
       "div",
       { class: "match" },
-      el("div", { class: "line muted" }, `since ${match.since}`, match.ends && el("span", {}, `ends ${match.ends}`), match.count !== null && el("span", {}, `round ${match.count}`), ...match.values.map((value) => el("span", {}, value))),
+      el("div", { class: "line muted" }, match.since && el("span", {}, "since ", when(match.since)), match.ends && el("span", {}, "ends ", when(match.ends)), match.count !== null && el("span", {}, `round ${match.count}`), ...match.values.map((value) => el("span", {}, value))),
       ...match.bound.map(([tag, event]) => this.line(tag, event)),
       ...match.forbids.map((text) => el("div", { class: "line muted" }, `must not come: ${text}`)),
     );
@@ -261,7 +270,7 @@ export class Debugger {
           "div",
           { class: "match" },
           ...row.events.map(([tag, event]) => this.line(tag, event)),
-          el("div", { class: "line muted" }, ...row.values.map((value) => el("span", {}, value)), row.leaves && el("span", {}, `leaves ${row.leaves}`)),
+          el("div", { class: "line muted" }, ...row.values.map((value) => el("span", {}, value)), row.leaves && el("span", {}, "leaves ", when(row.leaves))),
         ),
       ),
     );
@@ -269,7 +278,7 @@ export class Debugger {
 
   private line(tag: string, event: Told, more = ""): HTMLElement {
     const values: Child[] = event.values.map(([name, value]) => el("span", { class: "value" }, el("span", { class: "muted" }, `${name} `), value));
-    return el("div", { class: `line ${more}` }, tag && el("span", {}, `${tag} =`), el("span", { class: `event ${event.kind}` }, event.type), el("time", { class: "muted" }, event.time), ...values);
+    return el("div", { class: `line ${more}` }, tag && el("span", {}, `${tag} =`), el("span", { class: `event ${event.kind}` }, event.type), when(event.time, "muted"), ...values);
   }
 
   private placeButton(place: Place, text: string): HTMLElement {

@@ -14,6 +14,7 @@ export interface RunAnswer {
   start: number; // microseconds since 1970
   lanes: Lane[];
   statements: string[];
+  without: string[];
   taken: number;
   rows: number;
   notes: Finding[];
@@ -93,4 +94,10 @@ export function timeOf(micros: number): string {
   const rest = micros - seconds * 1e6;
   const fraction = rest ? `.${String(rest).padStart(6, "0").replace(/0+$/, "")}` : "";
   return `${date.toISOString().slice(0, -5)}${fraction}Z`;
+}
+
+// Microseconds since 1970 of an instant as the studio writes it; NaN for other texts.
+export function microsOf(text: string): number {
+  const [, whole, fraction] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?Z$/.exec(text) ?? [];
+  return whole ? Date.parse(`${whole}Z`) * 1000 + Number((fraction ?? "").padEnd(6, "0")) : NaN;
 }

@@ -5,6 +5,7 @@ import { Debugger } from "./debugger";
 import { Editor } from "./editor";
 import { evidencePanel } from "./evidence/evidence";
 import { graphView } from "./graph";
+import { Jobs } from "./jobs";
 import { Studio } from "./studio";
 import { TryIt } from "./tryit";
 
@@ -28,4 +29,5 @@ export const PANELS: Part[] = [
   { name: "try", title: "Try it", make: (studio) => new TryIt(studio).element },
   { name: "debug", title: "Debug", make: (studio) => new Debugger(studio).element },
   { name: "evidence", title: "Evidence", make: evidencePanel },
+  { name: "jobs", title: "Jobs", make: (studio) => new Jobs(studio).element },
 ];

@@ -39,9 +39,14 @@ export interface Drawn {
   looks: Record<string, { icon: string; description: string }>;
   inputs: string[];
   times: Record<string, string>;
+  units: Record<string, string>; // in which the attributes that hold times count
+  statements: string[];
   derived: string[];
   properties: Property[];
 }
+
+// What a run is over, as the studio's verbs take it.
+export type Given = ({ events: string; seed?: number } | { lines: string[] }) & { without?: string[] };
 
 // A file as it is in the editor. `version` is that of the disk when it was opened; null: not there yet.
 export interface Open {
@@ -72,12 +77,13 @@ export class Studio {
   played: string[] = []; // events that show something,
   playedAs = ""; // and what they are called
   wantedEvidence: FileEntry | null = null; // a scenario or an environment that is to be looked into
+  without: string[] = []; // statements that are left out of runs
 
   begun = ""; // the type of events from which a new statement is to be drawn
 
   edits: OwnEdit[] = []; // of the open text, which whoever shows it is to make
 
-  given: () => { events: string } | { lines: string[] } = () => ({ lines: [] }); // the events to run over
+  given: () => Given = () => ({ lines: [] }); // the events to run over, and what is left out
 
   private listeners = new Map<Topic, (() => void)[]>();
   private timers: number[] = [];
@@ -216,13 +222,16 @@ export class Studio {
     this.tell("findings");
   }
 
-  private async draw(asked: string): Promise<void> {
+  // A process that has just been started may take too long, and is asked once more.
+  private async draw(asked: string, tries = 3): Promise<void> {
     try {
       const drawn = await this.talk.ask<Drawn>("draw", { texts: this.texts() });
       if (this.open?.text !== asked) return;
       this.drawn = drawn;
       this.isDrawnOld = false;
-    } catch {
+    } catch (problem) {
+      const isLate = problem instanceof NoAnswer && problem.problems.some((each) => each.code === "too-large");
+      if (isLate && tries > 1 && this.open?.text === asked) return this.draw(asked, tries - 1);
       this.isDrawnOld = true;
     }
     this.tell("graph");

@@ -1,6 +1,7 @@
 // Events as lanes over time. Only what can be seen is drawn: in each column of pixels, one mark at most.
 import { el } from "./dom";
-import { Lane, Link, lowerBound, nameOf, Spot } from "./lanes";
+import { Lane, Link, lowerBound, nameOf, Spot, timeOf } from "./lanes";
+import { ahead, onZone, shownTime } from "./zone";
 
 const ROW = 30;
 const AXIS = 24;
@@ -15,11 +16,31 @@ const STEPS = [
   ...[2, 7, 14, 30, 90, 365, 1825, 3650, 36500].map((n) => n * 86400 * SECOND),
 ];
 
+// Who moves events to other times, adds others like them, or takes them away.
+export interface Mover {
+  can(lane: Lane): boolean;
+  move(spot: Spot, micros: number): void;
+  add(lane: Lane, micros: number): void;
+  remove(spot: Spot): void;
+}
+
+// An event on its way to another time, by the mouse or by keys.
+interface Moving {
+  spot: Spot;
+  time: number; // microseconds after the start
+  isByKey: boolean;
+}
+
 export class Timeline {
   readonly element: HTMLElement;
   private canvas = el("canvas", {
     class: "timeline",
-    with: { tabindex: 0, role: "application", "aria-label": "Timeline. Arrow keys move between events, plus and minus zoom, zero shows all." },
+    with: {
+      tabindex: 0,
+      role: "application",
+      "aria-label":
+        "Timeline. Arrow keys move between events, plus and minus zoom, zero shows all. M takes an event that came in: arrows change its time, Enter puts it down. Insert adds another one, Delete removes it.",
+    },
   });
   private spoken = el("p", { class: "unseen", with: { role: "status" } });
   private lanes: Lane[] = [];
@@ -30,16 +51,20 @@ export class Timeline {
   private chosen: Spot | null = null;
   private links: Link[] = [];
   private isWaiting = false;
-  private drag: { x: number; from: number; moved: boolean } | null = null;
+  private drag: { x: number; from: number; moved: boolean; spot: Spot | null } | null = null;
+  private moving: Moving | null = null;
 
-  constructor(private choose: (spot: Spot) => void) {
+  constructor(private choose: (spot: Spot) => void, private mover: Mover) {
+    onZone(() => this.ask());
     this.element = el("div", { class: "timeline-ground" }, this.canvas, this.spoken);
     new ResizeObserver(() => this.ask()).observe(this.element);
     this.canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.canvas.addEventListener("pointerdown", (event) => this.press(event));
     this.canvas.addEventListener("pointermove", (event) => this.move(event));
     this.canvas.addEventListener("pointerup", (event) => this.release(event));
+    this.canvas.addEventListener("dblclick", (event) => this.addAt(event.offsetX, event.offsetY));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
+    this.canvas.addEventListener("blur", () => this.letGo());
     window.addEventListener("resize", () => this.ask()); // which the choice of colours tells, too
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.ask());
   }
@@ -52,6 +77,8 @@ export class Timeline {
     const room = Math.max(1, (last - first) * 0.02);
     this.all = [first - room, last + room];
     this.chosen = null;
+    this.moving = null;
+    this.drag = null;
     this.links = [];
     this.fit();
   }
@@ -125,12 +152,13 @@ export class Timeline {
     this.drawAxis(context, colour, height);
     this.lanes.forEach((lane, number) => this.drawLane(context, colour, lane, number, width));
     this.drawLinks(context, colour);
+    if (this.moving) this.drawMoving(context, colour, this.moving);
   }
 
   private drawAxis(context: CanvasRenderingContext2D, colour: (name: string) => string, height: number): void {
     const fine = ((this.to - this.from) / this.width) * 96;
     const step = STEPS.find((each) => each >= fine) ?? (STEPS.at(-1) as number);
-    const base = this.start;
+    const base = this.start + ahead(this.start + Math.round(this.from)); // as clocks of the zone show it
     const first = Math.ceil((base + this.from) / step) * step;
     context.fillStyle = colour("--muted");
     context.strokeStyle = colour("--line");
@@ -199,6 +227,29 @@ export class Timeline {
     context.restore();
   }
 
+  // Where it is on its way, with the time that it would have.
+  private drawMoving(context: CanvasRenderingContext2D, colour: (name: string) => string, { spot, time }: Moving): void {
+    const [x, y] = [this.x(time), this.y(spot.lane)];
+    const text = shownTime(timeOf(this.start + time));
+    const half = context.measureText(text).width / 2 + 6;
+    const middle = Math.min(Math.max(x, LABELS + half), LABELS + this.width + PAD - half);
+    const top = spot.lane === 0 ? y + 10 : y - ROW + 2;
+    context.strokeStyle = colour("--accent");
+    context.setLineDash([4, 3]);
+    context.beginPath();
+    context.moveTo(x, AXIS);
+    context.lineTo(x, AXIS + this.lanes.length * ROW);
+    context.stroke();
+    context.setLineDash([]);
+    this.ring(context, colour, x, y, 6);
+    context.fillStyle = colour("--surface");
+    context.fillRect(middle - half, top, 2 * half, 18);
+    context.strokeRect(middle - half, top, 2 * half, 18);
+    context.fillStyle = colour("--text");
+    context.textAlign = "center";
+    context.fillText(text, middle, top + 9);
+  }
+
   private ring(context: CanvasRenderingContext2D, colour: (name: string) => string, x: number, y: number, radius: number): void {
     context.strokeStyle = colour("--accent");
     context.lineWidth = 2;
@@ -236,30 +287,103 @@ export class Timeline {
   }
 
   private press(event: PointerEvent): void {
-    this.drag = { x: event.offsetX, from: this.from, moved: false };
+    const spot = this.spotAt(event.offsetX, event.offsetY);
+    const lane = spot && this.lanes[spot.lane];
+    this.moving = null;
+    this.drag = { x: event.offsetX, from: this.from, moved: false, spot: lane && this.mover.can(lane) ? spot : null };
     this.canvas.setPointerCapture(event.pointerId);
   }
 
   private move(event: PointerEvent): void {
     if (!this.drag) {
       const spot = this.spotAt(event.offsetX, event.offsetY);
-      this.canvas.style.cursor = spot ? "pointer" : "grab";
+      const lane = spot && this.lanes[spot.lane];
+      this.canvas.style.cursor = lane ? (this.mover.can(lane) ? "ew-resize" : "pointer") : "grab";
       return;
     }
     const by = event.offsetX - this.drag.x;
     if (Math.abs(by) > 3) this.drag.moved = true;
     if (!this.drag.moved) return;
     const span = this.to - this.from;
+    const { spot } = this.drag;
+    if (spot) {
+      this.moving = { spot, time: this.even(this.timeOf(spot) + (by / this.width) * span, span / this.width), isByKey: false };
+      this.ask();
+      return;
+    }
     this.from = this.drag.from - (by / this.width) * span;
     this.to = this.from + span;
     this.ask();
   }
 
   private release(event: PointerEvent): void {
+    if (this.moving && !this.moving.isByKey) {
+      this.putDown();
+      return;
+    }
     const isClick = this.drag !== null && !this.drag.moved;
     this.drag = null;
     const spot = isClick ? this.spotAt(event.offsetX, event.offsetY) : null;
     if (spot) this.take(spot);
+  }
+
+  // A time that can be said in few digits, near one.
+  private even(time: number, near: number): number {
+    const step = STEPS.find((each) => each >= near) ?? (STEPS.at(-1) as number);
+    return Math.round((this.start + time) / step) * step - this.start;
+  }
+
+  private putDown(): void {
+    const { moving } = this;
+    this.moving = null;
+    this.drag = null;
+    this.ask();
+    if (moving && moving.time !== this.timeOf(moving.spot)) this.mover.move(moving.spot, this.start + moving.time);
+  }
+
+  private letGo(): void {
+    this.moving = null;
+    this.drag = null;
+    this.ask();
+  }
+
+  // An event of the lane, where there is none yet.
+  private addAt(x: number, y: number): void {
+    const lane = this.lanes[Math.floor((y - AXIS) / ROW)];
+    if (!lane || x < LABELS || this.spotAt(x, y) || !this.mover.can(lane)) return;
+    const span = this.to - this.from;
+    this.mover.add(lane, this.start + this.even(this.from + ((x - LABELS) / this.width) * span, span / this.width));
+  }
+
+  private addBeside(spot: Spot | null): void {
+    const lane = spot && this.lanes[spot.lane];
+    if (lane && this.mover.can(lane)) this.mover.add(lane, this.start + this.timeOf(spot));
+  }
+
+  private takeUp(): void {
+    const spot = this.chosen;
+    const lane = spot && this.lanes[spot.lane];
+    if (!lane || !this.mover.can(lane)) return this.say("Only events that came in can be moved, up to 2,000 of them.");
+    this.moving = { spot, time: this.timeOf(spot), isByKey: true };
+    this.say(`${lane.type} is taken: arrows change its time, Enter puts it down, Escape lets it be`);
+    this.ask();
+  }
+
+  private shift(moving: Moving, steps: number): void {
+    const near = (this.to - this.from) / 100;
+    const step = STEPS.find((each) => each >= near) ?? (STEPS.at(-1) as number);
+    moving.time = this.even(moving.time + steps * step, near);
+    this.bring(moving.time);
+    this.say(shownTime(timeOf(this.start + moving.time)));
+    this.ask();
+  }
+
+  private say(text: string): void {
+    this.spoken.textContent = text;
+  }
+
+  private bring(time: number): void {
+    if (time < this.from || time > this.to) this.pan((time - (this.from + this.to) / 2) / (this.to - this.from));
   }
 
   private spotAt(x: number, y: number): Spot | null {
@@ -278,15 +402,26 @@ export class Timeline {
     this.chosen = spot;
     this.links = [];
     const lane = this.lanes[spot.lane] as Lane;
-    this.spoken.textContent = `${lane.type}, ${spot.index + 1} of ${lane.count}`;
-    const time = this.timeOf(spot);
-    if (time < this.from || time > this.to) this.pan((time - (this.from + this.to) / 2) / (this.to - this.from));
+    this.say(`${lane.type}, ${spot.index + 1} of ${lane.count}`);
+    this.bring(this.timeOf(spot));
     this.ask();
     this.choose(spot);
   }
 
   private key(event: KeyboardEvent): void {
-    const acts: Record<string, () => void> = {
+    const { moving } = this;
+    const far = event.shiftKey ? 10 : 1;
+    const onTheWay: Record<string, () => void> = {
+      ArrowLeft: () => moving && this.shift(moving, -far),
+      ArrowRight: () => moving && this.shift(moving, far),
+      Enter: () => this.putDown(),
+      m: () => this.putDown(),
+      Escape: () => this.letGo(),
+    };
+    const acts: Record<string, () => void> = moving ? onTheWay : {
+      m: () => this.takeUp(),
+      Insert: () => this.addBeside(this.chosen),
+      Delete: () => this.chosen && this.mover.can(this.lanes[this.chosen.lane] as Lane) && this.mover.remove(this.chosen),
       ArrowLeft: () => (event.shiftKey ? this.pan(-0.2) : this.step(-1)),
       ArrowRight: () => (event.shiftKey ? this.pan(0.2) : this.step(1)),
       ArrowUp: () => this.change(-1),

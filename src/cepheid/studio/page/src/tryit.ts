@@ -1,17 +1,29 @@
 // Try it: events from a file or typed, what the program finds in them, and why.
+import { Compare } from "./compare";
 import { arrowsBetween, button, counted, el, fill } from "./dom";
+import { download, downloadMenu, Files, Made } from "./download";
 import { folderOf } from "./files";
 import { problemList } from "./findings";
-import { Hand } from "./hand";
-import { Lane, linksOf, nameOf, Node, RunAnswer, Spot, spotOf, timeOf, Told } from "./lanes";
-import { Studio } from "./studio";
-import { Row, Table } from "./table";
+import { atTime, Hand, Typed } from "./hand";
+import { Lane, linksOf, lowerBound, microsOf, nameOf, Node, RunAnswer, Spot, spotOf, timeOf, Told } from "./lanes";
+import { statementsMenu } from "./leftout";
+import { Given, Studio } from "./studio";
+import { Rows, Table } from "./table";
 import { NoAnswer, Question } from "./talk";
 import { Timeline } from "./timeline";
 import { WhyNot } from "./whynot";
+import { when, zoneSelect } from "./zone";
 
-const TYPED = "";
-const PLAYED = "/played"; // no file has this name
+// No file has these names.
+const TYPED = "/typed";
+const PLAYED = "/played";
+const BY_HAND = 2_000; // events that can be changed by hand
+const SOON = 250; // milliseconds without a key until a text is searched for
+
+// An event of a run, to be changed by hand, with its place among those of its type.
+interface Taken extends Typed {
+  index: number;
+}
 
 export class TryIt {
   readonly element: HTMLElement;
@@ -20,7 +32,12 @@ export class TryIt {
   private stopButton = button("Stop", () => this.question?.cancel(), { with: { hidden: true } });
   private status = el("p", { class: "summary", with: { role: "status" } });
   private hand: Hand;
-  private timeline = new Timeline((spot) => void this.chooseSpot(spot));
+  private timeline = new Timeline((spot) => void this.chooseSpot(spot), {
+    can: (lane) => lane.kind === "in" && (this.answer?.taken ?? 0) <= BY_HAND,
+    move: (spot, micros) => void this.moveEvent(spot, micros),
+    add: (lane, micros) => void this.addEvent(lane.type, micros),
+    remove: (spot) => void this.removeEvent(spot),
+  });
   private types = el("div", { class: "tabs", with: { role: "tablist", "aria-label": "Types of events" } });
   private table = new Table(
     (lane, from) => this.fetch(lane, from),
@@ -28,13 +45,21 @@ export class TryIt {
   );
   private why = el("section", { class: "why", with: { "aria-label": "Why" } });
   private whyNot: WhyNot;
+  private compare: Compare;
+  private search = el("input", { class: "search", with: { type: "search", placeholder: "Search events and rows", "aria-label": "Search events and rows", spellcheck: "false" } });
+  private searching = 0;
   private problems = el("div");
   private results: HTMLElement;
   private answer: RunAnswer | null = null;
   private question: Question<RunAnswer> | null = null;
+  private lane: Lane | null = null; // whose table is shown
 
   constructor(private studio: Studio) {
-    this.hand = new Hand(studio);
+    this.hand = new Hand(studio, (file) => {
+      this.offer(file);
+      studio.tell("events");
+    });
+    this.compare = new Compare(studio, () => this.given());
     this.whyNot = new WhyNot(studio, this.why, (event) => this.showEvent(event));
     arrowsBetween(this.types);
     const zoom = el(
@@ -44,23 +69,33 @@ export class TryIt {
       button("−", () => this.timeline.zoom(1.6), { with: { "aria-label": "Show more time" }, title: "Show more time" }),
       button("+", () => this.timeline.zoom(0.6), { with: { "aria-label": "Show less time" }, title: "Show less time" }),
       button("All", () => this.timeline.fit(), { title: "Show all events" }),
+      zoneSelect(),
+    );
+    const asks = el(
+      "div",
+      { class: "bar asks" },
       button("Why not?", () => this.whyNot.open(), { title: "Ask what kept a statement from giving a row" }),
+      button("Compare", () => this.compare.open(), { title: "Rows beside those of another version of the program" }),
       button("Keep as a test", () => this.askName(), { title: "Keep these events and rows, to be compared by `cepheid test`" }),
+      downloadMenu((verb, asked) => void this.saveFile(verb, asked), () => this.files()),
+      this.search,
     );
     this.results = el(
       "div",
       { class: "results", with: { hidden: true } },
       zoom,
-      this.whyNot.element,
       this.timeline.element,
+      asks,
+      this.whyNot.element,
       this.keeping,
+      this.compare.element,
       this.types,
       el("div", { class: "found" }, this.table.element, this.why),
     );
     this.element = el(
       "div",
       { class: "try" },
-      el("div", { class: "bar" }, el("label", { with: { for: "events" } }, "Events"), this.source, this.runButton, this.stopButton),
+      el("div", { class: "bar" }, el("label", { with: { for: "events" } }, "Events"), this.source, this.againButton, this.byHandButton, statementsMenu(studio), this.runButton, this.stopButton),
       this.hand.element,
       this.status,
       this.problems,
@@ -68,7 +103,12 @@ export class TryIt {
     );
     studio.given = () => this.given();
     studio.on("files", () => this.offer());
+    this.search.addEventListener("input", () => {
+      clearTimeout(this.searching);
+      this.searching = window.setTimeout(() => void this.find(), SOON);
+    });
     studio.on("opened", () => this.begin());
+    studio.on("events", () => this.outdate("The events or statements have changed: run again to see what is found now."));
     for (const topic of ["text", "opened-with"] as const) studio.on(topic, () => this.outdate());
     studio.on("run", () => void this.run());
     studio.on("play", () => {
@@ -79,6 +119,9 @@ export class TryIt {
     this.begin();
   }
 
+  private byHandButton = button("Change by hand", () => void this.changeByHand(), { title: "Make these events a table to be changed" });
+  private againButton = button("Others", () => this.changeSeed(), { title: "Other events by chance, from the same scenario" });
+  private seed = 0; // of events by chance
   private keeping = el("form", { class: "bar", with: { hidden: true } });
 
   // Where events can come from; those beside the program first.
@@ -88,15 +131,17 @@ export class TryIt {
     const rank = (name: string) => (isNear(name) ? 0 : 2) + (/(^|\/)events\./.test(name) ? 0 : 1);
     const files = this.studio.files.filter((file) => file.kind === "events").map((file) => file.name);
     files.sort((a, b) => rank(a) - rank(b));
+    const scenarios = this.studio.files.filter((file) => file.kind === "scenario").map((file) => file.name);
     const near = files.find(isNear);
     fill(
       this.source,
       ...files.map((name) => el("option", { with: { value: name } }, name)),
+      ...scenarios.map((name) => el("option", { with: { value: name } }, `${name} (by chance)`)),
       el("option", { with: { value: TYPED } }, "Typed by hand"),
       this.studio.played.length > 0 && el("option", { with: { value: PLAYED } }, this.studio.playedAs),
     );
-    const isThere = files.includes(wanted) || (wanted === PLAYED && this.studio.played.length > 0);
-    this.source.value = isThere && wanted ? wanted : (near ?? TYPED);
+    const isThere = [...files, ...scenarios, TYPED].includes(wanted) || (wanted === PLAYED && this.studio.played.length > 0);
+    this.source.value = isThere ? wanted : (near ?? TYPED);
     this.sourceChanged();
   }
 
@@ -107,6 +152,18 @@ export class TryIt {
 
   private sourceChanged(): void {
     this.hand.element.hidden = this.source.value !== TYPED;
+    this.byHandButton.hidden = this.source.value === TYPED;
+    this.againButton.hidden = !this.isByChance;
+  }
+
+  private get isByChance(): boolean {
+    return this.studio.files.some((file) => file.name === this.source.value && file.kind === "scenario");
+  }
+
+  private changeSeed(): void {
+    this.seed++;
+    this.studio.tell("events");
+    void this.run();
   }
 
   private begin(): void {
@@ -118,17 +175,19 @@ export class TryIt {
     this.offer("");
   }
 
-  private outdate(): void {
-    if (this.answer) fill(this.status, "The program has changed: run it again to see what it finds now.");
+  private outdate(why = "The program has changed: run it again to see what it finds now."): void {
+    if (this.answer && !this.question) fill(this.status, why);
   }
 
-  private given(): { events: string } | { lines: string[] } {
+  private given(): Given {
     const file = this.source.value;
+    const { without } = this.studio;
     const typed = { [TYPED]: () => this.hand.lines(), [PLAYED]: () => this.studio.played }[file];
-    return typed ? { lines: typed() } : { events: file };
+    return typed ? { lines: typed(), without } : { events: file, seed: this.seed, without };
   }
 
-  private async run(): Promise<void> {
+  // A run; afterwards an event that came in is chosen again, by its type and time.
+  private async run(chosen?: { type: string; micros: number }): Promise<void> {
     if (this.question || !this.studio.open) return;
     fill(this.problems);
     fill(this.status, "Running …");
@@ -139,6 +198,7 @@ export class TryIt {
     });
     try {
       this.show(await this.question);
+      if (chosen) this.chooseAgain(chosen.type, chosen.micros);
     } catch (problem) {
       this.fail(problem as NoAnswer);
     } finally {
@@ -162,18 +222,114 @@ export class TryIt {
   private show(answer: RunAnswer): void {
     this.answer = answer;
     const left = answer.skipped ? ` ${counted(answer.skipped, "line")} could not be read and were left out.` : "";
-    fill(this.status, `${counted(answer.rows, "match", "matches")} in ${counted(answer.taken, "event")}.${left}`);
+    const off = answer.without.length ? ` ${answer.without.join(", ")} did not run.` : "";
+    fill(this.status, `${counted(answer.rows, "match", "matches")} in ${counted(answer.taken, "event")}.${left}${off}`);
     fill(this.problems, problemList([...answer.problems, ...answer.notes]));
     this.results.hidden = false;
     this.keeping.hidden = true;
     this.timeline.show(answer.start, answer.lanes);
     this.whyNot.begin(answer.run, answer.statements);
+    this.compare.begin(answer.run);
+    this.search.value = "";
     fill(this.why);
     const found = answer.lanes.filter((lane) => lane.kind === "out");
     const first = found.find((lane) => lane.count > 0) ?? found[0] ?? answer.lanes[0];
-    fill(this.types, ...[...found, ...answer.lanes.filter((lane) => lane.kind === "in")].map((lane) => this.tab(lane)));
+    fill(this.types, ...this.order().map((lane) => this.tab(lane)));
     if (first) this.chooseType(first);
     else this.table.clear();
+  }
+
+  // Events by hand.
+
+  private async changeByHand(): Promise<void> {
+    await this.run();
+    if (this.answer) await this.byHand((events) => events);
+  }
+
+  // The events of the run as they are changed; true where that could be done.
+  private async byHand(change: (events: Taken[]) => Taken[]): Promise<boolean> {
+    try {
+      const { events } = await this.studio.talk.ask<{ events: Taken[] }>("take-events", { run: this.answer?.run ?? 0 });
+      const changed = change(events).sort((one, other) => microsOf(one.time) - microsOf(other.time));
+      this.offer(TYPED);
+      this.hand.take(changed);
+      return true;
+    } catch (problem) {
+      this.gone(problem as NoAnswer);
+      return false;
+    }
+  }
+
+  private async moveEvent(spot: Spot, micros: number): Promise<void> {
+    const type = this.answer?.lanes[spot.lane]?.type ?? "";
+    const moved = (event: Taken): Taken => (event.type === type && event.index === spot.index ? { ...event, ...atTime(event, micros, this.studio.drawn) } : event);
+    if (await this.byHand((events) => events.map(moved))) await this.run({ type, micros });
+  }
+
+  // One more, with the values of the last one before it.
+  private async addEvent(type: string, micros: number): Promise<void> {
+    const added = (events: Taken[]): Taken[] => {
+      const own = events.filter((event) => event.type === type);
+      const like = own.findLast((event) => microsOf(event.time) <= micros) ?? own[0];
+      return like ? [...events, { ...like, ...atTime(like, micros, this.studio.drawn) }] : events;
+    };
+    if (await this.byHand(added)) await this.run({ type, micros });
+  }
+
+  private async removeEvent(spot: Spot): Promise<void> {
+    const type = this.answer?.lanes[spot.lane]?.type ?? "";
+    const stays = (event: Taken) => event.type !== type || event.index !== spot.index;
+    if (await this.byHand((events) => events.filter(stays))) await this.run();
+  }
+
+  private chooseAgain(type: string, micros: number): void {
+    const lane = this.answer?.lanes.findIndex((each) => each.kind === "in" && each.type === type) ?? -1;
+    const { times } = this.answer?.lanes[lane] ?? { times: [] };
+    const index = lowerBound(times, micros - (this.answer?.start ?? 0));
+    if (lane >= 0 && times.length) void this.chooseSpot({ lane, index: Math.min(index, times.length - 1) });
+  }
+
+  // Search.
+
+  private async find(): Promise<void> {
+    const { answer } = this;
+    if (!answer) return;
+    const text = this.search.value;
+    try {
+      const found = text ? await this.studio.talk.ask<{ kind: string; type: string; count: number }[]>("find", { run: answer.run, text }) : [];
+      if (this.answer !== answer || this.search.value !== text) return;
+      this.order().forEach((lane, place) => {
+        const count = found.find((each) => each.kind === lane.kind && each.type === lane.type)?.count;
+        const of = lane.count.toLocaleString("en");
+        fill(this.types.children[place]?.querySelector(".count") as Element, count === undefined ? of : `${count.toLocaleString("en")} of ${of}`);
+      });
+      const place = [...this.types.children].findIndex((tab) => tab.getAttribute("aria-selected") === "true");
+      const lane = this.order()[place];
+      if (lane) this.chooseType(lane);
+    } catch (problem) {
+      this.gone(problem as NoAnswer);
+    }
+  }
+
+  private order(): Lane[] {
+    const lanes = this.answer?.lanes ?? [];
+    return [...lanes.filter((each) => each.kind === "out"), ...lanes.filter((each) => each.kind === "in")];
+  }
+
+  // Files.
+
+  private files(): Files {
+    const run = { run: this.answer?.run ?? 0 };
+    const shown = { ...run, kind: this.lane?.kind, type: this.lane?.type, where: this.search.value || null };
+    return { all: run, shown, report: { texts: this.studio.texts(), ...this.given() } };
+  }
+
+  private async saveFile(verb: string, asked: object): Promise<void> {
+    try {
+      download(await this.studio.talk.ask<Made>(verb, asked));
+    } catch (problem) {
+      this.gone(problem as NoAnswer);
+    }
   }
 
   private tab(lane: Lane): HTMLElement {
@@ -187,7 +343,8 @@ export class TryIt {
 
   private chooseType(lane: Lane, index = -1): void {
     if (!this.answer) return;
-    const order = [...this.answer.lanes.filter((each) => each.kind === "out"), ...this.answer.lanes.filter((each) => each.kind === "in")];
+    const order = this.order();
+    this.lane = lane;
     [...this.types.children].forEach((tab, place) => {
       const isChosen = order[place] === lane;
       tab.setAttribute("aria-selected", String(isChosen));
@@ -201,13 +358,13 @@ export class TryIt {
     void this.table.show(lane, index);
   }
 
-  private async fetch(lane: Lane, from: number): Promise<Row[]> {
+  private async fetch(lane: Lane, from: number): Promise<Rows> {
     try {
-      const asked = { run: this.answer?.run ?? 0, kind: lane.kind, type: lane.type, from };
-      return (await this.studio.talk.ask<{ rows: Row[] }>("rows", asked)).rows;
+      const asked = { run: this.answer?.run ?? 0, kind: lane.kind, type: lane.type, from, where: this.search.value || null };
+      return await this.studio.talk.ask<Rows>("rows", asked);
     } catch (problem) {
       this.gone(problem as NoAnswer);
-      return [];
+      return { rows: [], count: 0 };
     }
   }
 
@@ -218,6 +375,7 @@ export class TryIt {
   private async chooseSpot(spot: Spot): Promise<void> {
     const lane = this.answer?.lanes[spot.lane];
     if (!lane) return;
+    this.endSearch();
     this.chooseType(lane, spot.index);
     await this.explain(lane, spot.index);
   }
@@ -258,9 +416,17 @@ export class TryIt {
     const lane = spot && this.answer?.lanes[spot.lane];
     if (!lane) return;
     const { scrollTop } = this.element;
+    this.endSearch();
     this.timeline.mark(spot, []);
     this.chooseType(lane, spot.index);
     this.element.scrollTop = scrollTop;
+  }
+
+  // All rows again, so that the one that is wanted is among them.
+  private endSearch(): void {
+    if (!this.search.value) return;
+    this.search.value = "";
+    this.order().forEach((lane, place) => fill(this.types.children[place]?.querySelector(".count") as Element, lane.count.toLocaleString("en")));
   }
 
   // Keeps the run as a case for `cepheid test`.
@@ -303,7 +469,7 @@ function treeOf(tree: Node[]): HTMLElement {
       "div",
       { class: "line" },
       el("span", { class: `event ${node.kind}` }, node.type),
-      el("time", { class: "muted", with: { datetime: node.time } }, node.time),
+      when(node.time, "muted"),
       ...values,
       node.cut && el("span", { class: "muted" }, "explained above"),
     );

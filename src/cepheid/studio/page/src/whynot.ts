@@ -4,6 +4,7 @@ import { problemList } from "./findings";
 import { Told } from "./lanes";
 import { Studio } from "./studio";
 import { NoAnswer, Place, Question } from "./talk";
+import { when } from "./zone";
 
 interface Hindrance {
   kind: string;
@@ -51,7 +52,7 @@ type When = keyof typeof TIMES;
 export class WhyNot {
   readonly element: HTMLFormElement;
   private statement = el("select", { id: "why-not-statement" });
-  private when = el("select", { id: "why-not-when", with: { "aria-label": "When" }, on: { change: () => this.arrange() } });
+  private whenAsked = el("select", { id: "why-not-when", with: { "aria-label": "When" }, on: { change: () => this.arrange() } });
   private first = timeField("Time");
   private last = timeField("Until");
   private event = el("span", { class: "muted" });
@@ -62,13 +63,13 @@ export class WhyNot {
   private question: Question<Absence> | null = null;
 
   constructor(private studio: Studio, private answer: HTMLElement, private select: (event: Told) => void) {
-    fill(this.when, ...Object.entries(TIMES).map(([value, text]) => el("option", { with: { value } }, text)));
+    fill(this.whenAsked, ...Object.entries(TIMES).map(([value, text]) => el("option", { with: { value } }, text)));
     this.element = el(
       "form",
       { class: "bar why-not", with: { hidden: true, "aria-label": "Why not" }, on: { submit: (event) => void this.submit(event) } },
       el("label", { with: { for: "why-not-statement" } }, "Why no row of"),
       this.statement,
-      this.when,
+      this.whenAsked,
       this.event,
       this.first,
       this.last,
@@ -85,7 +86,7 @@ export class WhyNot {
     this.chosen = null;
     fill(this.statement, ...statements.map((name) => el("option", {}, name)));
     if (statements.includes(last)) this.statement.value = last;
-    if (this.when.value === "event") this.when.value = "ever";
+    if (this.whenAsked.value === "event") this.whenAsked.value = "ever";
     this.arrange();
   }
 
@@ -98,33 +99,33 @@ export class WhyNot {
   choose(chosen: Chosen): void {
     if (this.element.hidden) return;
     this.chosen = chosen;
-    const when = this.when.value as When;
-    if (when === "between") {
+    const asked = this.whenAsked.value as When;
+    if (asked === "between") {
       const isLater = this.first.value !== "" && chosen.time >= this.first.value;
       (isLater ? this.last : this.first).value = chosen.time;
     } else {
-      this.when.value = chosen.kind === "in" && when !== "at" ? "event" : "at";
+      this.whenAsked.value = chosen.kind === "in" && asked !== "at" ? "event" : "at";
       this.first.value = chosen.time;
     }
     this.arrange();
   }
 
   private arrange(): void {
-    const when = this.when.value as When;
-    this.first.hidden = when !== "at" && when !== "between";
-    this.last.hidden = when !== "between";
+    const asked = this.whenAsked.value as When;
+    this.first.hidden = asked !== "at" && asked !== "between";
+    this.last.hidden = asked !== "between";
     this.first.required = !this.first.hidden;
     this.last.required = !this.last.hidden;
     const { chosen } = this;
     const isEvent = chosen?.kind === "in";
-    this.event.hidden = when !== "event";
-    fill(this.event, isEvent ? `${chosen.type} ${chosen.time}` : "choose one on the timeline");
-    this.ask.disabled = when === "event" && !isEvent;
+    this.event.hidden = asked !== "event";
+    fill(this.event, ...(isEvent ? [`${chosen.type} `, when(chosen.time)] : ["choose one on the timeline"]));
+    this.ask.disabled = asked === "event" && !isEvent;
   }
 
   private asked(): object {
     const { chosen } = this;
-    switch (this.when.value as When) {
+    switch (this.whenAsked.value as When) {
       case "ever":
         return {};
       case "at":
@@ -182,7 +183,7 @@ export class WhyNot {
       "li",
       {},
       ...hindrances.map((each, number) => this.hindrance(each, number === 0 ? "but for" : "and")),
-      match.length > 0 && el("p", { class: "muted" }, `this would have matched at ${time}${of}`),
+      match.length > 0 && el("p", { class: "muted" }, "this would have matched at ", when(time), of),
       ...match.map(([tag, event]) => this.line(tag, event)),
       ...hindrances.flatMap((each) => each.followed).map((each) => this.tree(each, false)),
     );
@@ -209,8 +210,8 @@ export class WhyNot {
   }
 
   private reached({ match, awaits, ended }: Absence["reached"][number]): HTMLElement {
-    const end = ended ? `ended at ${ended}` : awaits ? `awaits ${awaits}` : "";
-    return el("li", {}, ...match.map(([tag, event]) => this.line(tag, event)), el("p", { class: "muted" }, end));
+    const end: Child[] = ended ? ["ended at ", when(ended)] : [awaits ? `awaits ${awaits}` : ""];
+    return el("li", {}, ...match.map(([tag, event]) => this.line(tag, event)), el("p", { class: "muted" }, ...end));
   }
 
   private line(tag: string, event: Told): HTMLElement {
@@ -221,9 +222,10 @@ export class WhyNot {
 
   // An event that leads to its place on the timeline, where it has one.
   private eventOf(event: Told): HTMLElement {
-    const said = `${event.type} ${event.time}`;
-    if (event.index === null) return el("span", { class: "event" }, said);
-    return button(said, () => this.select(event), { class: "place event", title: "Show it on the timeline" });
+    if (event.index === null) return el("span", { class: "event" }, `${event.type} `, when(event.time));
+    const made = button(`${event.type} `, () => this.select(event), { class: "place event", title: "Show it on the timeline" });
+    made.append(when(event.time));
+    return made;
   }
 }
 

@@ -2,10 +2,11 @@
 import { button, Child, el } from "../dom";
 import { Told } from "../lanes";
 import { Studio } from "../studio";
+import { when } from "../zone";
 
 export function eventLine(event: Told): HTMLElement {
   const values: Child[] = event.values.map(([name, value]) => el("span", { class: "value" }, el("span", { class: "muted" }, `${name} `), value));
-  return el("div", { class: "line" }, el("span", { class: `event ${event.kind}` }, event.type), el("time", { class: "muted" }, event.time), ...values);
+  return el("div", { class: "line" }, el("span", { class: `event ${event.kind}` }, event.type), when(event.time, "muted"), ...values);
 }
 
 // Runs the program over events in Try it, where the keyboard then is, too.
