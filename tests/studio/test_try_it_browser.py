@@ -193,7 +193,8 @@ def test_the_motorbikes_from_an_accident_back_to_its_beginning(studio: Studio, w
     web.locator(".asks").get_by_role("button", name="Why not?").press("Enter")
     web.get_by_label("Why no row of").select_option("Accident")
     web.get_by_label("When", exact=True).select_option("from")
-    web.get_by_role("tab", name=re.compile("^BlowOutTire")).click()
+    chosen = web.get_by_role("tab", name=re.compile("^BlowOutTire"))
+    expect(chosen).to_have_attribute("aria-selected", "true")
     web.locator(".found tbody tr").first.press("Enter")  # of a motorbike that does not crash
     expect(web.get_by_label("Time", exact=True)).to_have_value("2017-03-01T10:00:15Z")
     web.get_by_label("Until").fill("2017-03-01T10:00:18Z")
