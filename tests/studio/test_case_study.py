@@ -115,6 +115,13 @@ def draw(web: Page, category: str, tool: str, place: tuple[float, float], said: 
     web.mouse.move(place[0] + 5, place[1] + 12, steps=5)
     web.mouse.up()
     expect(web.locator(".blocklyDragging")).to_have_count(0)
+    settle(web)
+
+
+def settle(web: Page) -> None:
+    """Waits until all that is drawn has found its place, which takes a frame or two."""
+    frame = "new Promise(done => requestAnimationFrame(done))"
+    web.evaluate(f"async () => {{ for (let n = 0; n < 3; n++) await {frame}; }}")
 
 
 def corner(of: Locator) -> tuple[float, float]:
@@ -154,6 +161,7 @@ def write(web: Page, field: Locator, text: str) -> None:
     web.keyboard.type(text)
     web.keyboard.press("Enter")
     expect(web.locator(".blocklyHtmlInput")).to_have_count(0)
+    settle(web)
 
 
 def line(web: Page, type: str, number: int = 0) -> Locator:
