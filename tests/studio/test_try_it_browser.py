@@ -41,7 +41,7 @@ def test_an_event_is_dragged_to_another_time_and_the_rows_follow(studio: Studio,
     assert accented(web) > before + 50  # the time that it would have
     web.mouse.up()
     status(web, "1 match in 4 events.")  # B before A
-    expect(web.get_by_label("Events", exact=True)).to_have_value("/typed")
+    expect(web.locator("#events")).to_have_value("/typed")
     times = web.locator("tr.typed").get_by_label("time", exact=True)
     expect(times).to_have_count(5)
     expect(times.nth(0)).to_have_value("1970-01-01T00:00:00.99Z")
@@ -78,7 +78,7 @@ def test_an_event_is_moved_changed_saved_and_removed_by_keys(studio: Studio, web
 
     web.get_by_role("button", name="Save as a file").press("Enter")
     web.keyboard.press("Enter")
-    expect(web.get_by_label("Events", exact=True)).to_have_value("keys/mine.jsonl")
+    expect(web.locator("#events")).to_have_value("keys/mine.jsonl")
     saved = (studio.folder / "keys" / "mine.jsonl").read_text().splitlines()
     assert json.loads(saved[3]) == {
         "@type": "B",
@@ -193,7 +193,8 @@ def test_the_motorbikes_from_an_accident_back_to_its_beginning(studio: Studio, w
     web.locator(".asks").get_by_role("button", name="Why not?").press("Enter")
     web.get_by_label("Why no row of").select_option("Accident")
     web.get_by_label("When", exact=True).select_option("from")
-    web.get_by_role("tab", name=re.compile("^BlowOutTire")).click()
+    chosen = web.get_by_role("tab", name=re.compile("^BlowOutTire"))
+    expect(chosen).to_have_attribute("aria-selected", "true")
     web.locator(".found tbody tr").first.press("Enter")  # of a motorbike that does not crash
     expect(web.get_by_label("Time", exact=True)).to_have_value("2017-03-01T10:00:15Z")
     web.get_by_label("Until").fill("2017-03-01T10:00:18Z")
