@@ -265,6 +265,7 @@ def test_the_case_study_is_drawn_and_runs(ward: Studio, web: Page) -> None:
     drawn = (ward.folder / "pregnancy.epl").read_text()
     assert tree(drawn) == tree((EXAMPLE / "pregnancy.epl").read_text())
 
+    web.locator(".try > .bar select").first.select_option(label="events.jsonl")
     web.get_by_role("button", name="Run", exact=True).click()
     status(web, "18 matches in 12 events.")
     last = {row[0][14:16]: row[1] for row in rows(web, "Counter", 15)}
