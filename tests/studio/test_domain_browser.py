@@ -30,7 +30,7 @@ def view(web: Page, name: str) -> None:
 def test_a_form_changes_the_program_and_is_undone(folder: Studio, web: Page) -> None:
     web.goto(write(folder, "forms", PROGRAM))
     view(web, "Types")
-    name = web.get_by_label("Name", exact=True)
+    name = web.locator("#type-name")
     expect(name).to_have_value("A", timeout=SOON)
     name.click()
     web.keyboard.press("End")
@@ -38,6 +38,7 @@ def test_a_form_changes_the_program_and_is_undone(folder: Studio, web: Page) -> 
     web.keyboard.press("Enter")
     says(web, "create schema Alpha (id string, x int)")
     says(web, "every a=Alpha ->")
+    expect(name).to_have_attribute("data-told", "Alpha")  # the form is that of the new text
     web.keyboard.press("Control+z")
     says(web, "every a=A ->")
     web.locator("[id='type-of-Big']").click()
@@ -46,7 +47,7 @@ def test_a_form_changes_the_program_and_is_undone(folder: Studio, web: Page) -> 
     web.keyboard.type("★")
     web.keyboard.press("Enter")
     says(web, "@Icon('★') insert into Big")
-    web.get_by_label("Name", exact=True).click()
+    web.locator("#type-name").click()
     web.keyboard.press("Control+a")
     web.keyboard.type("B")
     web.keyboard.press("Enter")
