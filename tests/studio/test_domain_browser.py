@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -25,6 +26,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory, compiled: None) -> Iterator
 
 def view(web: Page, name: str) -> None:
     web.get_by_role("tab", name=name, exact=True).click()
+
+
+def graph_that_stays(web: Page) -> None:
+    """The graph after the last check, which draws it anew."""
+    view(web, "Graph")
+    expect(web.locator(".below .summary")).to_have_text(re.compile(r"[^…]$"), timeout=SOON)
 
 
 def test_a_form_changes_the_program_and_is_undone(folder: Studio, web: Page) -> None:
@@ -95,7 +102,7 @@ def test_lines_unfold_and_fold_by_a_key(folder: Studio, web: Page) -> None:
 def test_boxes_are_moved_and_begin_statements(folder: Studio, web: Page) -> None:
     address = write(folder, "graph", PROGRAM)
     web.goto(address)
-    view(web, "Graph")
+    graph_that_stays(web)
     box = web.get_by_role("button", name="events A")
     expect(box).to_be_visible(timeout=SOON)
     start = box.locator("rect").bounding_box()
@@ -108,7 +115,7 @@ def test_boxes_are_moved_and_begin_statements(folder: Studio, web: Page) -> None
     expect(web.locator(".graph")).to_be_visible()  # it was no click
     kept = folder.folder / ".cepheid" / "studio.json"
     web.reload()
-    view(web, "Graph")
+    graph_that_stays(web)
     expect(web.get_by_role("button", name="Tidy")).to_be_visible(timeout=SOON)
     moved = box.locator("rect").bounding_box()
     assert moved is not None
