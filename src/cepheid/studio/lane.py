@@ -41,6 +41,8 @@ class Lane:
         self.name = name
         self.folder, self.is_trusted = folder, is_trusted
         self._turn = asyncio.Lock()
+        # Of its own, so that lanes that wait for long work leave the server's threads to others.
+        self._waiting = ThreadPoolExecutor(1, thread_name_prefix=f"studio {name}")
         self._working: _Working | None = None
         # A thread of its own waits for it: however long lanes take, the server has threads for other verbs.
         self._waiting = ThreadPoolExecutor(1, f"lane {name}")

@@ -48,6 +48,7 @@ export class TryIt {
   private compare: Compare;
   private search = el("input", { class: "search", with: { type: "search", placeholder: "Search events and rows", "aria-label": "Search events and rows", spellcheck: "false" } });
   private searching = 0;
+  private waiting: (() => void)[] = []; // for what events look like
   private problems = el("div");
   private results: HTMLElement;
   private answer: RunAnswer | null = null;
@@ -106,6 +107,9 @@ export class TryIt {
     this.search.addEventListener("input", () => {
       clearTimeout(this.searching);
       this.searching = window.setTimeout(() => void this.find(), SOON);
+    });
+    studio.on("graph", () => {
+      for (const done of this.waiting.splice(0)) done();
     });
     studio.on("opened", () => this.begin());
     studio.on("events", () => this.outdate("The events or statements have changed: run again to see what is found now."));
@@ -249,6 +253,7 @@ export class TryIt {
   // The events of the run as they are changed; true where that could be done.
   private async byHand(change: (events: Taken[]) => Taken[]): Promise<boolean> {
     try {
+      await this.isKnown();
       const { events } = await this.studio.talk.ask<{ events: Taken[] }>("take-events", { run: this.answer?.run ?? 0 });
       const changed = change(events).sort((one, other) => microsOf(one.time) - microsOf(other.time));
       this.offer(TYPED);
@@ -258,6 +263,12 @@ export class TryIt {
       this.gone(problem as NoAnswer);
       return false;
     }
+  }
+
+  // What events look like is known, or cannot be, as the program cannot be read.
+  private async isKnown(): Promise<void> {
+    const { studio } = this;
+    while (!studio.drawn && !studio.isDrawnOld) await new Promise<void>((done) => this.waiting.push(done));
   }
 
   private async moveEvent(spot: Spot, micros: number): Promise<void> {
