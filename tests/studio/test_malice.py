@@ -7,7 +7,6 @@ import json
 import os
 import signal
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -46,21 +45,6 @@ def lane(tmp_path: Path) -> Iterator[Lane]:
 def process_of(lane: Lane) -> int:
     assert lane._working is not None
     return lane._working.process.ident or 0
-
-
-def test_a_lane_that_takes_long_takes_no_thread_of_the_server(lane: Lane) -> None:
-    async def others_go_on() -> None:
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
-        await lane.do(FILES, 60, nothing)
-        os.kill(process_of(lane), signal.SIGSTOP)
-        working = asyncio.create_task(lane.do(FILES, 600, nothing))
-        for _ in range(10):  # by then it waits for its answer
-            await asyncio.wait_for(asyncio.to_thread(os.getpid), 20)
-        working.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await working
-
-    asyncio.run(others_go_on())
 
 
 def test_a_process_that_ended_while_it_had_nothing_to_do_is_replaced(lane: Lane) -> None:

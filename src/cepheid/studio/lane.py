@@ -44,8 +44,6 @@ class Lane:
         # Of its own, so that lanes that wait for long work leave the server's threads to others.
         self._waiting = ThreadPoolExecutor(1, thread_name_prefix=f"studio {name}")
         self._working: _Working | None = None
-        # A thread of its own waits for it: however long lanes take, the server has threads for other verbs.
-        self._waiting = ThreadPoolExecutor(1, f"lane {name}")
 
     async def do(self, task: Task, limit: float, tell: Callable[[Said], None]) -> Said:
         """What is said of the work at its end; `tell` hears of progress. RunError where it takes too long."""
