@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 import struct
+from contextlib import suppress
+from threading import Event, Thread
 from urllib.parse import urlsplit
 
 import pytest
@@ -142,3 +144,32 @@ def test_what_a_site_may_mend_is_asked_for_again(site: LocalSite, status: int, t
     with pytest.raises(RunError, match=f"status {status}"):
         cep.web.extract(cep.web.parse(TITLE), site.url(), browser=False, settings=stubborn)
     assert site.asked_for("/") == times
+
+
+def test_a_page_that_comes_in_drops_is_given_up_in_time() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drop() -> None:
+            visitor, _ = server.accept()
+            with visitor, suppress(OSError):  # until nobody listens any more
+                visitor.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
+                while not has_gone.wait(0.02):
+                    visitor.sendall(b"x")
+
+        has_gone = Event()
+        dropping = Thread(target=drop)
+        dropping.start()
+        hasty = cep.web.Settings(pause=0, timeout=0.5, retries=0, robots=False)
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        try:
+            with pytest.raises(RunError, match="cannot be read: timed out"):
+                cep.web.extract(cep.web.parse(TITLE), url, browser=False, settings=hasty)
+        finally:
+            has_gone.set()
+            dropping.join()
+
+
+def test_a_page_that_breaks_off_is_told(site: LocalSite) -> None:
+    site.routes["/"] = lambda *_: (200, {"content-length": "999"}, "<h1>Half</h1>")
+    with pytest.raises(RunError, match="cannot be read: it broke off"):
+        titles(site.url(), TITLE)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from email.message import Message
 from http.cookiejar import CookieJar, LoadError, LWPCookieJar
 from pathlib import Path
+from time import monotonic
 from typing import IO, Any
 from urllib.error import HTTPError
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
@@ -30,6 +31,7 @@ from cepheid.web.manners import AGENT, Manners
 from cepheid.web.settings import Settings
 
 _LARGEST = 64_000_000  # bytes of a page
+_PIECE = 2**16
 _PAGES = {"text/html", "application/xhtml+xml", "text/plain", ""}
 
 
@@ -88,10 +90,7 @@ class Fetcher:
             if kind not in _PAGES or _is_download(response.headers):
                 fact = f"{address} is no page but {kind or 'a download'}"
                 raise RunError(error("page-failed", fact))
-            body = response.read(_LARGEST + 1)
-            if len(body) > _LARGEST:
-                fact = f"{address} is larger than {_LARGEST:,} bytes"
-                raise RunError(error("page-failed", fact))
+            body = _body(response, address, monotonic() + self.settings.timeout)
             if self.settings.profile is not None:
                 Path(self.settings.profile).mkdir(parents=True, exist_ok=True)
                 self._jar.save(ignore_discard=True)
@@ -118,6 +117,22 @@ def _request(address: str) -> Request:
 
 def _cookies_file(profile: str | None) -> str | None:
     return None if profile is None else str(Path(profile) / "cookies.txt")
+
+
+def _body(response: http.client.HTTPResponse, address: str, until: float) -> bytes:
+    """All of it: OSError where it breaks off, or comes in drops for too long."""
+    pieces, size = list[bytes](), 0
+    while piece := response.read1(_PIECE):
+        pieces.append(piece)
+        size += len(piece)
+        if size > _LARGEST:
+            fact = f"{address} is larger than {_LARGEST:,} bytes"
+            raise RunError(error("page-failed", fact))
+        if monotonic() > until:
+            raise TimeoutError("timed out")
+    if response.length:
+        raise ConnectionError("it broke off")
+    return b"".join(pieces)
 
 
 def _is_download(headers: Message) -> bool:
