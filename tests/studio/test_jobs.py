@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from cepheid.jobs import Job, Jobs, State, Status
 from cepheid.jobs.process import Process, all_end, kill_all, marked
-from cepheid.jobs.record import LATEST, LOG, MARK, RECORD
+from cepheid.jobs.record import LATEST, LOG, MARK, RECORD, write_job
 from cepheid.jobs.record import PROGRAM as PROGRAM_COPIES
 from cepheid.studio.commands import COMMANDS, Command, StreamCommand, command_of, words_of
 from cepheid.studio.deploying import afresh
@@ -201,14 +201,24 @@ def test_actions_are_done_after_a_dry_run_and_only_as_it_said(page: Page, folder
     assert said["planned"][0]["would"].startswith("append to 'told.jsonl': ")
     assert not (folder / "told.jsonl").exists()
 
-    (folder / "executors.toml").write_text(EXECUTORS.replace("told", "elsewhere"))
-    with pytest.raises(Refused, match="not what the dry run has shown"):
-        page.ask("actions-do", name="p-1", digest=said["digest"])
+    for other in (EXECUTORS.replace("told", "elsewhere"), f"{EXECUTORS}# what it says of this?\n"):
+        (folder / "executors.toml").write_text(other)
+        with pytest.raises(Refused, match="not what the dry run has shown"):
+            page.ask("actions-do", name="p-1", digest=said["digest"])
     (folder / "executors.toml").write_text(EXECUTORS)
     done = page.ask("actions-do", name="p-1", digest=said["digest"])
     assert [(t["name"], t["delivered"], t["waiting"]) for t in done["tallies"]] == [("tell", 1, 0)]
     assert json.loads((folder / "told.jsonl").read_text())["@type"] == "tell"
     assert page.ask("actions-rehearse", name="p-1")["count"] == 0
+
+
+def test_actions_of_a_job_wait_until_it_has_ended(page: Page, folder: Path) -> None:
+    started_with_actions(page, folder, EXECUTORS)
+    job, mine = known(folder).job("p-1"), Process.found(os.getpid())
+    assert mine is not None
+    write_job(replace(job, process=mine, status=replace(job.status, state=State.RUNNING)))
+    with pytest.raises(Refused, match="job 'p-1' is running"):
+        page.ask("actions-rehearse", name="p-1")
 
 
 @pytest.mark.parametrize(
