@@ -23,7 +23,10 @@ export class Saving {
     private tell: (text: string, isBad?: boolean) => void,
   ) {
     setInterval(() => void this.look(), OFTEN);
-    window.addEventListener("focus", () => void this.look());
+    window.addEventListener("focus", () => {
+      void this.look();
+      void studio.readFiles().catch(() => undefined); // what was put into the folder meanwhile
+    });
     window.addEventListener("beforeunload", (event) => {
       if (studio.isDirty) event.preventDefault();
     });

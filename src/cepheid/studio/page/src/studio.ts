@@ -133,6 +133,12 @@ export class Studio {
     this.show({ name, text: found.text, saved: found.text, version: found.version });
   }
 
+  // A program that is not on the disk before it is saved.
+  newFile(name: string): void {
+    this.together.clear();
+    this.show({ name, text: "", saved: "", version: null });
+  }
+
   show(open: Open): void {
     this.open = open;
     this.findings = [];

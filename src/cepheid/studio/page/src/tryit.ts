@@ -53,6 +53,8 @@ export class TryIt {
   private answer: RunAnswer | null = null;
   private question: Question<RunAnswer> | null = null;
   private lane: Lane | null = null; // whose table is shown
+  private found = ""; // what the run says in a line
+  private isOld = false; // the events or statements are not those that ran
 
   constructor(private studio: Studio) {
     this.hand = new Hand(studio, (file) => {
@@ -108,7 +110,10 @@ export class TryIt {
       this.searching = window.setTimeout(() => void this.find(), SOON);
     });
     studio.on("opened", () => this.begin());
-    studio.on("events", () => this.outdate("The events or statements have changed: run again to see what is found now."));
+    studio.on("events", () => {
+      this.isOld = true;
+      this.outdate("The events or statements have changed: run again to see what is found now.");
+    });
     for (const topic of ["text", "opened-with"] as const) studio.on(topic, () => this.outdate());
     studio.on("run", () => void this.run());
     studio.on("play", () => {
@@ -135,7 +140,7 @@ export class TryIt {
     const near = files.find(isNear);
     fill(
       this.source,
-      ...files.map((name) => el("option", { with: { value: name } }, name)),
+      ...files.map((name) => el("option", { with: { value: name } }, isNear(name) ? name.slice(name.lastIndexOf("/") + 1) : name)),
       ...scenarios.map((name) => el("option", { with: { value: name } }, `${name} (by chance)`)),
       el("option", { with: { value: TYPED } }, "Typed by hand"),
       this.studio.played.length > 0 && el("option", { with: { value: PLAYED } }, this.studio.playedAs),
@@ -221,10 +226,12 @@ export class TryIt {
 
   private show(answer: RunAnswer): void {
     this.answer = answer;
-    const left = answer.skipped ? ` ${counted(answer.skipped, "line")} could not be read and were left out.` : "";
+    this.isOld = false;
+    const left = answer.skipped ? ` ${counted(answer.skipped, "line")} could not be read and ${answer.skipped === 1 ? "was" : "were"} left out.` : "";
     const off = answer.without.length ? ` ${answer.without.join(", ")} did not run.` : "";
-    fill(this.status, `${counted(answer.rows, "match", "matches")} in ${counted(answer.taken, "event")}.${left}${off}`);
-    fill(this.problems, problemList([...answer.problems, ...answer.notes]));
+    this.found = `${counted(answer.rows, "match", "matches")} in ${counted(answer.taken, "event")}.${left}${off}`;
+    fill(this.status, this.found);
+    fill(this.problems, problemList([...answer.notes, ...answer.problems]));
     this.results.hidden = false;
     this.keeping.hidden = true;
     this.timeline.show(answer.start, answer.lanes);
@@ -243,16 +250,23 @@ export class TryIt {
 
   private async changeByHand(): Promise<void> {
     await this.run();
-    if (this.answer) await this.byHand((events) => events);
+    if (this.answer) await this.byHand();
   }
 
   // The events of the run as they are changed; true where that could be done.
-  private async byHand(change: (events: Taken[]) => Taken[]): Promise<boolean> {
+  private async byHand(change?: (events: Taken[]) => Taken[]): Promise<boolean> {
     try {
+      const isTyped = this.source.value === TYPED;
+      if (isTyped && this.isOld) {
+        fill(this.status, "The events have changed since they ran: run them again, then change them here.");
+        return false;
+      }
       const { events } = await this.studio.talk.ask<{ events: Taken[] }>("take-events", { run: this.answer?.run ?? 0 });
-      const changed = change(events).sort((one, other) => microsOf(one.time) - microsOf(other.time));
+      if (!isTyped) this.hand.begin(events); // what the change can be taken back to
       this.offer(TYPED);
-      this.hand.take(changed);
+      this.isOld = false; // they are those of the run
+      if (change) this.hand.take(change(events).sort((one, other) => microsOf(one.time) - microsOf(other.time)));
+      else fill(this.status, this.found);
       return true;
     } catch (problem) {
       this.gone(problem as NoAnswer);
