@@ -149,6 +149,12 @@ def test_a_text_is_written_when_it_is_saved_and_a_conflict_is_shown(
     web.keyboard.type("// mine\n")
     expect(web.get_by_role("button", name="Save")).to_be_enabled()
     assert path.read_text() == PROGRAM
+    web.get_by_title("conflict/p.epl", exact=True).click()  # which is open
+    web.evaluate("window.confirm = text => { window.asked = text; return false; }")
+    web.get_by_role("button", name="New program").click()
+    web.get_by_label("Name of the program").press("Enter")
+    assert "conflict/p.epl is not saved" in web.evaluate("window.asked")
+    expect(text).to_contain_text("// mine")
     web.keyboard.press("Control+s")
     expect(web.get_by_role("button", name="Save")).to_be_disabled()
     assert path.read_text() == f"// mine\n{PROGRAM}"
@@ -217,6 +223,10 @@ def test_the_graph_leads_to_the_text_by_keys_and_on_a_narrow_screen(
     expect(box).to_be_hidden()
     wide = web.evaluate("document.documentElement.scrollWidth")
     assert wide <= 800
+    web.get_by_role("group", name="Areas").get_by_role("button", name="Programs").press("Enter")
+    web.get_by_role("button", name="New program").click()
+    web.get_by_label("Name of the program").press("Enter")
+    expect(web.get_by_role("tab", name="Text")).to_be_visible()
 
 
 def test_markup_stays_text_wherever_it_stands(fresh: Studio, web: Page) -> None:

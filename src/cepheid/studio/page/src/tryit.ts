@@ -197,6 +197,7 @@ export class TryIt {
     fill(this.problems);
     fill(this.status, "Running …");
     this.busy(true);
+    this.isOld = false;
     this.question = this.studio.talk.ask<RunAnswer>("run", { texts: this.studio.texts(), ...this.given() }, ({ done, total }) => {
       const of = total && total >= done ? ` of ${total.toLocaleString("en")}` : "";
       fill(this.status, `Running … ${done.toLocaleString("en")}${of} events`);
@@ -226,7 +227,6 @@ export class TryIt {
 
   private show(answer: RunAnswer): void {
     this.answer = answer;
-    this.isOld = false;
     const left = answer.skipped ? ` ${counted(answer.skipped, "line")} could not be read and ${answer.skipped === 1 ? "was" : "were"} left out.` : "";
     const off = answer.without.length ? ` ${answer.without.join(", ")} did not run.` : "";
     this.found = `${counted(answer.rows, "match", "matches")} in ${counted(answer.taken, "event")}.${left}${off}`;
