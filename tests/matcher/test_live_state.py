@@ -42,8 +42,8 @@ def batches() -> Iterator[pa.Table]:
         yield pa.table(
             {
                 "@type": pa.repeat("A", BATCH),
-                "@time": places * (SECOND // 1_000),
-                "@sequence": places,
+                "@time": pa.array(places * (SECOND // 1_000)),
+                "@sequence": pa.array(places),
                 "id": [f"event {place}" for place in places.tolist()],
                 "k": pa.array(places // 7 % 10_000, pa.int32()),
                 "v": pa.array(places * 7 % 11 % 6, pa.int32()),

@@ -125,7 +125,7 @@ def test_from_an_empty_folder_to_an_accident_and_its_reasons(fresh: Studio, web:
     web.get_by_role("tab", name="Accident1", exact=True).click()
     few = accented(web)
     web.get_by_role("row", name="2017-03-01T10:00:22Z").click()
-    tree = web.locator(".tree")
+    tree = web.locator(".try .tree")
     expect(tree.locator(".event.out")).to_have_text(["BlowOutTire", "Crash", "DriverLeftSeat"])
     expect(tree.locator(".event.in")).to_have_text(["Motorbike"] * 6)
     expect(tree).to_contain_text("initialSpeed 90")
@@ -182,7 +182,7 @@ def test_a_text_is_written_when_it_is_saved_and_a_conflict_is_shown(
 
 def test_events_are_typed_and_kept_as_a_test(fresh: Studio, web: Page) -> None:
     web.goto(write(fresh, "typed", PROGRAM))
-    web.get_by_label("Events", exact=True).select_option("Typed by hand")
+    web.locator("#events").select_option("Typed by hand")
     for type, time, x in (("A", "1", "1"), ("B", "2", "9")):
         web.get_by_role("button", name=f"Add {type}", exact=True).click()
         line = web.locator("tr.typed").last
@@ -245,7 +245,7 @@ def test_markup_stays_text_wherever_it_stands(fresh: Studio, web: Page) -> None:
     web.get_by_role("button", name="Run", exact=True).click()
     status(web, "3 matches in 4 events.")
     web.get_by_role("cell", name=markup).first.click()
-    expect(web.locator(".tree").get_by_text(markup).first).to_be_visible()
+    expect(web.locator(".try .tree").get_by_text(markup).first).to_be_visible()
     assert web.locator("img, b").count() == 0
 
 
@@ -383,6 +383,6 @@ def test_a_run_is_stepped_through_by_buttons_keys_and_the_scrubber(
     panel.get_by_role("button", name="Start", exact=True).click()
     expect(place).to_have_text("0+0")
     web.get_by_role("tab", name="Try it").click()
-    web.get_by_label("Events", exact=True).select_option("Typed by hand")
+    web.locator("#events").select_option("Typed by hand")
     web.get_by_role("tab", name="Debug").click()
     expect(panel.locator(".summary")).to_have_text("The events have changed: start again.")

@@ -115,6 +115,13 @@ def draw(web: Page, category: str, tool: str, place: tuple[float, float], said: 
     web.mouse.move(place[0] + 5, place[1] + 12, steps=5)
     web.mouse.up()
     expect(web.locator(".blocklyDragging")).to_have_count(0)
+    settle(web)
+
+
+def settle(web: Page) -> None:
+    """Waits until all that is drawn has found its place, which takes a frame or two."""
+    frame = "new Promise(done => requestAnimationFrame(done))"
+    web.evaluate(f"async () => {{ for (let n = 0; n < 3; n++) await {frame}; }}")
 
 
 def corner(of: Locator) -> tuple[float, float]:
@@ -154,6 +161,7 @@ def write(web: Page, field: Locator, text: str) -> None:
     web.keyboard.type(text)
     web.keyboard.press("Enter")
     expect(web.locator(".blocklyHtmlInput")).to_have_count(0)
+    settle(web)
 
 
 def line(web: Page, type: str, number: int = 0) -> Locator:
@@ -257,6 +265,7 @@ def test_the_case_study_is_drawn_and_runs(ward: Studio, web: Page) -> None:
     drawn = (ward.folder / "pregnancy.epl").read_text()
     assert tree(drawn) == tree((EXAMPLE / "pregnancy.epl").read_text())
 
+    web.locator(".try > .bar select").first.select_option(label="events.jsonl")
     web.get_by_role("button", name="Run", exact=True).click()
     status(web, "18 matches in 12 events.")
     last = {row[0][14:16]: row[1] for row in rows(web, "Counter", 15)}

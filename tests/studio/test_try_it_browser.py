@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.studio import test_browser
 from tests.studio.conftest import EVENTS, PROGRAM, Studio
-from tests.studio.test_browser import SOON, accented, browser, fresh, status, web, write
+from tests.studio.test_browser import accented, status, write
 
-__all__ = ["browser", "fresh", "web"]  # fixtures
+browser, web = test_browser.browser, test_browser.web
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -28,8 +29,8 @@ def place_of(web: Page, time: float, lane: int) -> tuple[float, float]:
     return box["x"] + labels + share * width, box["y"] + axis + (lane + 0.5) * row
 
 
-def test_an_event_is_dragged_to_another_time_and_the_rows_follow(fresh: Studio, web: Page) -> None:
-    web.goto(write(fresh, "dragged", PROGRAM))
+def test_an_event_is_dragged_to_another_time_and_the_rows_follow(studio: Studio, web: Page) -> None:
+    web.goto(write(studio, "dragged", PROGRAM))
     web.get_by_role("button", name="Run", exact=True).click()
     status(web, "3 matches in 4 events.")
     before = accented(web)
@@ -40,11 +41,11 @@ def test_an_event_is_dragged_to_another_time_and_the_rows_follow(fresh: Studio, 
     assert accented(web) > before + 50  # the time that it would have
     web.mouse.up()
     status(web, "1 match in 4 events.")  # B before A
-    expect(web.get_by_label("Events", exact=True)).to_have_value("/typed")
+    expect(web.locator("#events")).to_have_value("/typed")
     times = web.locator("tr.typed").get_by_label("time", exact=True)
     expect(times).to_have_count(5)
     expect(times.nth(0)).to_have_value("1970-01-01T00:00:00.99Z")
-    path = fresh.folder / "dragged" / "events.jsonl"
+    path = studio.folder / "dragged" / "events.jsonl"
     assert path.read_text() == EVENTS
 
     undo = web.get_by_role("button", name="Undo")
@@ -91,9 +92,9 @@ def test_events_by_hand_wait_while_another_program_is_open(fresh: Studio, web: P
     expect(web.locator(".try .more > summary")).to_have_text("4 more")
 
 
-def test_an_event_is_moved_changed_saved_and_removed_by_keys(fresh: Studio, web: Page) -> None:
-    web.goto(write(fresh, "keys", PROGRAM))
-    expect(web.get_by_role("button", name="Run", exact=True)).to_be_enabled(timeout=SOON)
+def test_an_event_is_moved_changed_saved_and_removed_by_keys(studio: Studio, web: Page) -> None:
+    web.goto(write(studio, "keys", PROGRAM))
+    expect(web.get_by_role("button", name="Run", exact=True)).to_be_enabled()
     web.keyboard.press("Control+Enter")
     status(web, "3 matches in 4 events.")
     canvas = web.locator("canvas")
@@ -117,8 +118,8 @@ def test_an_event_is_moved_changed_saved_and_removed_by_keys(fresh: Studio, web:
 
     web.get_by_role("button", name="Save as a file").press("Enter")
     web.keyboard.press("Enter")
-    expect(web.get_by_label("Events", exact=True)).to_have_value("keys/mine.jsonl")
-    saved = (fresh.folder / "keys" / "mine.jsonl").read_text().splitlines()
+    expect(web.locator("#events")).to_have_value("keys/mine.jsonl")
+    saved = (studio.folder / "keys" / "mine.jsonl").read_text().splitlines()
     assert json.loads(saved[3]) == {
         "@type": "B",
         "@time": "1970-01-01T00:00:04.05Z",
@@ -139,8 +140,8 @@ def test_an_event_is_moved_changed_saved_and_removed_by_keys(fresh: Studio, web:
     status(web, "2 matches in 5 events.")
 
 
-def test_two_versions_a_search_a_zone_and_files(fresh: Studio, web: Page) -> None:
-    web.goto(write(fresh, "versions", PROGRAM))
+def test_two_versions_a_search_a_zone_and_files(studio: Studio, web: Page) -> None:
+    web.goto(write(studio, "versions", PROGRAM))
     web.get_by_role("button", name="Run", exact=True).click()
     status(web, "3 matches in 4 events.")
     web.locator(".menu > summary").filter(has_text="Statements").click()
@@ -184,11 +185,11 @@ def test_two_versions_a_search_a_zone_and_files(fresh: Studio, web: Page) -> Non
         assert part in Path(coming.value.path()).read_text()
 
 
-def test_the_motorbikes_from_an_accident_back_to_its_beginning(fresh: Studio, web: Page) -> None:
+def test_the_motorbikes_from_an_accident_back_to_its_beginning(studio: Studio, web: Page) -> None:
     """Break at an accident, step back to the first partial match, ask why a near-accident is none."""
     lines = (EXAMPLES / "motorbike" / "events.jsonl").read_text()
     text = (EXAMPLES / "motorbike" / "motorbike.epl").read_text()
-    web.goto(f"{write(fresh, 'accident', text, lines)}&panel=debug")
+    web.goto(f"{write(studio, 'accident', text, lines)}&panel=debug")
     panel = web.locator(".debugger")
     place = panel.locator(".place-line > strong")
     panel.get_by_role("button", name="Start", exact=True).click()
@@ -232,7 +233,8 @@ def test_the_motorbikes_from_an_accident_back_to_its_beginning(fresh: Studio, we
     web.locator(".asks").get_by_role("button", name="Why not?").press("Enter")
     web.get_by_label("Why no row of").select_option("Accident")
     web.get_by_label("When", exact=True).select_option("from")
-    web.get_by_role("tab", name=re.compile("^BlowOutTire")).click()
+    chosen = web.get_by_role("tab", name=re.compile("^BlowOutTire"))
+    expect(chosen).to_have_attribute("aria-selected", "true")
     web.locator(".found tbody tr").first.press("Enter")  # of a motorbike that does not crash
     expect(web.get_by_label("Time", exact=True)).to_have_value("2017-03-01T10:00:15Z")
     web.get_by_label("Until").fill("2017-03-01T10:00:18Z")
@@ -244,11 +246,11 @@ def test_the_motorbikes_from_an_accident_back_to_its_beginning(fresh: Studio, we
 
 
 @pytest.mark.parametrize("view", ["try", "debug"])
-def test_markup_stays_text_in_what_is_shown_of_events(fresh: Studio, web: Page, view: str) -> None:
+def test_markup_stays_text_in_what_is_shown_of_events(studio: Studio, web: Page, view: str) -> None:
     markup = "<img src=x onerror=alert(1)>"
     program = PROGRAM.replace("@Name('Pair')", f"@Name('{markup}')")
     events = EVENTS.replace('"k"', f'"{markup}"')
-    web.goto(f"{write(fresh, f'inert-{view}', program, events)}&panel={view}")
+    web.goto(f"{write(studio, f'inert-{view}', program, events)}&panel={view}")
     if view == "debug":
         panel = web.locator(".debugger")
         panel.get_by_role("button", name="Start", exact=True).click()
@@ -257,9 +259,7 @@ def test_markup_stays_text_in_what_is_shown_of_events(fresh: Studio, web: Page, 
         expect(panel.locator(".picture svg")).to_contain_text(markup)
     else:
         web.get_by_role("button", name="Change by hand").click()
-        expect(web.locator("tr.typed").first.get_by_label("id", exact=True)).to_have_value(
-            markup, timeout=SOON
-        )
+        expect(web.locator("tr.typed").first.get_by_label("id", exact=True)).to_have_value(markup)
         web.locator(".menu > summary").filter(has_text="Statements").click()
         web.get_by_role("checkbox", name=markup).uncheck()
         web.get_by_role("button", name="Run", exact=True).click()

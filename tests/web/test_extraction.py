@@ -67,6 +67,7 @@ CASES = {
     "//title:<F>:<t=toUnixTime('2013-05-21T05:00:00Z')>:<v=$v>:<n=$n + 1>": [
         {"t": 1369112400, "v": "x", "n": 3}
     ],
+    "//tr[3]/td[3]/preceding-sibling::td:<C>:<t=trim(.)>": [{"t": "Rome"}, {"t": "AZ 200"}],
     "//title:<F>:<t=toUnixTime('soon')>": [{"t": None}],
     "//tr[td]:<F>[td[2] or td:<only=string(.)>]": [{}, {}, {"only": "Oslo"}],
 }

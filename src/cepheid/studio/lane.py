@@ -11,8 +11,10 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
@@ -39,6 +41,8 @@ class Lane:
         self.name = name
         self.folder, self.is_trusted = folder, is_trusted
         self._turn = asyncio.Lock()
+        # Of its own, so that lanes that wait for long work leave the server's threads to others.
+        self._waiting = ThreadPoolExecutor(1, thread_name_prefix=f"studio {name}")
         self._working: _Working | None = None
 
     async def do(self, task: Task, limit: float, tell: Callable[[Said], None]) -> Said:
@@ -51,9 +55,10 @@ class Lane:
                 loop.call_soon_threadsafe(tell, said)
 
             try:
-                await asyncio.to_thread(working.wait)
+                await loop.run_in_executor(self._waiting, working.wait)
                 async with asyncio.timeout(limit):
-                    return await asyncio.to_thread(_ask, working.connection, task, progress)
+                    asked = partial(_ask, working.connection, task, progress)
+                    return await loop.run_in_executor(self._waiting, asked)
             except TimeoutError:
                 self.stop()
                 fact = f"stopped: it took more than {limit:g} seconds"

@@ -155,7 +155,7 @@ class InputOrder:
     def of_filtered(self, rows: FilteredRows, parents: Order | None) -> Order:
         """The same for rows of filters, to which others may have led from the input."""
         if parents is not None:  # filters one after the other begin at the input
-            ranks = [_step(route.statement.rank) for route in rows.routes]
+            ranks = [_only_step(route.statement.rank) for route in rows.routes]
             return self._deeper(parents.of(rows.places), lambda: _of_each(ranks, rows.codes))
         origin = self.of(rows.places)
 
@@ -166,13 +166,13 @@ class InputOrder:
             if number < STEPS:
                 return origin.brief(number)
             ways = [route.statements[number - STEPS : number - STEPS + 1] for route in rows.routes]
-            return _of_each([_step(way[0].rank) if way else 0 for way in ways], rows.codes)
+            return _of_each([_only_step(way[0].rank) if way else 0 for way in ways], rows.codes)
 
         def find_path(order: Order) -> Path | None:
             del order
             match rows.routes:
                 case [route]:
-                    return tuple(_step(statement.rank) for statement in route.statements)
+                    return tuple(_only_step(statement.rank) for statement in route.statements)
             return None
 
         return Order(len(rows), self.levels, find, find_path)
@@ -217,8 +217,13 @@ class InputOrder:
         return Order(len(rows), self.levels, find)
 
 
-def _step(rank: int, numbers: Word = 1) -> Word:
+def _step(rank: int, numbers: Word) -> Word:
     return (rank << _STEP_BITS) + numbers
+
+
+def _only_step(rank: int) -> int:
+    """Of a statement that gives one row of an event."""
+    return (rank << _STEP_BITS) + 1
 
 
 def _of_each(words: Sequence[Word], codes: Words) -> Word:

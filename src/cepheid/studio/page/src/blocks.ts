@@ -62,7 +62,7 @@ class Blocks {
       this.shown = ""; // it stands elsewhere
       void this.show();
     }, (text) => this.say(text));
-    studio.on("begin", () => this.beginWith(studio.begun));
+    studio.on("begin", () => void this.beginWith(studio.begun));
     studio.on("opened", () => {
       this.declarations = [];
       this.at = -1;
@@ -218,9 +218,10 @@ class Blocks {
   }
 
   // A statement that already says something.
-  private beginWith(type: string): void {
+  private async beginWith(type: string): Promise<void> {
     const block = newStatement(this.free(), type);
     this.begin(block);
+    await this.load(); // it is shown before the text has it
     if (this.added === block) void this.drawn(null, block, 0);
   }
 

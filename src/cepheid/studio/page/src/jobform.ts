@@ -87,6 +87,7 @@ export class JobForm {
       el("div", { class: "bar" }, this.start, button("Cancel", () => this.toggle(false))),
     );
     for (const topic of ["opened", "opened-with", "saved", "text"] as const) studio.on(topic, () => this.later(true));
+    this.arrange();
   }
 
   toggle(isOn = this.element.hidden): void {

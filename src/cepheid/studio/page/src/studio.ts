@@ -143,6 +143,7 @@ export class Studio {
     this.open = open;
     this.findings = [];
     this.drawn = null;
+    this.isDrawnOld = false;
     this.place = null;
     this.played = [];
     this.together.delete(open.name);

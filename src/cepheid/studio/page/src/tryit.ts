@@ -48,6 +48,7 @@ export class TryIt {
   private compare: Compare;
   private search = el("input", { class: "search", with: { type: "search", placeholder: "Search events and rows", "aria-label": "Search events and rows", spellcheck: "false" } });
   private searching = 0;
+  private waiting: (() => void)[] = []; // for what events look like
   private problems = el("div");
   private results: HTMLElement;
   private answer: RunAnswer | null = null;
@@ -108,6 +109,9 @@ export class TryIt {
     this.search.addEventListener("input", () => {
       clearTimeout(this.searching);
       this.searching = window.setTimeout(() => void this.find(), SOON);
+    });
+    studio.on("graph", () => {
+      for (const done of this.waiting.splice(0)) done();
     });
     studio.on("opened", () => this.begin());
     studio.on("events", () => {
@@ -261,6 +265,7 @@ export class TryIt {
         fill(this.status, "The events have changed since they ran: run them again, then change them here.");
         return false;
       }
+      await this.isKnown();
       const { events } = await this.studio.talk.ask<{ events: Taken[] }>("take-events", { run: this.answer?.run ?? 0 });
       if (!isTyped) this.hand.begin(events); // what the change can be taken back to
       this.offer(TYPED);
@@ -272,6 +277,12 @@ export class TryIt {
       this.gone(problem as NoAnswer);
       return false;
     }
+  }
+
+  // What events look like is known, or cannot be, as the program cannot be read.
+  private async isKnown(): Promise<void> {
+    const { studio } = this;
+    while (!studio.drawn && !studio.isDrawnOld) await new Promise<void>((done) => this.waiting.push(done));
   }
 
   private async moveEvent(spot: Spot, micros: number): Promise<void> {
