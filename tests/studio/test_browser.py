@@ -286,9 +286,14 @@ def test_a_fix_and_a_new_name_change_the_text_and_are_undone(fresh: Studio, web:
     web.get_by_role("button", name="write second", exact=True).click()
     expect(text).to_contain_text("Pair(second > 5)")
     expect(web.locator(".finding.error")).to_have_count(0)
-    text.press("Control+z")
+    web.keyboard.press("Control+z")  # the button that had the focus is gone
     expect(text).to_contain_text("Pair(secnd > 5)")
     text.press("Control+y")
+    # The text ends where the findings begin, with the focus, too.
+    editor, findings = web.locator(".program .cm-editor"), web.locator(".below")
+    ends = "both => both.editor.getBoundingClientRect().bottom - both.findings.getBoundingClientRect().y"
+    given = {"editor": editor.element_handle(), "findings": findings.element_handle()}
+    assert web.evaluate(ends, given) < 1
 
     web.keyboard.press("Control+End")
     for key in ("ArrowUp", "Home", *["ArrowRight"] * 40):

@@ -66,9 +66,9 @@ def test_an_event_is_dragged_to_another_time_and_the_rows_follow(studio: Studio,
     expect(x).to_have_value("78")
 
 
-def test_events_by_hand_wait_while_another_program_is_open(fresh: Studio, web: Page) -> None:
-    address = write(fresh, "waiting", PROGRAM)
-    (fresh.folder / "waiting" / "other.epl").write_text(PROGRAM)
+def test_events_by_hand_wait_while_another_program_is_open(studio: Studio, web: Page) -> None:
+    address = write(studio, "waiting", PROGRAM)
+    (studio.folder / "waiting" / "other.epl").write_text(PROGRAM)
     web.goto(address)
     web.get_by_role("button", name="Change by hand").click()
     status(web, "3 matches in 4 events.")
@@ -83,7 +83,7 @@ def test_events_by_hand_wait_while_another_program_is_open(fresh: Studio, web: P
 
     # What is put into the folder meanwhile is there when one comes back to the page.
     wrong = '{"@type": "Z", "@time": 1}\n' * 9
-    (fresh.folder / "waiting" / "later.jsonl").write_text(wrong + EVENTS)
+    (studio.folder / "waiting" / "later.jsonl").write_text(wrong + EVENTS)
     web.evaluate("dispatchEvent(new Event('focus'))")
     expect(source).to_contain_text("later.jsonl")
     source.select_option("waiting/later.jsonl")

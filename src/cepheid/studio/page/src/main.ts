@@ -2,6 +2,7 @@
 import { arrowsBetween, button, el, fill } from "./dom";
 import { filesPanel } from "./files";
 import { findingsPanel } from "./findings";
+import { historyKeysOfPage } from "./history";
 import { readLink, writeLink } from "./links";
 import { PANELS, Part, VIEWS } from "./parts";
 import { Saving } from "./saving";
@@ -133,6 +134,7 @@ class Page {
       event.preventDefault();
       event.stopPropagation();
     }, true);
+    historyKeysOfPage(studio);
     document.body.append(
       el(
         "header",
