@@ -77,7 +77,7 @@ def test_events_by_hand_wait_while_another_program_is_open(studio: Studio, web: 
     for title in ("waiting/other.epl", "waiting/p.epl"):
         web.get_by_title(title, exact=True).click()
         expect(web.locator("header .name")).to_have_text(title)
-    source = web.get_by_label("Events", exact=True)
+    source = web.locator("#events")
     source.select_option("Typed by hand")
     expect(lines).to_have_count(5)
 
@@ -90,6 +90,9 @@ def test_events_by_hand_wait_while_another_program_is_open(studio: Studio, web: 
     web.get_by_role("button", name="Run", exact=True).click()
     status(web, "3 matches in 4 events. 9 lines could not be read and were left out.")
     expect(web.locator(".try .more > summary")).to_have_text("4 more")
+    source.select_option("all 2 files beside the program")
+    web.get_by_role("button", name="Run", exact=True).click()
+    expect(web.locator(".try > .summary")).to_contain_text("in 8 events")
 
 
 def test_an_event_is_moved_changed_saved_and_removed_by_keys(studio: Studio, web: Page) -> None:

@@ -46,7 +46,7 @@ export interface Drawn {
 }
 
 // What a run is over, as the studio's verbs take it.
-export type Given = ({ events: string; seed?: number } | { lines: string[] }) & { without?: string[] };
+export type Given = ({ events: string; seed?: number } | { files: string[] } | { lines: string[] }) & { without?: string[] };
 
 // A file as it is in the editor. `version` is that of the disk when it was opened; null: not there yet.
 export interface Open {
@@ -142,6 +142,7 @@ export class Studio {
   show(open: Open): void {
     this.open = open;
     this.findings = [];
+    this.isChecking = true; // before anyone says that nothing was found
     this.drawn = null;
     this.isDrawnOld = false;
     this.place = null;
@@ -157,6 +158,7 @@ export class Studio {
   edit(text: string): void {
     if (!this.open || this.open.text === text) return;
     this.open.text = text;
+    this.isChecking = true;
     this.tell("text");
     this.check(QUICK);
   }

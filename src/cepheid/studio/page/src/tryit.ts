@@ -17,6 +17,7 @@ import { when, zoneSelect } from "./zone";
 // No file has these names.
 const TYPED = "/typed";
 const PLAYED = "/played";
+const BESIDE = "/beside"; // all files of events beside the program
 const BY_HAND = 2_000; // events that can be changed by hand
 const SOON = 250; // milliseconds without a key until a text is searched for
 
@@ -130,6 +131,7 @@ export class TryIt {
 
   private byHandButton = button("Change by hand", () => void this.changeByHand(), { title: "Make these events a table to be changed" });
   private againButton = button("Others", () => this.changeSeed(), { title: "Other events by chance, from the same scenario" });
+  private beside: string[] = []; // files of events in the folder of the program
   private seed = 0; // of events by chance
   private keeping = el("form", { class: "bar", with: { hidden: true } });
 
@@ -141,15 +143,17 @@ export class TryIt {
     const files = this.studio.files.filter((file) => file.kind === "events").map((file) => file.name);
     files.sort((a, b) => rank(a) - rank(b));
     const scenarios = this.studio.files.filter((file) => file.kind === "scenario").map((file) => file.name);
-    const near = files.find(isNear);
+    this.beside = files.filter(isNear);
+    const near = this.beside[0];
     fill(
       this.source,
       ...files.map((name) => el("option", { with: { value: name } }, isNear(name) ? name.slice(name.lastIndexOf("/") + 1) : name)),
+      this.beside.length > 1 && el("option", { with: { value: BESIDE } }, `all ${this.beside.length} files beside the program`),
       ...scenarios.map((name) => el("option", { with: { value: name } }, `${name} (by chance)`)),
       el("option", { with: { value: TYPED } }, "Typed by hand"),
       this.studio.played.length > 0 && el("option", { with: { value: PLAYED } }, this.studio.playedAs),
     );
-    const isThere = [...files, ...scenarios, TYPED].includes(wanted) || (wanted === PLAYED && this.studio.played.length > 0);
+    const isThere = [...files, ...scenarios, TYPED].includes(wanted) || (wanted === BESIDE && this.beside.length > 1) || (wanted === PLAYED && this.studio.played.length > 0);
     this.source.value = isThere ? wanted : (near ?? TYPED);
     this.sourceChanged();
   }
@@ -191,6 +195,7 @@ export class TryIt {
   private given(): Given {
     const file = this.source.value;
     const { without } = this.studio;
+    if (file === BESIDE) return { files: this.beside, without };
     const typed = { [TYPED]: () => this.hand.lines(), [PLAYED]: () => this.studio.played }[file];
     return typed ? { lines: typed(), without } : { events: file, seed: this.seed, without };
   }
