@@ -387,6 +387,7 @@ def test_a_run_is_stepped_through_by_buttons_keys_and_the_scrubber(
     web.keyboard.press("Control+z")
     panel.get_by_role("button", name="Start", exact=True).click()
     expect(place).to_have_text("0+0")
+    expect(panel.locator(".breaks li")).to_contain_text(["statement Big"])
     web.get_by_role("tab", name="Try it").click()
     web.locator("#events").select_option("Typed by hand")
     web.get_by_role("tab", name="Debug").click()
