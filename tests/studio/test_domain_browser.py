@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -27,10 +28,16 @@ def view(web: Page, name: str) -> None:
     web.get_by_role("tab", name=name, exact=True).click()
 
 
+def graph_that_stays(web: Page) -> None:
+    """The graph after the last check, which draws it anew."""
+    view(web, "Graph")
+    expect(web.locator(".below .summary")).to_have_text(re.compile(r"[^…]$"), timeout=SOON)
+
+
 def test_a_form_changes_the_program_and_is_undone(folder: Studio, web: Page) -> None:
     web.goto(write(folder, "forms", PROGRAM))
     view(web, "Types")
-    name = web.get_by_label("Name", exact=True)
+    name = web.locator("#type-name")
     expect(name).to_have_value("A", timeout=SOON)
     name.click()
     web.keyboard.press("End")
@@ -38,6 +45,7 @@ def test_a_form_changes_the_program_and_is_undone(folder: Studio, web: Page) -> 
     web.keyboard.press("Enter")
     says(web, "create schema Alpha (id string, x int)")
     says(web, "every a=Alpha ->")
+    expect(name).to_have_attribute("data-told", "Alpha")  # the form is that of the new text
     web.keyboard.press("Control+z")
     says(web, "every a=A ->")
     web.locator("[id='type-of-Big']").click()
@@ -46,7 +54,7 @@ def test_a_form_changes_the_program_and_is_undone(folder: Studio, web: Page) -> 
     web.keyboard.type("★")
     web.keyboard.press("Enter")
     says(web, "@Icon('★') insert into Big")
-    web.get_by_label("Name", exact=True).click()
+    web.locator("#type-name").click()
     web.keyboard.press("Control+a")
     web.keyboard.type("B")
     web.keyboard.press("Enter")
@@ -94,7 +102,7 @@ def test_lines_unfold_and_fold_by_a_key(folder: Studio, web: Page) -> None:
 def test_boxes_are_moved_and_begin_statements(folder: Studio, web: Page) -> None:
     address = write(folder, "graph", PROGRAM)
     web.goto(address)
-    view(web, "Graph")
+    graph_that_stays(web)
     box = web.get_by_role("button", name="events A")
     expect(box).to_be_visible(timeout=SOON)
     start = box.locator("rect").bounding_box()
@@ -107,7 +115,7 @@ def test_boxes_are_moved_and_begin_statements(folder: Studio, web: Page) -> None
     expect(web.locator(".graph")).to_be_visible()  # it was no click
     kept = folder.folder / ".cepheid" / "studio.json"
     web.reload()
-    view(web, "Graph")
+    graph_that_stays(web)
     expect(web.get_by_role("button", name="Tidy")).to_be_visible(timeout=SOON)
     moved = box.locator("rect").bounding_box()
     assert moved is not None

@@ -43,7 +43,7 @@ def test_a_race_is_played_and_its_fix_ends_it(folder: Studio, web: Page) -> None
     race = web.locator(".findings > li").filter(has_text="depend on whether 'a' or 'b'")
     race.get_by_role("button", name="Play it").click()
     status(web, "3 matches in 1 event.")
-    expect(web.get_by_label("Events", exact=True)).to_contain_text("Events that show a finding")
+    expect(web.locator("#events")).to_contain_text("Events that show a finding")
     race.get_by_role("button", name="write priorities").press("Enter")
     text = web.locator(".program .cm-content")
     expect(text).to_contain_text("@Priority(3)")
@@ -69,7 +69,7 @@ def test_runs_by_chance_are_counted_and_played(folder: Studio, web: Page, panel:
     panel.get_by_role("button", name="with the most").press("Enter")
     tab = web.get_by_role("tab", name=f"{MARKUP}{most}", exact=True)
     expect(tab).to_be_visible(timeout=SOON)
-    expect(web.get_by_label("Events", exact=True)).to_contain_text("of chance/<b>day.toml")
+    expect(web.locator("#events")).to_contain_text("of chance/<b>day.toml")
     assert web.locator("img, b").count() == 0
 
 
