@@ -25,7 +25,7 @@ export class Saving {
     setInterval(() => void this.look(), OFTEN);
     window.addEventListener("focus", () => {
       void this.look();
-      void studio.readFiles().catch(() => undefined); // what was put into the folder meanwhile
+      void studio.lookForFiles().catch(() => undefined); // the header says where the studio is away
     });
     window.addEventListener("beforeunload", (event) => {
       if (studio.isDirty) event.preventDefault();

@@ -124,6 +124,14 @@ export class Studio {
     this.tell("files");
   }
 
+  // What was put into the folder meanwhile; where that is nothing, what is shown stays, with its focus.
+  async lookForFiles(): Promise<void> {
+    const { files } = await this.talk.ask<{ files: FileEntry[] }>("files");
+    if (JSON.stringify(files) === JSON.stringify(this.files)) return;
+    this.files = files;
+    this.tell("files");
+  }
+
   // Another file; the files of one program stay together.
   async openFile(name: string, isKept = false): Promise<void> {
     const last = this.open;
