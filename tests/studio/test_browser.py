@@ -149,6 +149,12 @@ def test_a_text_is_written_when_it_is_saved_and_a_conflict_is_shown(
     web.keyboard.type("// mine\n")
     expect(web.get_by_role("button", name="Save")).to_be_enabled()
     assert path.read_text() == PROGRAM
+    web.get_by_title("conflict/p.epl", exact=True).click()  # which is open
+    web.evaluate("window.confirm = text => { window.asked = text; return false; }")
+    web.get_by_role("button", name="New program").click()
+    web.get_by_label("Name of the program").press("Enter")
+    assert "conflict/p.epl is not saved" in web.evaluate("window.asked")
+    expect(text).to_contain_text("// mine")
     web.keyboard.press("Control+s")
     expect(web.get_by_role("button", name="Save")).to_be_disabled()
     assert path.read_text() == f"// mine\n{PROGRAM}"
@@ -217,6 +223,10 @@ def test_the_graph_leads_to_the_text_by_keys_and_on_a_narrow_screen(
     expect(box).to_be_hidden()
     wide = web.evaluate("document.documentElement.scrollWidth")
     assert wide <= 800
+    web.get_by_role("group", name="Areas").get_by_role("button", name="Programs").press("Enter")
+    web.get_by_role("button", name="New program").click()
+    web.get_by_label("Name of the program").press("Enter")
+    expect(web.get_by_role("tab", name="Text")).to_be_visible()
 
 
 def test_markup_stays_text_wherever_it_stands(fresh: Studio, web: Page) -> None:
@@ -276,9 +286,14 @@ def test_a_fix_and_a_new_name_change_the_text_and_are_undone(fresh: Studio, web:
     web.get_by_role("button", name="write second", exact=True).click()
     expect(text).to_contain_text("Pair(second > 5)")
     expect(web.locator(".finding.error")).to_have_count(0)
-    text.press("Control+z")
+    web.keyboard.press("Control+z")  # the button that had the focus is gone
     expect(text).to_contain_text("Pair(secnd > 5)")
     text.press("Control+y")
+    # The text ends where the findings begin, with the focus, too.
+    editor, findings = web.locator(".program .cm-editor"), web.locator(".below")
+    ends = "both => both.editor.getBoundingClientRect().bottom - both.findings.getBoundingClientRect().y"
+    given = {"editor": editor.element_handle(), "findings": findings.element_handle()}
+    assert web.evaluate(ends, given) < 1
 
     web.keyboard.press("Control+End")
     for key in ("ArrowUp", "Home", *["ArrowRight"] * 40):
@@ -372,6 +387,7 @@ def test_a_run_is_stepped_through_by_buttons_keys_and_the_scrubber(
     web.keyboard.press("Control+z")
     panel.get_by_role("button", name="Start", exact=True).click()
     expect(place).to_have_text("0+0")
+    expect(panel.locator(".breaks li")).to_contain_text(["statement Big"])
     web.get_by_role("tab", name="Try it").click()
     web.locator("#events").select_option("Typed by hand")
     web.get_by_role("tab", name="Debug").click()

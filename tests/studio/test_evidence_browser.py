@@ -94,7 +94,9 @@ def test_a_search_begins_with_an_environment_that_is_written_here(
 ) -> None:
     opened(folder, web, "search")
     web.get_by_title("search/road.toml").click()
-    panel.get_by_role("button", name="New environment").press("Enter")
+    begin = panel.get_by_role("button", name="New environment")
+    expect(begin).to_be_enabled()  # once the types are known
+    begin.press("Enter")
     text = panel.get_by_label("Text of the environment")
     expect(text).to_be_focused()
     assert "values.degrees = [0.0, 50.0, 100.0]" in text.input_value()

@@ -141,6 +141,7 @@ ODD: list[tuple[str, dict[str, Any], str]] = [
     ("place", {"view": "graph", "file": "p.epl", "key": "A", "at": [True, 1]}, "two numbers"),
     ("run", {"events": "pipe.jsonl"}, "no plain file"),
     ("run", {"events": "pipe.toml", "seed": 1}, "no plain file"),
+    ("run", {"files": ["pipe.jsonl"]}, "no plain file"),
 ]
 
 

@@ -48,8 +48,51 @@ def test_an_event_is_dragged_to_another_time_and_the_rows_follow(studio: Studio,
     path = studio.folder / "dragged" / "events.jsonl"
     assert path.read_text() == EVENTS
 
-    web.get_by_role("button", name="Undo").click()
+    undo = web.get_by_role("button", name="Undo")
+    x = web.locator("tr.typed").nth(1).get_by_label("x", exact=True)
+    x.fill("77")
+    undo.click()
+    expect(x).to_have_value("1")
+    undo.click()
     expect(web.locator(".try > .summary")).to_contain_text("The events")
+    expect(times.nth(0)).to_have_value("1970-01-01T00:00:01Z")
+    expect(times).to_have_count(5)
+    expect(undo).to_be_hidden()
+
+    # What was typed and did not run is not given up for what is dragged.
+    x.fill("78")
+    web.mouse.dblclick(*place_of(web, 3.5, lane=0))
+    expect(web.locator(".try > .summary")).to_contain_text("run them again")
+    expect(x).to_have_value("78")
+
+
+def test_events_by_hand_wait_while_another_program_is_open(studio: Studio, web: Page) -> None:
+    address = write(studio, "waiting", PROGRAM)
+    (studio.folder / "waiting" / "other.epl").write_text(PROGRAM)
+    web.goto(address)
+    web.get_by_role("button", name="Change by hand").click()
+    status(web, "3 matches in 4 events.")
+    lines = web.locator("tr.typed")
+    expect(lines).to_have_count(5)
+    for title in ("waiting/other.epl", "waiting/p.epl"):
+        web.get_by_title(title, exact=True).click()
+        expect(web.locator("header .name")).to_have_text(title)
+    source = web.locator("#events")
+    source.select_option("Typed by hand")
+    expect(lines).to_have_count(5)
+
+    # What is put into the folder meanwhile is there when one comes back to the page.
+    wrong = '{"@type": "Z", "@time": 1}\n' * 9
+    (studio.folder / "waiting" / "later.jsonl").write_text(wrong + EVENTS)
+    web.evaluate("dispatchEvent(new Event('focus'))")
+    expect(source).to_contain_text("later.jsonl")
+    source.select_option("waiting/later.jsonl")
+    web.get_by_role("button", name="Run", exact=True).click()
+    status(web, "3 matches in 4 events. 9 lines could not be read and were left out.")
+    expect(web.locator(".try .more > summary")).to_have_text("4 more")
+    source.select_option("all 2 files beside the program")
+    web.get_by_role("button", name="Run", exact=True).click()
+    expect(web.locator(".try > .summary")).to_contain_text("in 8 events")
 
 
 def test_an_event_is_moved_changed_saved_and_removed_by_keys(studio: Studio, web: Page) -> None:

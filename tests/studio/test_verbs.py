@@ -102,13 +102,19 @@ def lanes(answer: dict[str, object]) -> dict[str, tuple[str, int]]:
     return {lane["type"]: (lane["kind"], lane["count"]) for lane in found}
 
 
-@pytest.mark.parametrize("way", ["typed", "file"])
+@pytest.mark.parametrize("way", ["typed", "file", "files"])
 def test_a_run_gives_lanes_rows_and_what_is_behind_them(
     page: Page, studio: Studio, way: str
 ) -> None:
     (studio.folder / "e.jsonl").write_text(EVENTS)
-    given = {"lines": LINES} if way == "typed" else {"events": "e.jsonl"}
-    answer = page.ask("run", texts=texts(), **given)
+    (studio.folder / "A.csv").write_text("@time,id,x\n1,k,1\n3,l,300\n")
+    (studio.folder / "B.csv").write_text("@time,id,x\n2,k,9\n4,l,3\n")
+    given: dict[str, dict[str, object]] = {
+        "typed": {"lines": LINES},
+        "file": {"events": "e.jsonl"},
+        "files": {"files": ["B.csv", "A.csv"]},
+    }
+    answer = page.ask("run", texts=texts(), **given[way])
     assert lanes(answer) == {"A": ("in", 2), "B": ("in", 2), "Pair": ("out", 2), "Big": ("out", 1)}
     assert answer["lanes"][1]["times"] == [1_000_000, 3_000_000]
     rows = page.ask("rows", run=answer["run"], kind="out", type="Pair", **{"from": 0})["rows"]
@@ -160,6 +166,8 @@ def test_events_outside_of_the_folder_are_not_read(page: Page) -> None:
     for name in ("../e.jsonl", "/dev/stdin", "p.epl", "no.jsonl", "-"):
         with pytest.raises(Refused):
             page.ask("run", texts=texts(), events=name)
+        with pytest.raises(Refused):
+            page.ask("run", texts=texts(), files=[name])
 
 
 def test_a_run_is_kept_as_a_case_that_the_command_takes(page: Page, studio: Studio) -> None:

@@ -50,8 +50,8 @@ def report(room: Room, given: Given) -> object:
     program = program_to_run(room, given)
     sources = sources_of(room, given, program)
     name = PurePosixPath(texts_of(given)[0].file).stem
-    is_file = given.text_if_any("events") is not None
-    page = report_of(program, *(sources if is_file else [sources]), on_error="skip")
+    is_typed = "lines" in given.values
+    page = report_of(program, *([sources] if is_typed else sources), on_error="skip")
     return {"name": f"{name}.html", "text": str(page)}
 
 

@@ -25,7 +25,7 @@ _BY_CHANCE = 1_000  # events, where a scenario does not say how long a run lasts
 
 
 def run(room: Room, given: Given) -> object:
-    """`events` names a file of the folder, or `lines` are what someone typed, as JSON Lines.
+    """`events` names a file of the folder, `files` several, or `lines` are what someone typed, as JSON Lines.
 
     A scenario is such a file, too: of it, one run by chance is taken, as the `seed` says.
     """
@@ -62,18 +62,29 @@ def run(room: Room, given: Given) -> object:
 
 
 def sources_of(room: Room, given: Given, program: Program) -> list[object]:
-    """Events as a page names them: a file of the folder, one run of a scenario, or lines that were typed."""
+    """Events as a page names them: one or several files of the folder, a run of a scenario, or typed lines."""
+    if "files" in given.values:
+        return [_file(room, file) for file in given.texts("files")]
     file = given.text_if_any("events")
     if file is None:
         return [_typed(number, line) for number, line in enumerate(given.texts("lines"), start=1)]
-    path = room.folder.path(file)
-    if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for
-        raise UsageError(error("bad-file", f"'{file}' is no plain file"))
     if file.lower().endswith(_SCENARIO):
-        return [_by_chance(program, path, given.whole("seed"))]
-    if not is_events(file):
-        raise UsageError(error("bad-file", f"'{file}' is no file of events"))
-    return [str(path)]
+        return [_by_chance(program, _plain(room, file), given.whole("seed"))]
+    return [_file(room, file)]
+
+
+def _file(room: Room, name: str) -> str:
+    path = _plain(room, name)
+    if not is_events(name):
+        raise UsageError(error("bad-file", f"'{name}' is no file of events"))
+    return str(path)
+
+
+def _plain(room: Room, name: str) -> Path:
+    path = room.folder.path(name)
+    if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for
+        raise UsageError(error("bad-file", f"'{name}' is no plain file"))
+    return path
 
 
 def _by_chance(program: Program, path: Path, seed: int) -> list[dict[str, object]]:

@@ -85,7 +85,7 @@ export class Debugger {
   private wanted: number | null = null; // where the scrubber is, while an answer is on its way
 
   constructor(private studio: Studio) {
-    this.breaks = new Breaks((given) => void this.ask("debug-break", given));
+    this.breaks = new Breaks((given) => this.ask("debug-break", given));
     this.tokens = new Tokens(studio);
     this.session = el(
       "div",
@@ -105,7 +105,10 @@ export class Debugger {
     );
     this.element.addEventListener("keydown", (event) => this.key(event));
     this.scrubber.addEventListener("input", () => this.scrub(Number(this.scrubber.value)));
-    studio.on("opened", () => this.end(""));
+    studio.on("opened", () => {
+      this.end("");
+      this.breaks.forget();
+    });
     for (const topic of ["text", "opened-with"] as const) studio.on(topic, () => this.end("The program has changed: start again."));
     studio.on("events", () => this.end("The events have changed: start again."));
     this.end("");
@@ -131,12 +134,13 @@ export class Debugger {
     fill(this.status, "Starting …");
     const begun = await this.answer<Begun>("debug", { texts: this.studio.texts(), ...this.studio.given() });
     if (!begun) return;
-    this.breaks.offer(begun.types, begun.statements);
+    const earlier = this.breaks.offer(begun.types, begun.statements);
     this.tokens.offer(begun.automata);
     this.session.hidden = false;
     fill(this.start, "Start again");
     this.show(begun);
     this.moves[2]?.focus();
+    for (const each of earlier) await this.breaks.set(each);
   }
 
   private async move(move: string, more: object = {}): Promise<void> {
@@ -296,6 +300,14 @@ function group(title: string, count: number, found: HTMLElement[], isOpen: boole
   );
 }
 
+// A breakpoint, as the verb takes it.
+interface Asked {
+  type?: string;
+  statement?: string;
+  age?: string;
+  where?: string;
+}
+
 // Where it is to stop: on a type, a statement or an age, perhaps only where something holds.
 class Breaks {
   readonly element: HTMLElement;
@@ -312,7 +324,10 @@ class Breaks {
   private where = el("input", { with: { "aria-label": "Where", placeholder: "where, such as speed > 50", size: 24, spellcheck: "false" } });
   private list = el("ul", { class: "breaks" });
 
-  constructor(private ask: (given: object) => void) {
+  private known = new Map<number, Asked>(); // those that are set, as they were asked for
+  private asked: Asked | null = null; // the last one, until its number is known
+
+  constructor(private ask: (given: object) => Promise<void>) {
     this.element = el(
       "form",
       { class: "bar", with: { "aria-label": "Breakpoints" }, on: { submit: (event) => this.submit(event) } },
@@ -328,13 +343,31 @@ class Breaks {
     this.arrange();
   }
 
-  offer(types: string[], statements: string[]): void {
+  // For a run that has just begun; what stopped the one before it is to be set again, as far as it is still there.
+  offer(types: string[], statements: string[]): Asked[] {
     fill(this.type, ...types.map((name) => el("option", {}, name)));
     fill(this.statement, ...statements.map((name) => el("option", {}, name)));
+    const earlier = [...this.known.values()];
+    this.forget();
+    return earlier.filter(({ type, statement }) => types.includes(type ?? "") || statements.includes(statement ?? ""));
+  }
+
+  forget(): void {
+    this.known.clear();
+    this.asked = null;
+  }
+
+  async set(asked: Asked): Promise<void> {
+    this.asked = asked;
+    await this.ask(asked);
   }
 
   show(breakpoints: State["breakpoints"], stopped: number[]): void {
-    const clear = (number: number) => button("✕", () => this.ask({ clear: number }), { class: "quiet", title: "Remove this breakpoint", with: { "aria-label": `Remove breakpoint ${number}` } });
+    const numbers = breakpoints.map(({ number }) => number);
+    for (const number of [...this.known.keys()].filter((each) => !numbers.includes(each))) this.known.delete(number);
+    const added = numbers.find((each) => !this.known.has(each));
+    if (added !== undefined && this.asked) this.known.set(added, this.asked);
+    const clear = (number: number) => button("✕", () => void this.ask({ clear: number }), { class: "quiet", title: "Remove this breakpoint", with: { "aria-label": `Remove breakpoint ${number}` } });
     fill(this.list, ...breakpoints.map(({ number, text }) => el("li", { class: stopped.includes(number) ? "stopped" : "" }, stopped.includes(number) && el("strong", {}, "stopped here: "), text, clear(number))));
   }
 
@@ -352,6 +385,6 @@ class Breaks {
     const { value } = this.kind;
     const about = value === "type" ? { type: this.type.value } : { statement: this.statement.value };
     const more = value === "age" ? { age: this.age.value } : this.where.value.trim() ? { where: this.where.value } : {};
-    this.ask({ ...about, ...more });
+    void this.set({ ...about, ...more });
   }
 }

@@ -102,6 +102,7 @@ export class Editor {
     this.isLoading = true;
     this.view.setState(this.stateOf(text));
     this.isLoading = false;
+    this.view.scrollDOM.scrollTo(0, 0); // not where another text stood
   }
 
   private goTo(): void {

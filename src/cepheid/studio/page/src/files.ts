@@ -2,7 +2,7 @@
 import { button, el, fill } from "./dom";
 import { FileEntry, Studio } from "./studio";
 
-export function filesPanel(studio: Studio, open: (name: string) => void): HTMLElement {
+export function filesPanel(studio: Studio, open: (name: string) => void, begin: (name: string) => void): HTMLElement {
   const list = el("ul", { class: "files" });
   const form = el("form", { class: "new", with: { hidden: true } });
   const others = el("div", { class: "others" });
@@ -17,8 +17,8 @@ export function filesPanel(studio: Studio, open: (name: string) => void): HTMLEl
       event.preventDefault();
       form.hidden = true;
       const name = /\.\w+$/.test(input.value) ? input.value : `${input.value}.epl`;
-      if (studio.files.some((file) => file.name === name)) open(name);
-      else studio.show({ name, text: "", saved: "", version: null });
+      const isThere = studio.open?.name === name || studio.files.some((file) => file.name === name);
+      (isThere ? open : begin)(name);
     };
     fill(form, el("label", { with: { for: "new-name" } }, "Name of the program"), input, el("button", { class: "main" }, "Create"));
     form.hidden = false;

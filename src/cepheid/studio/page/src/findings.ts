@@ -5,6 +5,7 @@ import { Finding } from "./talk";
 
 const SIGNS = { error: "✕", warning: "!", note: "i" };
 const RANKS = { error: 0, warning: 1, note: 2 };
+const MOST_AT_ONCE = 5; // problems of a run; the others are folded away, so that they do not hide what was found
 const WORDS = { error: "Error", warning: "Warning", note: "Note" };
 
 export function findingsPanel(studio: Studio): HTMLElement {
@@ -64,6 +65,17 @@ function fixes(studio: Studio, finding: Finding): HTMLElement[] {
 
 // Findings of what has no place in the text: a run, a file.
 export function problemList(problems: Finding[]): HTMLElement {
+  if (problems.length <= MOST_AT_ONCE) return allOf(problems);
+  const more = problems.slice(MOST_AT_ONCE);
+  return el(
+    "div",
+    {},
+    allOf(problems.slice(0, MOST_AT_ONCE)),
+    el("details", { class: "more" }, el("summary", {}, `${more.length.toLocaleString("en")} more`), allOf(more)),
+  );
+}
+
+function allOf(problems: Finding[]): HTMLElement {
   return el(
     "ul",
     { class: "findings" },

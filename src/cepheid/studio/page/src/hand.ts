@@ -22,14 +22,18 @@ export class Hand {
   readonly element = el("div", { class: "hand" });
   private events: Typed[] = [];
   private before: string[] = []; // earlier sets, as JSON
+  private kept = new Map<string, { events: Typed[]; before: string[] }>(); // of other programs, while the page is open
+  private program = ""; // of which the events are
+  private typing = ""; // the field that has been typed into since it got the focus
   private first = 0; // of the page that is shown
+  private undoButton = button("Undo", () => this.undo(), { id: "hand-undo", title: "Take back the last change of the events" });
   private saving = el("form", { class: "bar", with: { hidden: true } });
   private word = el("p", { class: "hint", with: { role: "status" } });
 
   // `saved` hears the name of a file that the events were saved as.
   constructor(private studio: Studio, private saved: (file: string) => void) {
     studio.on("graph", () => this.draw());
-    studio.on("opened", () => this.clear());
+    studio.on("opened", () => this.turnTo(studio.open?.name ?? ""));
     this.element.addEventListener("keydown", (event) => this.key(event));
     this.draw();
   }
@@ -39,22 +43,36 @@ export class Hand {
     return this.events.map((event) => lineOf(event, this.studio.drawn));
   }
 
+  // Events of a file or a run, to be changed; what was typed before can be gone back to.
+  begin(events: Typed[]): void {
+    if (this.events.length > 0) this.remember();
+    this.put(events);
+  }
+
   // Other events from now on.
   take(events: Typed[]): void {
     this.remember();
+    this.put(events);
+  }
+
+  private put(events: Typed[]): void {
     this.events = events.map(({ type, time, values }) => ({ type, time, values: { ...values } }));
     this.first = 0;
     this.changed();
   }
 
-  private clear(): void {
-    this.events = [];
-    this.before = [];
+  private turnTo(program: string): void {
+    if (program === this.program) return;
+    this.kept.set(this.program, { events: this.events, before: this.before });
+    ({ events: this.events, before: this.before } = this.kept.get(program) ?? { events: [], before: [] });
+    this.program = program;
     this.first = 0;
     this.draw();
   }
 
   private remember(): void {
+    this.typing = "";
+    this.undoButton.hidden = false;
     this.before.push(JSON.stringify(this.events));
     this.before.splice(0, this.before.length - UNDONE);
   }
@@ -67,6 +85,7 @@ export class Hand {
   private undo(): void {
     const last = this.before.pop();
     if (last === undefined) return;
+    this.typing = "";
     this.events = JSON.parse(last) as Typed[];
     this.changed();
   }
@@ -75,6 +94,7 @@ export class Hand {
     const { drawn } = this.studio;
     const types = drawn?.inputs.filter((type) => drawn.types[type]?.length) ?? [];
     const focus = document.activeElement?.id;
+    this.undoButton.hidden = this.before.length === 0;
     this.first = Math.max(0, Math.min(this.first, Math.floor((this.events.length - 1) / PAGE) * PAGE));
     fill(
       this.element,
@@ -86,7 +106,7 @@ export class Hand {
         { class: "bar" },
         ...types.map((type) => button(`Add ${type}`, () => this.add(type))),
         types.length > 0 && button("Let time pass", () => this.add(""), { title: "Add a time at which nothing comes in, such as the end" }),
-        this.before.length > 0 && button("Undo", () => this.undo(), { title: "Take back the last change of the events" }),
+        this.undoButton,
         this.events.length > 0 && button("Save as a file", () => this.askName()),
       ),
       this.saving,
@@ -143,14 +163,17 @@ export class Hand {
       el("th", { with: { scope: "row" } }, event.type || el("span", { class: "muted" }, "time passes")),
       hasTimes && el("td", { class: clock ? "none" : "" }, !clock && time()),
       ...names.map(cell),
-      el("td", {}, button("✕", () => this.remove(number), { class: "quiet", title: "Remove this event", with: { "aria-label": `Remove ${event.type || "this time"}` } })),
+      el("td", {}, button("✕", () => this.remove(number), { id: `typed-${number}-/remove`, class: "quiet", title: "Remove this event", with: { "aria-label": `Remove ${event.type || "this time"}` } })),
     );
   }
 
   private field(number: number, name: string, kind: string, value: string, take: (text: string) => void): HTMLElement {
     const size = Math.min(26, Math.max(6, value.length + 1));
     const input = el("input", { id: `typed-${number}-${name}`, with: { value, title: kind, size, spellcheck: "false", autocomplete: "off", "aria-label": name } });
+    input.addEventListener("focus", () => (this.typing = ""));
     input.addEventListener("input", () => {
+      if (this.typing !== input.id) this.remember();
+      this.typing = input.id;
       take(input.value);
       this.studio.tell("events");
     });
@@ -182,9 +205,9 @@ export class Hand {
     return el(
       "div",
       { class: "bar pager" },
-      button("Earlier", () => go(this.first - PAGE), { with: { disabled: this.first === 0 } }),
+      button("Earlier", () => go(this.first - PAGE), { id: "hand-earlier", with: { disabled: this.first === 0 } }),
       el("span", {}, `${this.first + 1}–${last} of ${this.events.length.toLocaleString("en")} events`),
-      button("Later", () => go(this.first + PAGE), { with: { disabled: last === this.events.length } }),
+      button("Later", () => go(this.first + PAGE), { id: "hand-later", with: { disabled: last === this.events.length } }),
     );
   }
 

@@ -2,6 +2,7 @@
 import { arrowsBetween, button, el, fill } from "./dom";
 import { filesPanel } from "./files";
 import { findingsPanel } from "./findings";
+import { historyKeysOfPage } from "./history";
 import { readLink, writeLink } from "./links";
 import { PANELS, Part, VIEWS } from "./parts";
 import { Saving } from "./saving";
@@ -57,13 +58,16 @@ class Page {
     if (!isBad) this.timer = window.setTimeout(() => fill(this.message), 4000);
   }
 
+  private mayLeaveFor(name: string): boolean {
+    const { studio } = this;
+    return !studio.isDirty || confirm(`${studio.open?.name} is not saved. Open ${name} and lose the changes?`);
+  }
+
   private async open(name: string, line?: number, isStart = false): Promise<void> {
-    if (this.studio.isDirty && this.studio.open?.name !== name) {
-      const isSure = confirm(`${this.studio.open?.name} is not saved. Open ${name} and lose the changes?`);
-      if (!isSure) return;
-    }
+    const isOpen = this.studio.open?.name === name; // then what was changed in it stays
+    if (!isOpen && !this.mayLeaveFor(name)) return;
     try {
-      await this.studio.openFile(name, isStart);
+      if (!isOpen) await this.studio.openFile(name, isStart);
       if (line) this.studio.goTo(line, 1);
     } catch (problem) {
       this.tell((problem as NoAnswer).message, true);
@@ -82,7 +86,11 @@ class Page {
     const main = el(
       "main",
       {},
-      filesPanel(studio, (file) => void this.open(file).then(() => areas.show("program"))),
+      filesPanel(studio, (file) => void this.open(file).then(() => areas.show("program")), (file) => {
+        if (!this.mayLeaveFor(file)) return;
+        studio.newFile(file);
+        areas.show("program");
+      }),
       el("section", { class: "program", with: { "aria-label": "Program" } }, views.element, findingsPanel(studio)),
       el("section", { class: "beside", with: { "aria-label": "Try it" } }, panels.element),
     );
@@ -126,6 +134,7 @@ class Page {
       event.preventDefault();
       event.stopPropagation();
     }, true);
+    historyKeysOfPage(studio);
     document.body.append(
       el(
         "header",

@@ -2,6 +2,7 @@
 import { blocksView } from "./blocks";
 import { domainView } from "./domain";
 import { Debugger } from "./debugger";
+import { el } from "./dom";
 import { Editor } from "./editor";
 import { evidencePanel } from "./evidence/evidence";
 import { graphView } from "./graph";
@@ -18,7 +19,7 @@ export interface Part {
 
 // Views of the open program.
 export const VIEWS: Part[] = [
-  { name: "text", title: "Text", make: (studio, nonce) => new Editor(studio, nonce).view.dom },
+  { name: "text", title: "Text", make: (studio, nonce) => el("div", { class: "text" }, new Editor(studio, nonce).view.dom) },
   { name: "blocks", title: "Blocks", make: blocksView },
   { name: "graph", title: "Graph", make: graphView },
   { name: "types", title: "Types", make: domainView },

@@ -23,7 +23,10 @@ export class Saving {
     private tell: (text: string, isBad?: boolean) => void,
   ) {
     setInterval(() => void this.look(), OFTEN);
-    window.addEventListener("focus", () => void this.look());
+    window.addEventListener("focus", () => {
+      void this.look();
+      void studio.lookForFiles().catch(() => undefined); // the header says where the studio is away
+    });
     window.addEventListener("beforeunload", (event) => {
       if (studio.isDirty) event.preventDefault();
     });

@@ -46,7 +46,7 @@ export interface Drawn {
 }
 
 // What a run is over, as the studio's verbs take it.
-export type Given = ({ events: string; seed?: number } | { lines: string[] }) & { without?: string[] };
+export type Given = ({ events: string; seed?: number } | { files: string[] } | { lines: string[] }) & { without?: string[] };
 
 // A file as it is in the editor. `version` is that of the disk when it was opened; null: not there yet.
 export interface Open {
@@ -124,6 +124,14 @@ export class Studio {
     this.tell("files");
   }
 
+  // What was put into the folder meanwhile; where that is nothing, what is shown stays, with its focus.
+  async lookForFiles(): Promise<void> {
+    const { files } = await this.talk.ask<{ files: FileEntry[] }>("files");
+    if (JSON.stringify(files) === JSON.stringify(this.files)) return;
+    this.files = files;
+    this.tell("files");
+  }
+
   // Another file; the files of one program stay together.
   async openFile(name: string, isKept = false): Promise<void> {
     const last = this.open;
@@ -133,9 +141,16 @@ export class Studio {
     this.show({ name, text: found.text, saved: found.text, version: found.version });
   }
 
+  // A program that is not on the disk before it is saved.
+  newFile(name: string): void {
+    this.together.clear();
+    this.show({ name, text: "", saved: "", version: null });
+  }
+
   show(open: Open): void {
     this.open = open;
     this.findings = [];
+    this.isChecking = true; // before anyone says that nothing was found
     this.drawn = null;
     this.isDrawnOld = false;
     this.place = null;
@@ -151,6 +166,7 @@ export class Studio {
   edit(text: string): void {
     if (!this.open || this.open.text === text) return;
     this.open.text = text;
+    this.isChecking = true;
     this.tell("text");
     this.check(QUICK);
   }

@@ -149,7 +149,7 @@ export class Timeline {
     context.clearRect(0, 0, width, height);
     context.font = `12px ${colour("--font")}`;
     context.textBaseline = "middle";
-    this.drawAxis(context, colour, height);
+    if (this.lanes.some((lane) => lane.times.length > 0)) this.drawAxis(context, colour, height);
     this.lanes.forEach((lane, number) => this.drawLane(context, colour, lane, number, width));
     this.drawLinks(context, colour);
     if (this.moving) this.drawMoving(context, colour, this.moving);

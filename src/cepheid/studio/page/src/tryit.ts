@@ -17,6 +17,7 @@ import { when, zoneSelect } from "./zone";
 // No file has these names.
 const TYPED = "/typed";
 const PLAYED = "/played";
+const BESIDE = "/beside"; // all files of events beside the program
 const BY_HAND = 2_000; // events that can be changed by hand
 const SOON = 250; // milliseconds without a key until a text is searched for
 
@@ -54,6 +55,8 @@ export class TryIt {
   private answer: RunAnswer | null = null;
   private question: Question<RunAnswer> | null = null;
   private lane: Lane | null = null; // whose table is shown
+  private found = ""; // what the run says in a line
+  private isOld = false; // the events or statements are not those that ran
 
   constructor(private studio: Studio) {
     this.hand = new Hand(studio, (file) => {
@@ -112,7 +115,10 @@ export class TryIt {
       for (const done of this.waiting.splice(0)) done();
     });
     studio.on("opened", () => this.begin());
-    studio.on("events", () => this.outdate("The events or statements have changed: run again to see what is found now."));
+    studio.on("events", () => {
+      this.isOld = true;
+      this.outdate("The events or statements have changed: run again to see what is found now.");
+    });
     for (const topic of ["text", "opened-with"] as const) studio.on(topic, () => this.outdate());
     studio.on("run", () => void this.run());
     studio.on("play", () => {
@@ -125,6 +131,7 @@ export class TryIt {
 
   private byHandButton = button("Change by hand", () => void this.changeByHand(), { title: "Make these events a table to be changed" });
   private againButton = button("Others", () => this.changeSeed(), { title: "Other events by chance, from the same scenario" });
+  private beside: string[] = []; // files of events in the folder of the program
   private seed = 0; // of events by chance
   private keeping = el("form", { class: "bar", with: { hidden: true } });
 
@@ -136,15 +143,17 @@ export class TryIt {
     const files = this.studio.files.filter((file) => file.kind === "events").map((file) => file.name);
     files.sort((a, b) => rank(a) - rank(b));
     const scenarios = this.studio.files.filter((file) => file.kind === "scenario").map((file) => file.name);
-    const near = files.find(isNear);
+    this.beside = files.filter(isNear);
+    const near = this.beside[0];
     fill(
       this.source,
-      ...files.map((name) => el("option", { with: { value: name } }, name)),
+      ...files.map((name) => el("option", { with: { value: name } }, isNear(name) ? name.slice(name.lastIndexOf("/") + 1) : name)),
+      this.beside.length > 1 && el("option", { with: { value: BESIDE } }, `all ${this.beside.length} files beside the program`),
       ...scenarios.map((name) => el("option", { with: { value: name } }, `${name} (by chance)`)),
       el("option", { with: { value: TYPED } }, "Typed by hand"),
       this.studio.played.length > 0 && el("option", { with: { value: PLAYED } }, this.studio.playedAs),
     );
-    const isThere = [...files, ...scenarios, TYPED].includes(wanted) || (wanted === PLAYED && this.studio.played.length > 0);
+    const isThere = [...files, ...scenarios, TYPED].includes(wanted) || (wanted === BESIDE && this.beside.length > 1) || (wanted === PLAYED && this.studio.played.length > 0);
     this.source.value = isThere ? wanted : (near ?? TYPED);
     this.sourceChanged();
   }
@@ -186,6 +195,7 @@ export class TryIt {
   private given(): Given {
     const file = this.source.value;
     const { without } = this.studio;
+    if (file === BESIDE) return { files: this.beside, without };
     const typed = { [TYPED]: () => this.hand.lines(), [PLAYED]: () => this.studio.played }[file];
     return typed ? { lines: typed(), without } : { events: file, seed: this.seed, without };
   }
@@ -196,6 +206,7 @@ export class TryIt {
     fill(this.problems);
     fill(this.status, "Running …");
     this.busy(true);
+    this.isOld = false;
     this.question = this.studio.talk.ask<RunAnswer>("run", { texts: this.studio.texts(), ...this.given() }, ({ done, total }) => {
       const of = total && total >= done ? ` of ${total.toLocaleString("en")}` : "";
       fill(this.status, `Running … ${done.toLocaleString("en")}${of} events`);
@@ -225,10 +236,11 @@ export class TryIt {
 
   private show(answer: RunAnswer): void {
     this.answer = answer;
-    const left = answer.skipped ? ` ${counted(answer.skipped, "line")} could not be read and were left out.` : "";
+    const left = answer.skipped ? ` ${counted(answer.skipped, "line")} could not be read and ${answer.skipped === 1 ? "was" : "were"} left out.` : "";
     const off = answer.without.length ? ` ${answer.without.join(", ")} did not run.` : "";
-    fill(this.status, `${counted(answer.rows, "match", "matches")} in ${counted(answer.taken, "event")}.${left}${off}`);
-    fill(this.problems, problemList([...answer.problems, ...answer.notes]));
+    this.found = `${counted(answer.rows, "match", "matches")} in ${counted(answer.taken, "event")}.${left}${off}`;
+    fill(this.status, this.found);
+    fill(this.problems, problemList([...answer.notes, ...answer.problems]));
     this.results.hidden = false;
     this.keeping.hidden = true;
     this.timeline.show(answer.start, answer.lanes);
@@ -247,17 +259,24 @@ export class TryIt {
 
   private async changeByHand(): Promise<void> {
     await this.run();
-    if (this.answer) await this.byHand((events) => events);
+    if (this.answer) await this.byHand();
   }
 
   // The events of the run as they are changed; true where that could be done.
-  private async byHand(change: (events: Taken[]) => Taken[]): Promise<boolean> {
+  private async byHand(change?: (events: Taken[]) => Taken[]): Promise<boolean> {
     try {
+      const isTyped = this.source.value === TYPED;
+      if (isTyped && this.isOld) {
+        fill(this.status, "The events have changed since they ran: run them again, then change them here.");
+        return false;
+      }
       await this.isKnown();
       const { events } = await this.studio.talk.ask<{ events: Taken[] }>("take-events", { run: this.answer?.run ?? 0 });
-      const changed = change(events).sort((one, other) => microsOf(one.time) - microsOf(other.time));
+      if (!isTyped) this.hand.begin(events); // what the change can be taken back to
       this.offer(TYPED);
-      this.hand.take(changed);
+      this.isOld = false; // they are those of the run
+      if (change) this.hand.take(change(events).sort((one, other) => microsOf(one.time) - microsOf(other.time)));
+      else fill(this.status, this.found);
       return true;
     } catch (problem) {
       this.gone(problem as NoAnswer);
