@@ -177,6 +177,18 @@ class Domain {
     if (!this.fresh && !types.some((each) => each.name === this.chosen)) this.chosen = types[0]?.name ?? "";
     const typed = typedNow(this.element);
     isShowing = true;
+    this.showList(types);
+    const form = this.fresh ? EMPTY : types.find((each) => each.name === this.chosen);
+    fill(this.ground, ...(form ? this.form(form, writable) : [el("p", { class: "empty" }, emptyNote(writable))]));
+    isShowing = false;
+    restore(this.element, typed);
+  }
+
+  // Only anew where it says something else: a button that is replaced while it is pressed hears no click.
+  private showList(types: Form[]): void {
+    const said = JSON.stringify([this.fresh || this.chosen, types.map(({ name, icon, statement }) => [name, icon, statement])]);
+    if (this.list.dataset.said === said) return;
+    this.list.dataset.said = said;
     fill(
       this.list,
       ...types.map((each) =>
@@ -197,10 +209,6 @@ class Domain {
         ),
       ),
     );
-    const form = this.fresh ? EMPTY : types.find((each) => each.name === this.chosen);
-    fill(this.ground, ...(form ? this.form(form, writable) : [el("p", { class: "empty" }, emptyNote(writable))]));
-    isShowing = false;
-    restore(this.element, typed);
   }
 
   private choose(name: string): void {
