@@ -502,3 +502,12 @@ def check(debugger: Debugger, example: Example) -> None:
     debugger.resume()
     assert [*map(strict, debugger.rows)] == [*map(strict, result)]
     debugger.go(*place)
+
+
+def test_an_age_that_is_reached_stops_once_whatever_happens_at_that_time() -> None:
+    text = "create schema A (v int); select a.v from pattern [a=A -> b=A(v > 9)];"
+    events = [{"@type": "A", "@time": time, "v": 1} for time in (0, 10, 10, 15)]
+    debugger = cep.debug(cep.parse(text), events)
+    made = debugger.stop_at(age="10 sec")
+    assert debugger.resume() == [made]
+    assert debugger.resume() == []

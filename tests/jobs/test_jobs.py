@@ -82,6 +82,11 @@ def test_a_batch_that_fails_says_why_in_our_words(jobs: Jobs) -> None:
     assert "error[bad-value]" in "".join(jobs.log(job.name))
 
 
+def test_only_its_owner_reads_a_record(jobs: Jobs) -> None:
+    """Commands may have passwords."""
+    assert not jobs.start(BATCH).folder.stat().st_mode & 0o077
+
+
 def test_a_job_is_stopped_in_order(jobs: Jobs) -> None:
     job = jobs.start(ENDLESS)
     stopped = jobs.stop(job.name)

@@ -47,15 +47,16 @@ STATUSES = st.builds(
     st.lists(PROBLEMS, max_size=3).map(tuple),
     st.booleans(),
 )
-TEXTS = st.lists(st.text(), max_size=3).map(tuple)
+KNOWN = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))  # to the system
+TEXTS = st.lists(KNOWN, max_size=3).map(tuple)
 JOBS = st.builds(
     Job,
     folder=st.just(Path()),
     command=TEXTS,
-    home=st.text(),
+    home=KNOWN,
     program=TEXTS,
     digest=st.text(),
-    checkpoint=st.none() | st.text(),
+    checkpoint=st.none() | KNOWN,
     cepheid=st.text(),
     begun=st.text(),
     runs=st.integers(1, 1000),
@@ -120,6 +121,41 @@ def code_of_reading(folder: Path) -> str | None:
 )
 def test_what_is_no_record_is_refused(folder: Path, content: bytes) -> None:
     (folder / RECORD).write_bytes(content)
+    with pytest.raises(cep.RunError, match=r"error\[bad-job\]: the record of job .* is damaged"):
+        read_job(folder)
+
+
+JOB = Job(
+    Path(),
+    ("run", "p.epl"),
+    "/",
+    ("p.epl",),
+    "digest",
+    None,
+    "1",
+    "now",
+    1,
+    Process(2, "then"),
+    Status(State.FINISHED, "now", "now"),
+)
+NAMELESS = {"code": ["usage"], "severity": "error", "message": "m"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("errors", [NAMELESS]),
+        ("errors", [{**NAMELESS, "code": {}}]),
+        *((name, ["a\0b"]) for name in ("command", "program")),
+        *((name, "\0") for name in ("home", "checkpoint")),
+        *((name, ["\ud800"]) for name in ("command", "program")),
+        *((name, "\ud800") for name in ("home", "checkpoint")),
+    ],
+)
+def test_a_record_of_what_cannot_be_is_refused(folder: Path, name: str, value: object) -> None:
+    write_job(placed(JOB, folder))
+    content = json.loads((folder / RECORD).read_text())
+    (folder / RECORD).write_text(json.dumps({**content, name: value}))
     with pytest.raises(cep.RunError, match=r"error\[bad-job\]: the record of job .* is damaged"):
         read_job(folder)
 

@@ -308,6 +308,7 @@ def test_a_bound_is_tested_as_long_as_it_takes(page: Page) -> None:
         ("Hot", {}, "'Hot' is a pattern without @Property"),
         ("<b>no</b>", {}, "no property '<b>no</b>'"),
         ("Overheated", {"precision": 0}, "precision lies between 0 and 1"),
+        ("Overheated", {"precision": 1e-300}, "more runs than can be counted"),
         ("Overheated", {"precision": "much"}, "'precision' must be a number"),
         ("Overheated", {"bound": 7}, "the bound lies between 0 and 1"),
         ("Overheated", {"bound": 0.01, "sequential": True}, "no precision of 0.15 around"),

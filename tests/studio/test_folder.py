@@ -170,3 +170,17 @@ def test_an_example_is_copied_and_overwrites_nothing(page: Page, studio: Studio)
     assert again["program"] == "motorbike-2/motorbike.epl"
     with pytest.raises(Refused, match="no example"):
         page.ask("begin", example="../motorbike")
+
+
+def test_a_name_with_a_backslash_is_none(folder: Folder) -> None:
+    (Path(folder.root) / "a\\b.epl").write_text("create schema A (x int);")
+    with pytest.raises(UsageError, match="is no file in this folder"):
+        folder.read("a\\b.epl")
+
+
+def test_a_toml_file_of_another_kind_does_not_become_ours(folder: Folder) -> None:
+    settings = Path(folder.root) / "settings.toml"
+    settings.write_text("[tool]\n")
+    with pytest.raises(UsageError, match="no scenario and no environment"):
+        folder.write("settings.toml", "[[factory]]\n")
+    assert settings.read_text() == "[tool]\n"

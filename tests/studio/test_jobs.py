@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cepheid.jobs import Job, Jobs, State
-from cepheid.jobs.process import all_end, kill_all, marked
-from cepheid.jobs.record import LATEST, LOG, MARK, RECORD
+from cepheid.jobs import Job, Jobs, State, Status
+from cepheid.jobs.process import Process, all_end, kill_all, marked
+from cepheid.jobs.record import LATEST, LOG, MARK, RECORD, write_job
 from cepheid.jobs.record import PROGRAM as PROGRAM_COPIES
-from cepheid.studio.commands import COMMANDS, Command, command_of, words_of
+from cepheid.studio.commands import COMMANDS, Command, StreamCommand, command_of, words_of
+from cepheid.studio.deploying import afresh
+from cepheid.studio.folder import Folder
 from cepheid.studio.limits import Limits
 from tests.effort import examples
 from tests.studio.conftest import (
@@ -159,6 +161,21 @@ def test_a_program_that_was_changed_is_told_and_begins_afresh(page: Page, folder
     assert listed(page, "p-1")["state"] == "finished"
 
 
+def test_a_stream_that_begins_afresh_keeps_nothing_of_the_old_one(folder: Path) -> None:
+    old = StreamCommand(
+        programs=("p.epl",), source="in", checkpoint="state/p-1", sink="out/p-1", once=True
+    )
+    told = Status(State.FINISHED, "now", "now")
+    process = Process(2, "then")
+    home = Folder.at(folder)
+    words, program = tuple(words_of(old)), ("p.epl",)
+    record = known(folder).folder / "p-1"
+    record.mkdir(parents=True)
+    job = Job(record, words, home.root, program, "d", None, "1", "now", 1, process, told)
+    new = replace(old, checkpoint="state/p-2", sink="out/p-2")
+    assert afresh(home, job) == ("p-2", new)
+
+
 # Actions.
 
 WANTING = PROGRAM.replace("@Name('Big')", "@Name('Big') @Action('tell', to='me')")
@@ -184,14 +201,24 @@ def test_actions_are_done_after_a_dry_run_and_only_as_it_said(page: Page, folder
     assert said["planned"][0]["would"].startswith("append to 'told.jsonl': ")
     assert not (folder / "told.jsonl").exists()
 
-    (folder / "executors.toml").write_text(EXECUTORS.replace("told", "elsewhere"))
-    with pytest.raises(Refused, match="not what the dry run has shown"):
-        page.ask("actions-do", name="p-1", digest=said["digest"])
+    for other in (EXECUTORS.replace("told", "elsewhere"), f"{EXECUTORS}# what it says of this?\n"):
+        (folder / "executors.toml").write_text(other)
+        with pytest.raises(Refused, match="not what the dry run has shown"):
+            page.ask("actions-do", name="p-1", digest=said["digest"])
     (folder / "executors.toml").write_text(EXECUTORS)
     done = page.ask("actions-do", name="p-1", digest=said["digest"])
     assert [(t["name"], t["delivered"], t["waiting"]) for t in done["tallies"]] == [("tell", 1, 0)]
     assert json.loads((folder / "told.jsonl").read_text())["@type"] == "tell"
     assert page.ask("actions-rehearse", name="p-1")["count"] == 0
+
+
+def test_actions_of_a_job_wait_until_it_has_ended(page: Page, folder: Path) -> None:
+    started_with_actions(page, folder, EXECUTORS)
+    job, mine = known(folder).job("p-1"), Process.found(os.getpid())
+    assert mine is not None
+    write_job(replace(job, process=mine, status=replace(job.status, state=State.RUNNING)))
+    with pytest.raises(Refused, match="job 'p-1' is running"):
+        page.ask("actions-rehearse", name="p-1")
 
 
 @pytest.mark.parametrize(
@@ -253,6 +280,7 @@ def test_actions_without_an_executor_wait(page: Page, folder: Path) -> None:
         {**STREAM, "checkpoint": None},
         {**STREAM, "source": "link"},
         {**STREAM, "source": "linked"},
+        {**STREAM, "source": "days"},
         {**STREAM, "source": "in?format=jsonl&x=y"},
         {**STREAM, "source": "in?format=python"},
         {**STREAM, "source": "nowhere"},
@@ -280,6 +308,8 @@ def test_a_form_that_leads_out_of_the_folder_starts_nothing(
     (folder / "link").symlink_to(outside)
     (folder / "linked").mkdir()
     (folder / "linked" / "e.jsonl").symlink_to(outside / "secret.jsonl")
+    (folder / "days" / "day=1").mkdir(parents=True)
+    (folder / "days" / "day=1" / "e.jsonl").symlink_to(outside / "secret.jsonl")
     os.mkfifo(folder / "in" / "pipe.jsonl")
     with pytest.raises(Refused):
         page.ask("job-start", texts=texts(), name="p-1", **form)
@@ -363,6 +393,17 @@ def test_a_checkpoint_outside_of_the_folder_is_not_read(page: Page, folder: Path
         page.ask("job-inspect", name="p-1")
 
 
+@pytest.mark.parametrize("name", [LOG, LATEST, f"{PROGRAM_COPIES}/p.epl"])
+def test_nobody_waits_for_a_pipe_in_a_record(page: Page, folder: Path, name: str) -> None:
+    page.ask("job-start", texts=texts(), name="p-1", **BATCH)
+    job = ended(folder, "p-1")
+    (job.folder / name).unlink(missing_ok=True)
+    os.mkfifo(job.folder / name)
+    told = page.ask("jobs", watched="p-1")
+    assert (told["jobs"], told["watched"]) == ([], None)
+    assert "no plain file" in told["problems"][0]["message"]
+
+
 def test_a_damaged_record_is_told_beside_the_others(page: Page, folder: Path) -> None:
     page.ask("job-start", texts=texts(), name="p-1", **BATCH)
     job = ended(folder, "p-1")
@@ -404,6 +445,10 @@ def test_a_command_is_read_as_it_was_written_or_not_at_all(command: Command) -> 
 
 @examples(100)
 @given(st.lists(st.sampled_from(["stream", "--source", "--once", "--conf", "x", "files:in"])))
+@example(["stream", "--source", "in"])
+@example(["stream", "--source", "files:../in", "--source", "files:in"])
+@example(["stream", "--once", "--source", "files:in"])
+@example(["stream", "--sink", ""])
 def test_what_is_read_as_a_command_says_the_same(words: list[str]) -> None:
     read = command_of(words)
     assert read is None or words_of(read) == words

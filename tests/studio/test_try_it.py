@@ -212,6 +212,11 @@ def test_every_row_of_both_versions_is_compared_once(here: list[Event], there: l
     assert of["both"] + of["there"] == said(there)
 
 
+def test_rows_of_one_time_that_only_the_other_version_has_stay_in_their_order() -> None:
+    there = [Event("A", 1, {"x": x}) for x in (1, 2, 3)]
+    assert [each.row for each in compare_rows([], there)] == there
+
+
 def test_rows_are_saved_as_files_that_are_events_again(
     page: Page, run: dict[str, Any], tmp_path: Path
 ) -> None:

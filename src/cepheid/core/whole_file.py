@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,8 +23,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         return
     if target.exists() and not os.access(target, os.W_OK):
         raise PermissionError(None, "permission denied")
-    # A name for each process, with the extension that says what the file is.
-    draft = target.with_name(f".{target.stem[:100]}.{os.getpid()}.part{target.suffix}")
+    # A name for each thread of each process, with the extension that says what the file is.
+    mine = threading.get_native_id()
+    draft = target.with_name(f".{target.stem[:100]}.{mine}.part{target.suffix}")
     try:
         yield draft
         if target.exists():

@@ -7,12 +7,13 @@ a folder may hold anything.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cepheid.core.credentials import without_credentials
 from cepheid.core.latest import latest_rows
@@ -23,6 +24,9 @@ from cepheid.jobs.process import Process
 RECORD, LATEST, LOG, PROGRAM = "job.json", "latest.jsonl", "log.txt", "program"
 MARK = "CEPHEID_JOB"  # an environment variable: the folder of the job whose process this is
 _LARGEST = 10 * 2**20  # bytes of a file of a record
+
+
+Text = TypeVar("Text", str, "str | None")
 
 
 class State(StrEnum):
@@ -168,10 +172,10 @@ def read_job(folder: Path) -> Job:
         return Job(
             folder=folder,
             command=_texts(kept, "command"),
-            home=_field(kept, "home", str),
+            home=_known_to_the_system(_field(kept, "home", str)),
             program=_texts(kept, "program"),
             digest=_field(kept, "digest", str),
-            checkpoint=_field(kept, "checkpoint", str | None),
+            checkpoint=_known_to_the_system(_field(kept, "checkpoint", str | None)),
             cepheid=_field(kept, "cepheid", str),
             begun=_field(kept, "begun", str),
             runs=_field(kept, "runs", int),
@@ -213,7 +217,14 @@ def _texts(content: Mapping[str, Any], name: str) -> tuple[str, ...]:
     texts = _field(content, name, list)
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"'{name}' has other things than texts")
-    return tuple(texts)
+    return tuple(map(_known_to_the_system, texts))
+
+
+def _known_to_the_system(text: Text) -> Text:
+    """ValueError where it can be neither a path nor an argument."""
+    if text is not None and b"\0" in os.fsencode(text):
+        raise ValueError("a name has a character of number zero")
+    return text
 
 
 def _status(told: Mapping[str, Any]) -> Status:
@@ -236,7 +247,7 @@ def _status(told: Mapping[str, Any]) -> Status:
 
 def problem_of(told: object) -> Diagnostic:
     """What `Diagnostic.to_json` wrote; it does not say where the place ends."""
-    if not isinstance(told, dict) or told.get("code") not in CATALOGUE:
+    if not isinstance(told, dict) or _field(told, "code", str) not in CATALOGUE:
         raise ValueError("an error is none")
     span = None
     if told.get("line") is not None:

@@ -17,6 +17,7 @@ Method: TypeAlias = Literal["exact", "wilson"]
 Quantile: TypeAlias = Literal["exact", "paper"]
 Sample: TypeAlias = tuple[int, int]  # in how many runs something happened, and of how many
 METHODS: tuple[Method, ...] = ("exact", "wilson")
+_FINEST = 1e-100  # precision; below, its square is none
 QUANTILES: tuple[Quantile, ...] = ("exact", "paper")
 
 
@@ -163,6 +164,9 @@ def plan(
             raise UsageError(error("usage", f"the {name} lies between 0 and 1, not at {value:g}"))
     exact = quantile(confidence)
     used = round(exact, 2) if z == "paper" else exact
+    if precision < _FINEST:
+        fact = f"a precision of {precision:g} needs more runs than can be counted"
+        raise UsageError(error("usage", fact, hint="3 in 100 are usual: 0.03"))
     count = used**2 * expected * (1 - expected) / precision**2
     runs = math.floor(count + 0.5) if z == "paper" else math.ceil(count)
     return SamplePlan(max(runs, 1), confidence, precision, expected, used, z)

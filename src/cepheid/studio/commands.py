@@ -169,9 +169,10 @@ def _expect_own_events(folder: Folder, name: str) -> None:
     if not path.is_dir():
         hint = "a stream reads a folder, to which files of events are added"
         raise UsageError(error("missing-file", f"no folder '{name}' here", hint=hint))
-    for entry in os.scandir(path):
-        if entry.is_symlink():
-            folder.path(f"{name}/{entry.name}")
+    for top, folders, files in os.walk(path):  # Spark reads folders such as `day=1`, too
+        for each in (*folders, *files):
+            if os.path.islink(os.path.join(top, each)):
+                folder.path(PurePosixPath(top, each).relative_to(folder.root).as_posix())
 
 
 def _expect_own_file(folder: Folder, name: str) -> None:

@@ -31,7 +31,7 @@ def compare_rows(here: Sequence[Event], there: Sequence[Event]) -> list[Compared
         is_in_both = left[said] > 0
         left[said] -= is_in_both
         found.append(Compared(row, "both" if is_in_both else "here"))
-    for row in reversed(there):  # of equal ones, the last are those that are too many
+    for row in there:
         said = _said(row)
         if left[said] > 0:
             left[said] -= 1

@@ -16,7 +16,6 @@ import asyncio
 import json
 import time
 from dataclasses import dataclass
-from typing import cast
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -61,8 +60,10 @@ def read_message(text: str) -> Message:
     if not isinstance(found, dict):
         raise ValueError("no object")
     id, verb, values = found.get("id"), found.get("verb"), found.get("with", {})
-    if not isinstance(id, int) or not isinstance(verb, str) or not isinstance(values, dict):
-        raise ValueError("no id, no verb, or odd values")
+    if not isinstance(id, int) or isinstance(id, bool):
+        raise ValueError("no id")
+    if not isinstance(verb, str) or not isinstance(values, dict):
+        raise ValueError("no verb, or odd values")
     return Message(id, verb, values)
 
 
@@ -109,7 +110,8 @@ class _Conversation:
 
     async def _begin(self, message: Message) -> None:
         if message.verb == CANCEL:
-            running = self.tasks.get(cast("int", message.values.get("id")))
+            wanted = message.values.get("id")
+            running = self.tasks.get(wanted) if isinstance(wanted, int) else None
             if running is not None:
                 running.cancel()
             await self._say(message.id, "answer", "null")

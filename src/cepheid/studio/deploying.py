@@ -39,6 +39,7 @@ STATE, OUT, OUTBOXES = "state", "out", "actions"  # folders of what jobs write
 _TAIL = 16_000  # bytes of a log
 _MOST = 100  # events behind a row
 _LONGEST = 400  # characters of a value
+_LONGEST_STEM = 80  # characters of the name of a job, without its number
 
 
 def jobs_in(folder: Folder) -> Jobs:
@@ -69,12 +70,17 @@ def job_in(folder: Folder, name: str) -> Job:
 
 
 def _expect_no_links(job: Job) -> None:
-    """Cepheid puts none into a record; others might show here what lies outside of the folder."""
+    """Cepheid puts none into a record, and no pipes; others might show here what lies outside of the
+    folder, or have it waited for."""
+    hint = "`cepheid jobs list` shows it"
     for top, folders, files in os.walk(job.folder):
-        for each in (".", *folders, *files):
-            if os.path.islink(os.path.join(top, each)) or os.path.islink(top):
-                fact = f"the record of job '{job.name}' has a link to elsewhere"
-                raise UsageError(error("bad-job", fact, hint="`cepheid jobs list` shows it"))
+        paths = [Path(top, each) for each in (".", *folders, *files)]
+        if any(path.is_symlink() for path in (Path(top), *paths)):
+            fact = f"the record of job '{job.name}' has a link to elsewhere"
+            raise UsageError(error("bad-job", fact, hint=hint))
+        if not all(path.is_file() or path.is_dir() for path in paths):
+            fact = f"the record of job '{job.name}' has what is no plain file"
+            raise UsageError(error("bad-job", fact, hint=hint))
 
 
 # A new one.
@@ -83,6 +89,7 @@ def _expect_no_links(job: Job) -> None:
 def free_name(folder: Folder, program: str) -> str:
     """The name of a program and a number that neither a job has nor what one has written."""
     stem = "".join(c if c.isalnum() or c in "_-" else "_" for c in PurePosixPath(program).stem)
+    stem = stem[:_LONGEST_STEM]
     tops = [jobs_in(folder).folder, *(Path(folder.root, top) for top in (STATE, OUT, OUTBOXES))]
     number = 1
     while any((top / f"{stem}-{number}").exists() for top in tops):

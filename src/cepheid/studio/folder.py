@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -23,7 +23,7 @@ from cepheid.lang import extensions, is_program
 MOST_FILES = 2_000  # that are listed
 LARGEST = 4 * 2**20  # bytes of a text that is opened
 _DEEPEST = 6  # folders in folders
-_LONGEST = 1_000  # characters of a name
+_LONGEST, _LONGEST_PART = 1_000, 255  # bytes of a name, and of a part of one
 _TOML = ".toml"
 # The table by which a TOML file is known: others, such as settings, are nothing for the studio.
 _TABLE = re.compile(
@@ -71,7 +71,7 @@ class Folder:
     def path(self, name: str) -> Path:
         """Where a file is; UsageError for all that is not in the folder, or hidden in it."""
         parts = PurePosixPath(name).parts
-        is_plain = bool(parts) and len(name) <= _LONGEST and name.isprintable()
+        is_plain = bool(parts) and name.isprintable() and not _is_too_long(name, parts)
         is_inside = not name.startswith("/") and not any(p.startswith(".") for p in parts)
         if not is_plain or not is_inside or "\\" in name:
             raise _outside(name)
@@ -190,6 +190,14 @@ def kind_of_toml(text: str) -> Kind | None:
 
 def _kind_of_name(name: str) -> Kind | None:
     return "program" if is_program(name) else "events" if is_events(name) else None
+
+
+def _is_too_long(name: str, parts: Sequence[str]) -> bool:
+    return max(map(_bytes, parts)) > _LONGEST_PART or _bytes(name) > _LONGEST
+
+
+def _bytes(name: str) -> int:
+    return len(name.encode())
 
 
 def _is_toml(name: str) -> bool:

@@ -32,11 +32,14 @@ def read_kept(folder: Folder) -> dict[str, object]:
 
 
 def write_kept(folder: Folder, kept: Mapping[str, object]) -> None:
+    """UsageError where it would be more than is read again."""
     path = _path(folder)
+    text = json.dumps(kept, indent=1, sort_keys=True)
+    if len(text) >= LARGEST:
+        raise UsageError(error("usage", "these are more places than are kept"))
     try:
         path.parent.mkdir(exist_ok=True)
         with whole_file(path) as draft:
-            text = json.dumps(kept, indent=1, sort_keys=True)
             draft.write_text(f"{text}\n", encoding="utf-8")
     except OSError as problem:
         fact = f"cannot write '{_NAME}': {reason_of(problem)}"

@@ -18,7 +18,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
-from cepheid.errors import RunError, error
+from cepheid.errors import RunError, UsageError, error
 from cepheid.studio.folder import Folder
 from cepheid.studio.worker import Said, Task, serve
 
@@ -48,7 +48,7 @@ class Lane:
     async def do(self, task: Task, limit: float, tell: Callable[[Said], None]) -> Said:
         """What is said of the work at its end; `tell` hears of progress. RunError where it takes too long."""
         async with self._turn:
-            working = self._working or self._started()
+            working = self._living() or self._started()
             loop = asyncio.get_running_loop()
 
             def progress(said: Said) -> None:
@@ -68,9 +68,17 @@ class Lane:
                 self.stop()
                 fact = "the process that did this has ended, perhaps for want of memory"
                 raise RunError(error("too-large", fact, hint="try fewer events")) from None
+            except RecursionError:  # nothing of it was sent
+                raise UsageError(error("too-deep", "this is nested too deep")) from None
             except asyncio.CancelledError:
                 self.stop()
                 raise
+
+    def _living(self) -> _Working | None:
+        """None also where it ended while it had nothing to do."""
+        if self._working is not None and not self._working.process.is_alive():
+            self.stop()
+        return self._working
 
     def _started(self) -> _Working:
         context = multiprocessing.get_context("spawn")

@@ -8,7 +8,9 @@ what was made, such as a run, for later questions about it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
+from threading import Lock
 from typing import Literal, TypeAlias, get_args
 
 from cepheid.engines.common.progress import Progress, no_progress
@@ -26,6 +28,8 @@ class Room:
     is_trusted: bool = False  # whether Python of the folder may run
     kept: dict[str, object] = field(default_factory=dict)
     progress: Progress = no_progress
+    # Verbs without a lane run side by side: those that look at a file and then write it take turns.
+    writing: AbstractContextManager[object] = field(default_factory=Lock)
 
 
 @dataclass(frozen=True, slots=True)

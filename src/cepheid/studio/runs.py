@@ -53,7 +53,7 @@ class Run:
         return {**dict.fromkeys(self.result.derived, ()), **_by_type(self.rows)}
 
     def lane(self, kind: str, type: str) -> Sequence[Event]:
-        lanes = self.taken if kind == "in" else self.found
+        lanes = {"in": self.taken, "out": self.found}.get(kind, {})
         if type not in lanes:
             raise UsageError(error("usage", f"this run has no events of '{type[:80]}'"))
         return lanes[type]

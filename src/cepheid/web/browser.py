@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 from weakref import ReferenceType, ref
 
 from cepheid.errors import RunError, UsageError, error
@@ -25,7 +25,7 @@ from cepheid.web.fetching import Fetcher
 from cepheid.web.gate import Gate
 from cepheid.web.nodes import Node, Page, StylesUnknown, as_html
 from cepheid.web.settings import Settings
-from cepheid.web.site import View, refuse_foreign_file
+from cepheid.web.site import View, joined, refuse_foreign_file
 from cepheid.web.socks import serving
 from cepheid.web.tree import Action, ActionKind
 
@@ -531,14 +531,17 @@ def _link(node: Node) -> str | None:
     href = found.attribute("href") if found is not None else None
     if found is None or href is None or found.attribute("onclick") is not None:
         return None
-    target = urljoin(_base(node.page), href.strip())
+    try:
+        target = joined(_base(node.page), href.strip())
+    except RunError:  # the browser will do with it what it does
+        return None
     is_page = urlsplit(target).scheme in ("http", "https", "file")
     return target if is_page and not href.strip().startswith("#") else None
 
 
 def _base(page: Page) -> str:
     found = next((e.attribute("href") for e in page.elements() if e.name == "base"), None)
-    return urljoin(page.url, found or "")
+    return joined(page.url, found or "")
 
 
 def _path(node: Node) -> tuple[int, ...]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import http.client
 import ssl
+import string
 from dataclasses import dataclass
 from email.message import Message
-from http.cookiejar import LoadError, LWPCookieJar
+from http.cookiejar import CookieJar, LoadError, LWPCookieJar
 from pathlib import Path
+from time import monotonic
 from typing import IO, Any
 from urllib.error import HTTPError
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from urllib.request import (
     HTTPCookieProcessor,
     HTTPDefaultErrorHandler,
@@ -29,6 +31,7 @@ from cepheid.web.manners import AGENT, Manners
 from cepheid.web.settings import Settings
 
 _LARGEST = 64_000_000  # bytes of a page
+_PIECE = 2**16
 _PAGES = {"text/html", "application/xhtml+xml", "text/plain", ""}
 
 
@@ -56,15 +59,8 @@ class Fetcher:
             except (LoadError, OSError) as problem:
                 fact = f"cannot read the cookies in '{settings.profile}': {problem}"
                 raise UsageError(error("bad-file", fact)) from None
-        handlers = (
-            _Http(gate),
-            _Https(gate),
-            HTTPCookieProcessor(self._jar),
-            HTTPDefaultErrorHandler(),
-            HTTPErrorProcessor(),
-        )
-        self._opener = _director(*handlers, _Redirects(self.manners))
-        self._plain = _director(*handlers, HTTPRedirectHandler())
+        self._opener = _director(gate, self._jar, _Redirects(self.manners))
+        self._plain = _director(gate, self._jar, HTTPRedirectHandler())
 
     def page(self, address: str) -> Answer:
         """A page; RunError with its reason where it cannot be read."""
@@ -80,7 +76,11 @@ class Fetcher:
                 reason = f"status {problem.code} {problem.reason}"
                 if problem.code < 500:
                     break
-            except (OSError, http.client.HTTPException) as problem:
+            except (
+                OSError,
+                http.client.HTTPException,
+                ValueError,
+            ) as problem:  # the last: no address
                 reason = reason_of(problem) if isinstance(problem, OSError) else str(problem)
         raise RunError(error("page-failed", f"{address} cannot be read: {reason}"))
 
@@ -90,10 +90,7 @@ class Fetcher:
             if kind not in _PAGES or _is_download(response.headers):
                 fact = f"{address} is no page but {kind or 'a download'}"
                 raise RunError(error("page-failed", fact))
-            body = response.read(_LARGEST + 1)
-            if len(body) > _LARGEST:
-                fact = f"{address} is larger than {_LARGEST:,} bytes"
-                raise RunError(error("page-failed", fact))
+            body = _body(response, address, monotonic() + self.settings.timeout)
             if self.settings.profile is not None:
                 Path(self.settings.profile).mkdir(parents=True, exist_ok=True)
                 self._jar.save(ignore_discard=True)
@@ -106,16 +103,36 @@ class Fetcher:
         except HTTPError as problem:
             problem.close()
             return problem.code, ""
-        except (OSError, http.client.HTTPException):
+        except (OSError, http.client.HTTPException, ValueError):
             return 404, ""  # the page itself will say what is wrong
 
 
 def _request(address: str) -> Request:
-    return Request(address, headers={"User-Agent": f"{AGENT}/{__version__}"})
+    """As browsers ask for it: what no address may have is escaped."""
+    parts = urlsplit(address)
+    path, query = (quote(part, string.punctuation) for part in (parts.path, parts.query))
+    asked = urlunsplit(parts._replace(path=path, query=query))
+    return Request(asked, headers={"User-Agent": f"{AGENT}/{__version__}"})
 
 
 def _cookies_file(profile: str | None) -> str | None:
     return None if profile is None else str(Path(profile) / "cookies.txt")
+
+
+def _body(response: http.client.HTTPResponse, address: str, until: float) -> bytes:
+    """All of it: OSError where it breaks off, or comes in drops for too long."""
+    pieces, size = list[bytes](), 0
+    while piece := response.read1(_PIECE):
+        pieces.append(piece)
+        size += len(piece)
+        if size > _LARGEST:
+            fact = f"{address} is larger than {_LARGEST:,} bytes"
+            raise RunError(error("page-failed", fact))
+        if monotonic() > until:
+            raise TimeoutError("timed out")
+    if response.length:
+        raise ConnectionError("it broke off")
+    return b"".join(pieces)
 
 
 def _is_download(headers: Message) -> bool:
@@ -133,10 +150,20 @@ def _file(address: str) -> Answer:
         raise UsageError(error("bad-file", fact)) from None
 
 
-def _director(*handlers: Any) -> OpenerDirector:
-    """Only these: neither files nor FTP, and no proxies of the environment."""
+def _director(gate: Gate, jar: CookieJar, redirects: HTTPRedirectHandler) -> OpenerDirector:
+    """Only these: neither files nor FTP, and no proxies of the environment.
+
+    Handlers know their director, so that each has its own.
+    """
     found = OpenerDirector()
-    for handler in handlers:
+    for handler in (
+        _Http(gate),
+        _Https(gate),
+        HTTPCookieProcessor(jar),
+        HTTPDefaultErrorHandler(),
+        HTTPErrorProcessor(),
+        redirects,
+    ):
         found.add_handler(handler)
     return found
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from urllib.parse import urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from cepheid.errors import Diagnostic, RunError, error
 from cepheid.web.nodes import Node, Page
+from cepheid.web.site import joined
 from cepheid.web.tree import Action, ActionKind
 
 _BUTTONS = {"submit", "image", "button", "reset"}
@@ -96,19 +97,19 @@ def target_of(view: StaticView, node: Node, action: Action) -> str:
         (e for e in (node, *node.ancestors()) if e.name == "a" and e.attribute("href")), None
     )
     if link is not None:
-        return urljoin(_base(view.page), (link.attribute("href") or "").strip())
+        return joined(_base(view.page), (link.attribute("href") or "").strip())
     form, is_button = _form(node), node.name in ("button", "input") and _type(node) in _BUTTONS
     if form is None or not is_button or _type(node) in ("button", "reset"):
         raise needs_browser(action, f"a click on a node '{node.name}' does nothing")
     if (form.attribute("method") or "get").lower() != "get":
         raise needs_browser(action, "a form that posts cannot be sent")
-    target = urljoin(_base(view.page), form.attribute("action") or view.page.url)
+    target = joined(_base(view.page), form.attribute("action") or view.page.url)
     return urlunsplit(urlsplit(target)._replace(query=urlencode([*_sent(view, form, node)])))
 
 
 def _base(page: Page) -> str:
     found = next((e.attribute("href") for e in page.elements() if e.name == "base"), None)
-    return urljoin(page.url, found or "")
+    return joined(page.url, found or "")
 
 
 def _form(node: Node) -> Node | None:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterable
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 from cepheid.errors import Diagnostic, RunError, error
+
+# Networks whose addresses have an old one in their last four bytes (RFC 6052, RFC 4291).
+_TRANSLATED = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"))
 
 
 class Gate:
@@ -27,7 +30,10 @@ class Gate:
 
     def connect(self, host: str, port: int, timeout: float | None) -> socket.socket:
         """OSError where nobody answers; RunError where nobody may ask."""
-        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        try:
+            addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except UnicodeError:  # what no name of a host can be
+            raise OSError(f"'{host}' is no host") from None
         self._judge(host, port, [str(each[4][0]) for each in addresses])
         failed: OSError | None = None
         for family, kind, protocol, _, address in addresses:
@@ -55,6 +61,14 @@ class Gate:
 
 
 def is_public(address: str) -> bool:
-    found = ip_address(address.partition("%")[0])
-    mapped = getattr(found, "ipv4_mapped", None)
-    return (mapped or found).is_global and not found.is_multicast
+    found = _meant(ip_address(address.partition("%")[0]))
+    return found.is_global and not found.is_multicast
+
+
+def _meant(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """The old address to which a new one only leads, through whatever translates it."""
+    if isinstance(address, IPv4Address):
+        return address
+    if any(address in network for network in _TRANSLATED):
+        return IPv4Address(int(address) % 2**32)
+    return address.ipv4_mapped or address.sixtofour or address

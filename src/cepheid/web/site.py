@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from cepheid.errors import RunError, UsageError, error
 from cepheid.web.nodes import Node, Page
@@ -46,7 +46,10 @@ class Site(Protocol):
 
 def address_of(place: str) -> str:
     """An address of what people write: a URL, or the path of a file."""
-    parts = urlsplit(place)
+    try:
+        parts = urlsplit(place)
+    except ValueError as problem:
+        raise UsageError(error("usage", f"'{place}' is no address: {problem}")) from None
     if parts.scheme in ("http", "https"):
         if not parts.hostname:
             raise UsageError(error("usage", f"'{place}' names no host"))
@@ -57,6 +60,18 @@ def address_of(place: str) -> str:
         fact = f"'{place}' is no address of a page"
         raise UsageError(error("usage", fact, hint="http://..., https://..., or a file"))
     return Path(place).resolve().as_uri()
+
+
+def joined(base: str, link: str) -> str:
+    """Where a link of a page leads; RunError where it is no address."""
+    try:
+        target = urljoin(base, link)
+        urlsplit(target)
+    except ValueError:
+        raise RunError(
+            error("page-failed", f"a page leads to '{link}', which is no address")
+        ) from None
+    return target
 
 
 def refuse_foreign_file(address: str, start: str) -> None:

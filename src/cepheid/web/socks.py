@@ -46,7 +46,7 @@ class _Handler(BaseRequestHandler):
     the_gate: Gate
 
     def handle(self) -> None:
-        with suppress(OSError, EOFError):
+        with suppress(OSError, EOFError, UnicodeError):  # the last: a name that can be none
             self._serve()
 
     def _serve(self) -> None:

@@ -9,9 +9,10 @@ from cepheid.studio.room import Given, Room, Verb
 def begin(room: Room, given: Given) -> object:
     """Where they are, and what to open first."""
     example = example_named(given.text("example"))
-    place = _free(room, example.name)
-    for name, text in example.texts():
-        room.folder.write(f"{place}/{name}", text)
+    with room.writing:
+        place = _free(room, example.name)
+        for name, text in example.texts():
+            room.folder.write(f"{place}/{name}", text)
     return {"program": f"{place}/{example.program}", "events": f"{place}/{example.events}"}
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import PurePosixPath
 
 from cepheid.errors import UsageError, error
 from cepheid.io.encode import encode, to_json, trace_records
+from cepheid.jobs.record import copies
 from cepheid.studio.room import Given, Room, Verb
 from cepheid.studio.runs import run_of
 
@@ -29,8 +29,9 @@ def keep(room: Room, given: Given) -> object:
         fact = f"there is a case '{name}' already"
         raise UsageError(error("usage", fact, hint="choose another name"))
     events = trace_records(kept.events, kept.first, kept.last)
-    for text in kept.texts:
-        room.folder.write(f"{folder}/{PurePosixPath(text.file).name}", text.text)
+    names = copies([text.file for text in kept.texts])
+    for name, text in zip(names, kept.texts, strict=True):
+        room.folder.write(f"{folder}/{name}", text.text)
     room.folder.write(f"{folder}/events.jsonl", _lines(events))
     room.folder.write(f"{folder}/expected.jsonl", _lines(map(encode, kept.rows)))
     return {"folder": folder, "rows": len(kept.rows)}

@@ -28,10 +28,16 @@ def place(room: Room, given: Given) -> object:
     if view not in _VIEWS:
         raise UsageError(error("usage", f"no view '{view[:80]}' keeps places"))
     room.folder.path(file)  # refuses what is no file of ours
+    at = _at(given)
+    with room.writing:
+        _put(room, view, file, key, at)
+    return {}
+
+
+def _put(room: Room, view: str, file: str, key: str, at: list[float] | None) -> None:
     kept = read_kept(room.folder)
     files = _mapping(kept.get(view))
     found = _mapping(files.get(file))
-    at = _at(given)
     if at is None:
         found.pop(key, None)
     else:
@@ -42,7 +48,6 @@ def place(room: Room, given: Given) -> object:
     if max(len(found), len(files)) > _MOST:
         raise UsageError(error("usage", "these are more places than are kept"))
     write_kept(room.folder, {**kept, view: files})
-    return {}
 
 
 def _at(given: Given) -> list[float] | None:
@@ -55,7 +60,7 @@ def _at(given: Given) -> list[float] | None:
 
 
 def _is_near(value: object) -> bool:
-    return isinstance(value, int | float) and abs(value) < _FARTHEST
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _FARTHEST
 
 
 def _mapping(value: object) -> dict[str, Any]:

@@ -69,15 +69,22 @@ def sources_of(room: Room, given: Given, program: Program) -> list[object]:
     if file is None:
         return [_typed(number, line) for number, line in enumerate(given.texts("lines"), start=1)]
     if file.lower().endswith(_SCENARIO):
-        return [_by_chance(program, room.folder.path(file), given.whole("seed"))]
+        return [_by_chance(program, _plain(room, file), given.whole("seed"))]
     return [_file(room, file)]
 
 
 def _file(room: Room, name: str) -> str:
-    path = room.folder.path(name)
+    path = _plain(room, name)
     if not is_events(name):
         raise UsageError(error("bad-file", f"'{name}' is no file of events"))
     return str(path)
+
+
+def _plain(room: Room, name: str) -> Path:
+    path = room.folder.path(name)
+    if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for
+        raise UsageError(error("bad-file", f"'{name}' is no plain file"))
+    return path
 
 
 def _by_chance(program: Program, path: Path, seed: int) -> list[dict[str, object]]:

@@ -10,6 +10,11 @@ def save(room: Room, given: Given) -> object:
 
     `version` is the one that was opened, null for a file that is not there yet.
     """
+    with room.writing:
+        return _saved(room, given)
+
+
+def _saved(room: Room, given: Given) -> object:
     file, text, known = given.text("file"), given.text("text"), given.text_if_any("version")
     if not room.folder.path(file).exists():
         if known is None or given.flag("again"):

@@ -7,6 +7,7 @@ from cepheid.lang import language_of
 from cepheid.lang.epl.language import EPL
 from cepheid.program.looks import Look
 from cepheid.program.schemas import TIME_UNITS
+from cepheid.studio.blocks.block import refuse
 from cepheid.studio.domain import Form, change_form, forms_of
 from cepheid.studio.programs import texts_of
 from cepheid.studio.room import Given, Room, Verb
@@ -37,8 +38,12 @@ def _told(form: Form) -> object:
 
 def draw_type(_: Room, given: Given) -> object:
     """One without a name is new."""
-    (form,) = given.each("form")
-    edits = change_form(texts_of(given), given.text("file"), given.text_if_any("name"), _form(form))
+    forms = given.each("form")
+    if len(forms) != 1:
+        refuse("'form' must be one form")
+    edits = change_form(
+        texts_of(given), given.text("file"), given.text_if_any("name"), _form(forms[0])
+    )
     return {"edits": [edit.to_json() for edit in edits]}
 
 
