@@ -282,4 +282,5 @@ def test_no_public_name_is_hidden_by_a_subpackage() -> None:
         "live",
         "realtime",
         "spark",
+        "web",
     }  # which are these very modules

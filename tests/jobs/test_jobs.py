@@ -134,10 +134,15 @@ def test_what_a_job_started_ends_with_it(jobs: Jobs) -> None:
     job = jobs.start(ENDLESS)
     environment = {**os.environ, MARK: str(job.folder)}
     child = subprocess.Popen(["sleep", "1000"], env=environment, start_new_session=True)
-    with child:
-        assert Process.found(child.pid) in marked(MARK, str(job.folder))
+    try:
+        # For an instant after its start, a process tells no environment.
+        while Process.found(child.pid) not in marked(MARK, str(job.folder)):
+            assert child.poll() is None
         jobs.stop(job.name, within=0.1)
-        assert child.wait() == -signal.SIGKILL
+        assert child.wait(60) == -signal.SIGKILL
+    finally:
+        child.kill()
+        child.wait()
 
 
 def test_a_number_that_belongs_to_someone_else_now_is_not_the_job(jobs: Jobs) -> None:

@@ -16,7 +16,7 @@ from cepheid.editing.symbols import Kind
 from cepheid.editing.workspace import Workspace
 from cepheid.errors import Edit
 from cepheid.expr.printing import print_name, print_type
-from cepheid.lang.epl.language import EPL
+from cepheid.lang import DEFAULT
 from cepheid.lang.language import Text
 from cepheid.program.looks import DESCRIPTION, ICON, Look, look_of, looks_of
 from cepheid.program.tree import Annotation, Declaration, ProgramTree, Schema, Statement
@@ -82,9 +82,9 @@ def change_form(texts: Sequence[Text], file: str, name: str | None, new: Form) -
     text = next((each for each in texts if each.file == file), None)
     if text is None:
         refuse("this file is not open")
-    if text.language is not EPL:
+    if text.language is not DEFAULT:
         refuse(f"types in {text.language.title} have their place in the text")
-    tree = EPL.parse(text.text, file).tree
+    tree = DEFAULT.parse(text.text, file).tree
     if name is None:
         return _added(text, tree, new)
     old = next((form for form in forms_of(tree) if form.name == name), None)
@@ -123,7 +123,7 @@ def _written(text: Text, tree: ProgramTree, old: Form, new: Form) -> tuple[Edit,
 
 
 def _edits(text: Text, tree: ProgramTree, new: tuple[Declaration, ...]) -> tuple[Edit, ...]:
-    return edits_for(text.text, replace(tree, declarations=new), EPL, text.file)
+    return edits_for(text.text, replace(tree, declarations=new), DEFAULT, text.file)
 
 
 def _schema(old: Schema, new: Form) -> Schema:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from cepheid.core.types import SCALARS
-from cepheid.lang import language_of
-from cepheid.lang.epl.language import EPL
+from cepheid.lang import DEFAULT, language_of
 from cepheid.program.looks import Look
 from cepheid.program.schemas import TIME_UNITS
 from cepheid.studio.blocks.block import refuse
@@ -18,7 +17,7 @@ def types(_: Room, given: Given) -> object:
     tree = language.parse(given.text("text"), None).tree
     return {
         "types": [_told(form) for form in forms_of(tree)],
-        "writable": language is EPL,
+        "writable": language is DEFAULT,
         "scalars": list(dict.fromkeys(map(str, SCALARS.values()))),
         "units": TIME_UNITS,
     }

@@ -182,6 +182,10 @@ def _settings(master: str, verbose: bool, wanted: Mapping[str, str]) -> dict[str
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+        # Spark's parser keeps some 6 kB for each turn that expressions of plans have ever taken: after
+        # thousands of programs that is the whole memory, unless it begins anew.
+        "spark.sql.parser.manageParserCaches": "true",
+        "spark.sql.parser.parserDfaCacheFlushThreshold": "50000",
     }
     if master.startswith("local"):
         settings |= {
