@@ -100,7 +100,13 @@ CHANGES: dict[str, tuple[str, str, list[Said]]] = {
     "end before start": (
         'chronon = "1m"',
         'chronon = "1m"\nstart = 2026-01-02T00:00:00Z\nend = "2026-01-01T00:00:00Z"',
-        [("t.toml:3:1", "bad-pipeline", "rounds end before they start")],
+        [
+            (
+                "t.toml:3:1",
+                "bad-pipeline",
+                "the end, 2026-01-01T00:00:00Z, is before the start, 2026-01-02T",
+            )
+        ],
     ),
     "no file of outages": (
         'chronon = "1m"',

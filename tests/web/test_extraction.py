@@ -140,7 +140,7 @@ def test_pages_that_are_behind_are_forgotten(static: Extract, site: LocalSite) -
         number = int(query.get("n", "0"))
         if number in (20, 80):
             gc.collect()
-            alive.append(sum(isinstance(each, Page) for each in gc.get_objects()))
+            alive.append(sum(type(each) is Page for each in gc.get_objects()))
         following = f"<a href='/?n={number + 1}'>next</a>" if number < 90 else ""
         return f"<p>{number}</p>{following}"
 

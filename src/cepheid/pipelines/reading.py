@@ -162,10 +162,14 @@ class _Reader:
             return None
         if "outages" in given:
             given["outages"] = self._outages()
-        course = course_of(**given)
-        if course.start is not None and course.end is not None and course.end < course.start:
-            self._wrong((), "end", "rounds end before they start")
-        return course
+        try:
+            return course_of(**given)
+        except (
+            UsageError
+        ) as wrong:  # each setting is good by itself: what is left is when rounds end
+            for problem in wrong.diagnostics:
+                self._wrong((), "end", problem.message, problem.hint)
+            return None
 
     def _is_good(self, name: str, value: object) -> bool:
         """Whether rounds take a setting, by itself; what they refuse is wrong in this file."""
