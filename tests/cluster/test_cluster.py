@@ -6,6 +6,7 @@ A master and two workers on loopback, whose Python has nothing installed but wha
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -193,6 +194,10 @@ def test_a_stream_that_loses_an_executor_loses_and_doubles_no_row(
         part = READINGS[number * 300 : number * 300 + 300]
         (source / f"{number}.json").write_text("\n".join(map(json.dumps, part)))
     (source / "9.json").write_text(json.dumps({"@time": 1_000, "bike": 1, "speed": 10}))
+    for (
+        file
+    ) in source.iterdir():  # Spark takes the oldest first, and they are written at one instant
+        os.utime(file, (int(file.stem) + 1,) * 2)
     frame = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(source))
     frame = frame.mapInArrow(dying(marker, at=100), SCHEMA)
     rows = cep.spark.detect(PROGRAM, frame, output="Crash", watermark="1 sec")
