@@ -34,14 +34,16 @@ from pattern [every a=A -> b=B(b.id = a.id) where timer:within(10 seconds)];
 """
 OPENED, KEYS, MOVES = 5, 30, 100
 ARGUMENTS = ["--no-sandbox", "--disable-gpu"]
-# From a key to the list of findings that it leads to.
-KEY = """text => new Promise(done => {
+# From a key, which makes a word longer that is no part of the language, to the finding that names the whole word.
+KEY = """word => new Promise(done => {
     const list = document.querySelector(".below .findings"), begun = performance.now();
-    new MutationObserver((_, observer) => {
+    const observer = new MutationObserver(() => {
+        if (!list.textContent.includes(`'${word}'`)) return;
         observer.disconnect();
         done(performance.now() - begun);
-    }).observe(list, {childList: true});
-    document.execCommand("insertText", false, text);
+    });
+    observer.observe(list, {childList: true});
+    document.execCommand("insertText", false, "q");
 })"""
 # Milliseconds between the frames while the timeline is moved, and of one drawing of all.
 MOVED = """async moves => {
@@ -123,10 +125,10 @@ def _keys(page: Page) -> list[float]:
     page.locator(".below .finding").first.wait_for()
     page.locator(".program .cm-content").press("Control+Home")
     taken = []
-    for number in range(KEYS):
+    for number in range(1, KEYS + 1):
         # Until nothing is looked for any more, so that each key is on its own.
         page.locator(".below .summary", has_text="…").wait_for(state="detached")
-        taken.append(page.evaluate(KEY, "x" if number % 2 else " "))
+        taken.append(page.evaluate(KEY, "q" * number))
     return taken
 
 
