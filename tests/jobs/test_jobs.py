@@ -133,7 +133,7 @@ def test_what_a_job_started_ends_with_it(jobs: Jobs) -> None:
     """Stopped by force, or started again after it was lost."""
     job = jobs.start(ENDLESS)
     environment = {**os.environ, MARK: str(job.folder)}
-    child = subprocess.Popen(["sleep", "1000"], env=environment, start_new_session=True)
+    child = subprocess.Popen(["sleep", "100"], env=environment, start_new_session=True)
     try:
         # For an instant after its start, a process tells no environment.
         while Process.found(child.pid) not in marked(MARK, str(job.folder)):
